@@ -1,0 +1,100 @@
+//! The agent seam: JSON lines between the runner and the engine's process, versioned.
+//! In: [`Request`]s, one a line. Out: [`Reply`]s, one a line; the first is [`Reply::Hello`].
+//! The same lines travel over a pipe, a serial port into a guest, or between MPI ranks.
+
+use crate::outcome::{Ceiling, PhaseOutcome};
+use crate::program::Program;
+use serde::{Deserialize, Serialize};
+
+/// Version of these messages; both sides must name the same.
+pub const PROTOCOL: u32 = 1;
+
+/// Longest line that either side accepts, in bytes.
+pub const LINE_LIMIT: usize = 64 << 20;
+
+/// What the runner asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    /// Take this program; answered by [`Reply::Loaded`]. Replaces an earlier one.
+    Load(Box<Program>),
+    /// Perform one pass of one phase; answered by [`Reply::Done`] or [`Reply::Failed`], with [`Reply::Progress`] before.
+    Perform {
+        /// Index of the phase.
+        phase: usize,
+        /// Pass, from 0.
+        pass: u32,
+    },
+    /// Read the files of a phase once, outside any clock; answered by [`Reply::Warmed`].
+    Warm {
+        /// Index of the phase.
+        phase: usize,
+    },
+    /// Count the pages of a phase's files that are in the page cache; answered by [`Reply::Cached`].
+    CountCached {
+        /// Index of the phase.
+        phase: usize,
+    },
+    /// Measure the ceiling of this machine's memory; answered by [`Reply::Ceiling`].
+    MeasureCeiling,
+    /// End; the process exits with status 0.
+    Quit,
+}
+
+/// What the engine answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reply {
+    /// Sent once, unasked.
+    Hello {
+        /// [`PROTOCOL`].
+        protocol: u32,
+        /// Version of the program.
+        version: String,
+        /// Process id.
+        pid: u32,
+    },
+    /// The program is taken.
+    Loaded,
+    /// Sent about once a second while a phase runs.
+    Progress {
+        /// Index of the phase.
+        phase: usize,
+        /// Items completed so far.
+        items: u64,
+        /// Items in all, where known.
+        of: Option<u64>,
+        /// Bytes moved so far.
+        bytes: u64,
+    },
+    /// A pass is done.
+    Done(Box<PhaseOutcome>),
+    /// A pass failed; the agent goes on to the next request.
+    Failed {
+        /// Index of the phase.
+        phase: usize,
+        /// What was done so far, where it could be gathered.
+        partial: Option<Box<PhaseOutcome>>,
+        /// Why, in one sentence.
+        reason: String,
+    },
+    /// The files were read.
+    Warmed {
+        /// Bytes read.
+        bytes: u64,
+    },
+    /// Pages found in the cache.
+    Cached {
+        /// Bytes of the phase's files that are cached; absent where the filesystem cannot say.
+        bytes: Option<u64>,
+        /// Files looked at (a sample of 4,096 at most).
+        files: u64,
+    },
+    /// The ceiling.
+    Ceiling(Ceiling),
+    /// The request could not be carried out at all.
+    Refused {
+        /// Why, in one sentence.
+        reason: String,
+    },
+}

@@ -1,0 +1,160 @@
+//! Outcomes: what the engine answers, one for every pass of a phase.
+//! In: what the workers counted and timed. Out: kept whole in the ledger, so that every figure can be computed again.
+//! A value that was not measured is absent, never zero.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One pass of one phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseOutcome {
+    /// Index into [`crate::program::Program::phases`].
+    pub phase: usize,
+    /// Pass, from 0.
+    pub pass: u32,
+    /// Items completed: files, entries or blocks.
+    pub items: u64,
+    /// Bytes that read calls returned.
+    pub bytes_read: u64,
+    /// Bytes that write calls accepted.
+    pub bytes_written: u64,
+    /// From the common start to the return of the last call, in nanoseconds.
+    pub returned_ns: u64,
+    /// From the common start until all was durable, in nanoseconds; absent where nothing was written.
+    pub durable_ns: Option<u64>,
+    /// CPU of the workers until the last call returned.
+    pub cpu: CpuTime,
+    /// One entry for each group of the phase.
+    pub groups: Vec<GroupOutcome>,
+    /// Throughput over time, all groups together; absent for phases shorter than one interval.
+    pub series: Option<Series>,
+    /// Operations that failed, the first few in full.
+    pub errors: Errors,
+    /// Blocks whose content was not what had been written; absent where content is not verified.
+    pub verified: Option<Verified>,
+    /// Name, size and place of everything done, folded into one number: equal for equal work on any filesystem.
+    pub work_hash: u64,
+    /// Work that did not happen although it was asked for, in words (an O_DIRECT that was refused, say).
+    pub remarks: Vec<String>,
+}
+
+/// One group's part of a pass.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupOutcome {
+    /// Name of the group.
+    pub name: String,
+    /// Items completed.
+    pub items: u64,
+    /// From the common start to this group's last return, in nanoseconds.
+    pub returned_ns: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// One for each worker, in nanoseconds from the common start to its last return.
+    pub workers_ns: Vec<u64>,
+    /// Latency by step name, and `item` for a whole item: HDR V2 deflate, base64; nanoseconds, 3 digits.
+    pub latency: BTreeMap<String, Histogram>,
+    /// Of an open loop.
+    pub pace: Option<Pace>,
+}
+
+/// A latency histogram in the HDR interchange form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Values recorded.
+    pub count: u64,
+    /// Smallest, in nanoseconds.
+    pub min_ns: u64,
+    /// Largest, in nanoseconds.
+    pub max_ns: u64,
+    /// Exact mean, in nanoseconds.
+    pub mean_ns: f64,
+    /// HDR V2 with deflate, base64.
+    pub hdr: String,
+}
+
+/// What became of an asked-for rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Operations a second that were asked for.
+    pub asked_per_second: f64,
+    /// Operations a second that were started.
+    pub started_per_second: f64,
+    /// Operations that started late.
+    pub late: u64,
+    /// More than 1 % of operations started late: the rate is not sustained.
+    pub saturated: bool,
+}
+
+/// CPU time, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user mode.
+    pub user_ns: u64,
+    /// In the kernel on behalf of the workers.
+    pub system_ns: u64,
+}
+
+/// Throughput over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Length of one interval, in nanoseconds.
+    pub interval_ns: u64,
+    /// Items completed in each interval.
+    pub items: Vec<u64>,
+    /// Bytes moved in each interval.
+    pub bytes: Vec<u64>,
+}
+
+/// Failed operations.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Errors {
+    /// How many failed.
+    pub count: u64,
+    /// The first of them, 16 at most.
+    pub first: Vec<OperationError>,
+}
+
+/// One operation that failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationError {
+    /// Name of the step.
+    pub step: String,
+    /// File, relative to the root.
+    pub file: String,
+    /// Offset in bytes, for reads and writes.
+    pub offset: Option<u64>,
+    /// errno.
+    pub errno: i32,
+    /// What the system calls it.
+    pub message: String,
+}
+
+/// What checking of content found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Verified {
+    /// Blocks checked.
+    pub blocks: u64,
+    /// Blocks that were wrong.
+    pub wrong: u64,
+    /// The first wrong ones, in words: file, offset, what was expected, what was found; 16 at most.
+    pub first: Vec<String>,
+}
+
+/// What this machine's memory allows, measured without any filesystem: no honest figure exceeds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// Bytes a second that the data generator makes, one worker.
+    pub generate_bytes_per_second: f64,
+    /// Bytes a second that are generated and then copied once, as a write to memory does.
+    pub write_bytes_per_second: f64,
+    /// Nanoseconds that one clock read takes.
+    pub clock_read_ns: f64,
+    /// Nanoseconds that recording one latency takes, clock read included.
+    pub record_ns: f64,
+    /// Which clock: `tsc` or `clock_monotonic`.
+    pub clock: String,
+    /// How far that clock was off the kernel's during the measurement, as a share.
+    pub clock_error: f64,
+}

@@ -1,0 +1,386 @@
+//! A program: what the engine is asked to do, flat and checked, with nothing left to look up.
+//! In: made by [`crate::compile`] from a workload file. Out: read by the engine, over the agent seam.
+//! Everything the engine does follows from these values and the seed; two equal programs do equal work.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One workload, ready to be performed in one directory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Name of the workload that this was compiled from.
+    pub workload: String,
+    /// Seed of every choice that the engine makes (names, sizes, orders, content).
+    pub seed: u64,
+    /// Directory in which to work; it exists, and nothing outside it is touched.
+    pub root: PathBuf,
+    /// Block device that phases over [`Over::Device`] read. Never written.
+    pub device: Option<PathBuf>,
+    /// What makes written data safe after a phase.
+    pub durable: Durable,
+    /// Filesets that phases refer to by index.
+    pub filesets: Vec<Fileset>,
+    /// Phases, performed one at a time when asked for.
+    pub phases: Vec<Phase>,
+    /// A phase fails when more operations than this have failed.
+    pub error_limit: u64,
+    /// A phase that takes longer than this fails, in seconds.
+    pub time_limit: u64,
+}
+
+/// How data is made safe: done in this order after the last call of a phase has returned.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Durable {
+    /// Call syncfs(2) on the root.
+    pub syncfs: bool,
+    /// Then run this command (for filesystems on which syncfs does nothing), empty for none.
+    pub command: Vec<String>,
+    /// Then fsync(2) these files: the block device, so that its cache is flushed.
+    pub flush: Vec<PathBuf>,
+}
+
+/// Files that a workload lays out. Names, directories and sizes are computed from the index, never stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fileset {
+    /// Name in the workload file.
+    pub name: String,
+    /// Directory below the root; empty for the root itself.
+    pub directory: String,
+    /// Number of files, for each owner.
+    pub files: u64,
+    /// With more than one owner, each worker has its own copy in `directory/<worker>`.
+    pub per_worker: bool,
+    /// How files are spread over directories.
+    pub layout: Layout,
+    /// How files are named.
+    pub names: Names,
+    /// How large files are.
+    pub size: Size,
+    /// What files hold.
+    pub content: Content,
+}
+
+/// How the files of a fileset are spread over directories below the fileset's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// All in one directory.
+    Flat,
+    /// Filled one directory after the other with this many files: file `i` is in directory `i / n`, named in five digits.
+    PerDirectory(u64),
+    /// Spread evenly over this many directories named in five digits, as Bonnie++ does: file `i` is in directory
+    /// `i * n / files`.
+    Directories(u64),
+    /// Hashed by name into two levels of this many directories each, named in two hexadecimal digits or more.
+    Hashed(u64, u64),
+}
+
+/// How the files of a fileset are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Names {
+    /// Plain decimal numbers: 0, 1, 2 ...
+    Decimal,
+    /// Bonnie++, sequential: seven digits (uppercase hex is not used), then 0 to 12 random letters or digits.
+    NumberThenRandom,
+    /// Bonnie++, random: 0 to 12 random letters or digits, then seven digits.
+    RandomThenNumber,
+    /// Maildir: seconds, a unique part and a host name, about 40 bytes: `1700000000.M000001P0.bakeoff`.
+    Maildir,
+}
+
+/// Sizes of the files of a fileset, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Size {
+    /// Uniform from the first to the second, both included, drawn from (seed, fileset, owner, index, generation).
+    Uniform(u64, u64),
+    /// The fileset holds this many bytes in all, in files of at most `largest` bytes; all but the last are full.
+    Total {
+        /// Bytes in all files together.
+        bytes: u64,
+        /// Bytes in one file at most.
+        largest: u64,
+    },
+}
+
+/// What files hold. Shares in percent, of 4 KiB blocks; what is left is incompressible and unique.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Content {
+    /// Share of every block that compresses to nothing.
+    pub compressible_percent: u8,
+    /// Share of blocks that repeat an earlier block.
+    pub duplicate_percent: u8,
+    /// All zeros; overrides the rest.
+    pub zeros: bool,
+    /// Each 4 KiB block carries where and when it was written, and reads check it.
+    pub verify: bool,
+}
+
+/// One timed step of a workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Unique within the workload: the operation, and the cache state where two phases share an operation.
+    pub name: String,
+    /// The operation that is measured, by the name that claims and published figures use.
+    pub operation: String,
+    /// Cache state that the runner must bring about before the first pass.
+    pub cache: Cache,
+    /// What of this phase is shown first.
+    pub figure: Figure,
+    /// Whether the phase writes, so that durable time is measured.
+    pub writes: bool,
+    /// How often the phase is performed in a row.
+    pub passes: u32,
+    /// Pause before each pass but the first, in nanoseconds.
+    pub pause_ns: u64,
+    /// When the phase ends.
+    pub end: End,
+    /// Parties that work side by side; most phases have one.
+    pub groups: Vec<Group>,
+    /// Laid out for later phases, not shown as a result.
+    pub preparation: bool,
+    /// What must be done after the phase, outside its clock.
+    pub after: After,
+}
+
+/// Cache state before a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cache {
+    /// Everything written back and all caches dropped, with proof.
+    Cold,
+    /// The phase's files were read once beforehand.
+    Warm,
+    /// Whatever the phases before left.
+    AsFound,
+}
+
+/// What the runner does after a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct After {
+    /// Sync the filesystem.
+    pub sync: bool,
+    /// Drop the page cache, dentries and inodes.
+    pub drop_caches: bool,
+}
+
+/// The figure of a phase that tables show first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// Bytes a second; higher is better.
+    BytesPerSecond,
+    /// Items (files, entries or blocks) a second; higher is better.
+    ItemsPerSecond,
+    /// Elapsed seconds; lower is better.
+    Seconds,
+}
+
+/// When a phase ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// When the work is done.
+    Work,
+    /// After a time; the work is begun again as often as needed. What happens in the ramp is not counted.
+    Time {
+        /// Nanoseconds that count.
+        measure_ns: u64,
+        /// Nanoseconds before them that do not.
+        ramp_ns: u64,
+    },
+}
+
+/// Workers that do the same thing within a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// Name shown beside its figures.
+    pub name: String,
+    /// Number of workers.
+    pub workers: u32,
+    /// Workers are processes (true) or threads with descriptor tables of their own (false).
+    pub processes: bool,
+    /// What the steps are carried out on.
+    pub over: Over,
+    /// Order in which items are taken.
+    pub order: Order,
+    /// Items in all of the group's workers together (for a fileset per worker: each); None: every item once.
+    pub count: Option<u64>,
+    /// First item of a range, for phases that touch only some.
+    pub first: u64,
+    /// Steps on each item, in order.
+    pub steps: Vec<Step>,
+    /// How blocks are read and written.
+    pub io: Io,
+    /// Operations to start a second, over the whole group; None: as fast as possible.
+    pub rate: Option<Rate>,
+}
+
+/// What the steps of a group are carried out on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// The files of a fileset: one item a file.
+    Files {
+        /// Index into [`Program::filesets`].
+        fileset: usize,
+    },
+    /// The blocks of a fileset's files, end to end: one item a block. Files are opened once a worker.
+    Blocks {
+        /// Index into [`Program::filesets`].
+        fileset: usize,
+        /// Bytes of a block.
+        block: u64,
+        /// Only the first so many bytes; None: all.
+        length: Option<u64>,
+    },
+    /// The directories of a fileset: one item a directory.
+    Directories {
+        /// Index into [`Program::filesets`].
+        fileset: usize,
+    },
+    /// Blocks of the raw device, read only.
+    Device {
+        /// Bytes of a block.
+        block: u64,
+        /// Only the first so many bytes.
+        length: u64,
+    },
+}
+
+/// Order in which a group takes its items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// By index.
+    InOrder,
+    /// Every item once, by a permutation that needs no memory.
+    Shuffled,
+    /// Drawn with replacement.
+    Random,
+    /// Files as readdir lists them, directory after directory (opendir, readdir, the steps, closedir).
+    Readdir,
+    /// As readdir lists them, again and again until the other groups are done and nothing is left.
+    Follow,
+}
+
+/// One operation on an item. On files unless it says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Make the directories that lead to the file where they are missing; a step over directories makes them.
+    Mkdir,
+    /// open(O_CREAT|O_TRUNC|O_WRONLY), 0600 unless chmod follows.
+    Create,
+    /// open(O_RDONLY).
+    Open,
+    /// open(O_WRONLY|O_TRUNC) of a file that exists; the size is drawn anew.
+    OpenTruncate,
+    /// open(O_RDWR).
+    OpenReadWrite,
+    /// Read the whole file, or the block.
+    Read,
+    /// Write the whole file, or the block.
+    Write,
+    /// Change one byte of the block that was read (no system call).
+    Modify,
+    /// Close the file.
+    Close,
+    /// fsync(2).
+    Fsync,
+    /// fdatasync(2).
+    Fdatasync,
+    /// fsync(2) of the file's directory.
+    FsyncDirectory,
+    /// chown(2) to the caller's own user and group.
+    Chown,
+    /// chmod(2) to 0644.
+    Chmod,
+    /// stat(2), which fails where the file is missing.
+    Stat,
+    /// access(2): look the name up.
+    LookUp,
+    /// Rename within the fileset's parent into this directory, under the same name.
+    Rename(String),
+    /// Hard link beside the file, with this suffix.
+    Link(String),
+    /// unlink(2).
+    Unlink,
+    /// List the directory to its end (over directories).
+    List,
+    /// rmdir(2) (over directories).
+    Rmdir,
+    /// Carry out these steps on a share of the items, in percent, chosen by the seed.
+    Share(u8, Vec<Step>),
+}
+
+/// How blocks are read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Io {
+    /// O_DIRECT.
+    pub direct: bool,
+    /// O_SYNC, O_DSYNC or neither.
+    pub sync: SyncMode,
+    /// System calls, io_uring or mmap.
+    pub engine: Engine,
+    /// Files are created and truncated when opened.
+    pub create: bool,
+    /// fsync on close, within the phase (Bonnie++ 2.00).
+    pub fsync_on_close: bool,
+    /// Sync after every so many operations of a worker.
+    pub sync_every: Option<(SyncCall, u64)>,
+    /// Calls through the C library's buffered streams (putc, getc), for one-byte blocks.
+    pub stdio: bool,
+    /// Share of reads in percent where steps hold both read and write as alternatives (a mix); None: all steps in turn.
+    pub read_percent: Option<u8>,
+    /// Bytes of one read or write call over files; 0: 128 KiB at most.
+    pub call_bytes: u64,
+}
+
+/// Synchronous writing by open flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SyncMode {
+    /// Neither flag.
+    #[default]
+    None,
+    /// O_SYNC.
+    Sync,
+    /// O_DSYNC.
+    Dsync,
+}
+
+/// The call that makes data safe between operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SyncCall {
+    /// fsync(2).
+    Fsync,
+    /// fdatasync(2).
+    Fdatasync,
+    /// syncfs(2).
+    Syncfs,
+}
+
+/// Interface to the kernel for block work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// pread, pwrite.
+    #[default]
+    Calls,
+    /// io_uring with this many operations under way for each worker.
+    IoUring(u32),
+    /// Loads and stores through a mapping; msync where fsync is asked for.
+    Mmap,
+}
+
+/// An open loop: operations start when they are due, not when the one before is done.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// Operations a second over all workers of the group.
+    pub per_second: f64,
+    /// Poisson arrivals (true) or even ones.
+    pub poisson: bool,
+}
