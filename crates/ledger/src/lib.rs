@@ -1,1 +1,16 @@
-//! Placeholder while the room is being built.
+//! The ledger: where every trial is kept, in one SQLite file, one transaction a trial.
+//! In: records of runs, contenders and trials. Out: the same, as they were written, after any kind of end.
+//! Knows nothing of how anything is judged or shown.
+
+mod error;
+mod read;
+mod record;
+mod schema;
+mod store;
+
+pub use error::LedgerError;
+pub use record::{
+    CommandRecord, ContenderRecord, Evidence, NewRun, Origin, PhaseRecord, RunRecord, RunStatus, TrialRecord,
+    TrialStatus,
+};
+pub use store::{Access, Ledger};

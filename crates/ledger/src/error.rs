@@ -1,0 +1,61 @@
+//! What can go wrong with a ledger file, each with what the person can do.
+//! In: what SQLite and the system answered. Out: one sentence.
+
+use std::path::PathBuf;
+
+/// Why a ledger could not be opened, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The file was written by a later version of the program.
+    #[error(
+        "opening the ledger {path}: it has schema {found}, this bakeoff knows up to {known}; use the bakeoff that wrote it, or a newer one"
+    )]
+    Newer {
+        /// The ledger file.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The latest that this program knows.
+        known: i64,
+    },
+    /// The file is something else, or a damaged ledger.
+    #[error(
+        "opening the ledger {path}: {why}; it is left as it is. Name another file with --ledger, or move this one away"
+    )]
+    Foreign {
+        /// The ledger file.
+        path: PathBuf,
+        /// What was found.
+        why: String,
+    },
+    /// Another run writes to it.
+    #[error(
+        "opening the ledger {path} for a run: another bakeoff (process {holder}) is using it; wait for it, or name another file with --ledger"
+    )]
+    Busy {
+        /// The ledger file.
+        path: PathBuf,
+        /// Process id, as it wrote it down.
+        holder: String,
+    },
+    /// No such run.
+    #[error("looking for run {asked} in {path}: {why}")]
+    NoSuchRun {
+        /// The ledger file.
+        path: PathBuf,
+        /// What was asked for.
+        asked: String,
+        /// What there is instead.
+        why: String,
+    },
+    /// The system or SQLite refused.
+    #[error("{doing} {path}: {answer}")]
+    Refused {
+        /// What was being done.
+        doing: &'static str,
+        /// The ledger file.
+        path: PathBuf,
+        /// What was answered.
+        answer: String,
+    },
+}

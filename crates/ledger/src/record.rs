@@ -1,0 +1,232 @@
+//! The records that a ledger keeps: a run, its contenders, its trials and their phases.
+//! In: made by the runner (or an importer). Out: read by the report and the command line.
+//! What was not measured is absent, never zero.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workload::outcome::PhaseOutcome;
+use workload::program::{Cache, Figure};
+
+/// What is known of a run when it begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NewRun {
+    /// The question in a line: what is compared, on what.
+    pub title: String,
+    /// The plan as resolved, whole: enough to resume and to repeat.
+    pub plan: Value,
+    /// Seed of orders and contents.
+    pub seed: u64,
+    /// The machine, as described when the run began.
+    pub machine: Value,
+    /// Version of the program.
+    pub version: String,
+    /// The command line that began it.
+    pub command_line: Vec<String>,
+    /// Where the figures come from.
+    pub origin: Origin,
+}
+
+/// Where a run's figures come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// Measured by this program on this machine.
+    Measured,
+    /// Exported by this program elsewhere.
+    Exported,
+    /// Another program's results: its name, and the file they came from.
+    Foreign {
+        /// fio, Bonnie++, dd.
+        program: String,
+        /// Name of the file.
+        file: String,
+    },
+}
+
+/// State of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunStatus {
+    /// Begun and not ended: under way, or killed.
+    Open,
+    /// Stopped by the user, resumable.
+    Interrupted,
+    /// Ended by its own stopping rule.
+    Finished,
+}
+
+/// A run as kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Short name, unique in the ledger, sortable by time: `20261120-160843-3f2a`.
+    pub id: String,
+    /// When it began, milliseconds since 1970, UTC.
+    pub began_ms: i64,
+    /// When it ended.
+    pub ended_ms: Option<i64>,
+    /// State.
+    pub status: RunStatus,
+    /// Why it ended, in words: the stopping rule, the budget, the user.
+    pub ending: Option<String>,
+    /// What was known when it began.
+    pub new: NewRun,
+    /// The generator's and clock's ceiling on this machine, measured once a run.
+    pub ceiling: Option<workload::outcome::Ceiling>,
+}
+
+/// A contender of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContenderRecord {
+    /// Place in the plan, from 0.
+    pub index: u32,
+    /// Name in tables.
+    pub label: String,
+    /// As asked for: filesystem, options, scheduler and so on.
+    pub asked: Value,
+    /// The contender of which this is a hidden second entry, for the noise floor.
+    pub twin_of: Option<u32>,
+    /// Why it takes no part (any more), with the way out.
+    pub error: Option<String>,
+}
+
+/// State of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialStatus {
+    /// Every phase was performed.
+    Done,
+    /// It ended early; its reason says why.
+    Failed,
+    /// Performed, but something outside disturbed it and it was repeated.
+    Disturbed,
+}
+
+/// One contender formatted, mounted and put through one workload once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Block, from 0.
+    pub block: u32,
+    /// Position within the block, from 0, after shuffling.
+    pub position: u32,
+    /// Repetition after a disturbance, from 0.
+    pub attempt: u32,
+    /// Index of the contender.
+    pub contender: u32,
+    /// Name of the workload.
+    pub workload: String,
+    /// Scale and settings of the workload.
+    pub scale: String,
+    /// When it began, milliseconds since 1970.
+    pub began_ms: i64,
+    /// When it ended.
+    pub ended_ms: i64,
+    /// State.
+    pub status: TrialStatus,
+    /// Why it failed or was set aside, with what the system answered.
+    pub reason: Option<String>,
+    /// What was found after mounting: options, durability class, sizes, times.
+    pub found: Value,
+    /// What was found after unmounting: times, check result, space.
+    pub closing: Value,
+    /// Remarks that belong beside every figure of the trial.
+    pub remarks: Vec<String>,
+    /// Phases in the order in which they were performed.
+    pub phases: Vec<PhaseRecord>,
+    /// Every command that was run.
+    pub commands: Vec<CommandRecord>,
+}
+
+/// One pass of one phase, with the evidence for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// Name, unique within the workload.
+    pub name: String,
+    /// Operation, by the name that claims use.
+    pub operation: String,
+    /// Cache state asked for.
+    pub cache: Cache,
+    /// Which figure tables show first.
+    pub figure: Figure,
+    /// Laid out for later phases; not a result.
+    pub preparation: bool,
+    /// What the engine answered.
+    pub outcome: PhaseOutcome,
+    /// What the machine saw meanwhile.
+    pub evidence: Evidence,
+}
+
+/// What the machine saw during one pass, from just before the start until all was durable.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Bytes that the device delivered.
+    pub device_read_bytes: Option<u64>,
+    /// Bytes that the device took.
+    pub device_written_bytes: Option<u64>,
+    /// Read requests that the device served.
+    pub device_reads: Option<u64>,
+    /// Write requests that the device served.
+    pub device_writes: Option<u64>,
+    /// Flushes that the device served.
+    pub device_flushes: Option<u64>,
+    /// Bytes discarded.
+    pub device_discarded_bytes: Option<u64>,
+    /// CPU time of the whole system in user and kernel mode, in nanoseconds.
+    pub system_cpu_ns: Option<u64>,
+    /// Length of the observation, in nanoseconds.
+    pub observed_ns: u64,
+    /// Share of CPU time that a hypervisor took away, 0 to 1.
+    pub steal: Option<f64>,
+    /// Bytes that devices outside the contender moved meanwhile.
+    pub foreign_bytes: Option<u64>,
+    /// Bytes of the phase's files that were cached before a cold start; 0 proves the drop.
+    pub cached_before_bytes: Option<u64>,
+    /// Share of the bytes read in a cold phase that came from a cache and not from the device, 0 to 1.
+    pub from_cache: Option<f64>,
+    /// Share of the generator's ceiling that the phase reached, 0 to 1.
+    pub of_generator: Option<f64>,
+    /// Whether caches were dropped where a cold start was asked for.
+    pub dropped: Option<bool>,
+    /// Disturbances, each in a few words.
+    pub disturbed: Vec<String>,
+    /// What else belongs beside the figure, each in a few words.
+    pub remarks: Vec<String>,
+}
+
+/// One command as it was run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandRecord {
+    /// The command, as a person would type it.
+    pub line: String,
+    /// Exit status; absent where it was ended by a signal or never began.
+    pub status: Option<i32>,
+    /// What it printed, shortened.
+    pub output: String,
+    /// How long it took, in nanoseconds.
+    pub elapsed_ns: u64,
+}
+
+impl PhaseRecord {
+    /// The figure that tables show first, until the last call returned: bytes or items a second, or seconds.
+    pub fn returned_value(&self) -> Option<f64> {
+        self.value_over(self.outcome.returned_ns)
+    }
+
+    /// The same until all was durable; absent where nothing was written.
+    pub fn durable_value(&self) -> Option<f64> {
+        self.outcome.durable_ns.and_then(|ns| self.value_over(ns))
+    }
+
+    fn value_over(&self, elapsed_ns: u64) -> Option<f64> {
+        if elapsed_ns == 0 {
+            return None;
+        }
+        let seconds = elapsed_ns as f64 / 1e9;
+        let bytes = self.outcome.bytes_read.max(self.outcome.bytes_written);
+        let value = match self.figure {
+            Figure::BytesPerSecond => bytes as f64 / seconds,
+            Figure::ItemsPerSecond => self.outcome.items as f64 / seconds,
+            Figure::Seconds => seconds,
+        };
+        (value > 0.0).then_some(value)
+    }
+}

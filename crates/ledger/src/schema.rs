@@ -1,0 +1,99 @@
+//! The schema of a ledger file, and its migration from one version to the next.
+//! In: an open SQLite connection. Out: the same at the latest version, or an error that leaves it untouched.
+//! Rule for changes: append a migration, never edit one that has shipped.
+
+use rusqlite::Connection;
+
+/// Marks the file as a ledger: "Bake" in ASCII.
+pub const APPLICATION_ID: i64 = 0x4261_6b65;
+
+/// One entry for each version; entry `n` brings version `n` to `n + 1`.
+const MIGRATIONS: &[&str] = &["
+CREATE TABLE runs (
+  id           TEXT PRIMARY KEY,
+  began_ms     INTEGER NOT NULL,
+  ended_ms     INTEGER,
+  status       TEXT NOT NULL,
+  ending       TEXT,
+  title        TEXT NOT NULL,
+  seed         TEXT NOT NULL,           -- unsigned 64 bits, as text
+  new_run      TEXT NOT NULL,           -- JSON of NewRun
+  ceiling      TEXT                     -- JSON
+) STRICT;
+CREATE TABLE contenders (
+  run          TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+  number       INTEGER NOT NULL,
+  label        TEXT NOT NULL,
+  twin_of      INTEGER,
+  asked        TEXT NOT NULL,           -- JSON
+  error        TEXT,
+  PRIMARY KEY (run, number)
+) STRICT;
+CREATE TABLE trials (
+  id           INTEGER PRIMARY KEY,
+  run          TEXT NOT NULL,
+  block        INTEGER NOT NULL,
+  position     INTEGER NOT NULL,
+  attempt      INTEGER NOT NULL,
+  contender    INTEGER NOT NULL,
+  workload     TEXT NOT NULL,
+  scale        TEXT NOT NULL,
+  began_ms     INTEGER NOT NULL,
+  ended_ms     INTEGER NOT NULL,
+  status       TEXT NOT NULL,
+  reason       TEXT,
+  found        TEXT NOT NULL,           -- JSON
+  closing      TEXT NOT NULL,           -- JSON
+  remarks      TEXT NOT NULL,           -- JSON
+  FOREIGN KEY (run, contender) REFERENCES contenders(run, number) ON DELETE CASCADE,
+  UNIQUE (run, block, contender, workload, scale, attempt)
+) STRICT;
+CREATE TABLE phases (
+  trial        INTEGER NOT NULL REFERENCES trials(id) ON DELETE CASCADE,
+  place        INTEGER NOT NULL,        -- order of performance
+  name         TEXT NOT NULL,
+  operation    TEXT NOT NULL,
+  cache        TEXT NOT NULL,
+  figure       TEXT NOT NULL,
+  preparation  INTEGER NOT NULL,
+  pass         INTEGER NOT NULL,
+  items        INTEGER NOT NULL,
+  bytes_read   INTEGER NOT NULL,
+  bytes_written INTEGER NOT NULL,
+  returned_ns  INTEGER NOT NULL,
+  durable_ns   INTEGER,
+  outcome      TEXT NOT NULL,           -- JSON of PhaseOutcome, histograms in HDR interchange form
+  evidence     TEXT NOT NULL,           -- JSON of Evidence
+  PRIMARY KEY (trial, place)
+) STRICT;
+CREATE TABLE commands (
+  trial        INTEGER NOT NULL REFERENCES trials(id) ON DELETE CASCADE,
+  place        INTEGER NOT NULL,
+  line         TEXT NOT NULL,
+  status       INTEGER,
+  output       TEXT NOT NULL,
+  elapsed_ns   INTEGER NOT NULL,
+  PRIMARY KEY (trial, place)
+) STRICT;
+CREATE INDEX trials_by_run ON trials (run, block, position);
+"];
+
+/// Latest schema version that this program knows.
+pub const LATEST: i64 = MIGRATIONS.len() as i64;
+
+/// Version and mark of an open file: `(application id, schema version)`; both 0 for an empty one.
+pub fn identify(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let application = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    Ok((application, version))
+}
+
+/// Brings a file from `version` to [`LATEST`], in one transaction.
+pub fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    for step in &MIGRATIONS[version as usize..] {
+        transaction.execute_batch(step)?;
+    }
+    transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {LATEST};"))?;
+    transaction.commit()
+}

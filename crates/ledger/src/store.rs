@@ -1,0 +1,303 @@
+//! Opening a ledger and writing to it: one lock a run, one transaction a trial.
+//! In: a path and records. Out: a file in which every trial is there whole or not at all.
+
+use crate::error::LedgerError;
+use crate::record::{ContenderRecord, NewRun, RunStatus, TrialRecord};
+use crate::schema;
+use rusqlite::{Connection, OpenFlags, params};
+use serde::Serialize;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long a statement waits for another process's transaction.
+const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+/// What a ledger is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Looking only; works beside a run.
+    Read,
+    /// A run, or an import; one at a time.
+    Write,
+}
+
+/// An open ledger file.
+#[derive(Debug)]
+pub struct Ledger {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+    _lock: Option<File>,
+}
+
+impl Ledger {
+    /// Opens a ledger; for writing, a missing file is made and an older one is brought up to date.
+    ///
+    /// # Errors
+    /// A file that is no ledger, is damaged, is newer, is missing (for reading) or is in use (for writing). None of
+    /// them changes the file.
+    pub fn open(path: &Path, access: Access) -> Result<Self, LedgerError> {
+        let lock = match access {
+            Access::Read => None,
+            Access::Write => Some(lock_beside(path)?),
+        };
+        let refused = |doing| move |error: rusqlite::Error| refusal(path, doing, &error);
+        let flags = match access {
+            Access::Read => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        };
+        if access == Access::Read && !path.exists() {
+            return Err(LedgerError::Refused {
+                doing: "opening the ledger",
+                path: path.into(),
+                answer: "there is no such file; begin a run with `bakeoff run`, or name the ledger with --ledger"
+                    .into(),
+            });
+        }
+        let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .map_err(refused("opening the ledger"))?;
+        connection.busy_timeout(BUSY_WAIT).map_err(refused("opening the ledger"))?;
+        let version = check(&connection, path)?;
+        if version < schema::LATEST {
+            if access == Access::Read && version == 0 {
+                return Err(foreign(path, "it is empty"));
+            }
+            schema::migrate(&mut connection, version).map_err(refused("bringing up to date the ledger"))?;
+        }
+        connection
+            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
+            .map_err(refused("setting up the ledger"))?;
+        Ok(Self { connection, path: path.into(), _lock: lock })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Begins a run with its contenders and returns its id.
+    pub fn begin_run(&mut self, new: &NewRun, contenders: &[ContenderRecord]) -> Result<String, LedgerError> {
+        let began = now_ms();
+        let id = run_id(began, new.seed);
+        self.in_transaction("beginning a run in", |transaction| {
+            transaction.execute(
+                "INSERT INTO runs (id, began_ms, status, title, seed, new_run) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![id, began, text(&RunStatus::Open), new.title, new.seed.to_string(), json(new)],
+            )?;
+            for contender in contenders {
+                transaction.execute(
+                    "INSERT INTO contenders (run, number, label, twin_of, asked, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![
+                        id,
+                        contender.index,
+                        contender.label,
+                        contender.twin_of,
+                        contender.asked.to_string(),
+                        contender.error
+                    ],
+                )?;
+            }
+            Ok(())
+        })?;
+        Ok(id)
+    }
+
+    /// Keeps a trial with its phases and commands: all of it or none.
+    pub fn keep_trial(&mut self, run: &str, trial: &TrialRecord) -> Result<(), LedgerError> {
+        self.in_transaction("keeping a trial in", |transaction| insert_trial(transaction, run, trial))
+    }
+
+    /// Notes why a contender takes no part (any more).
+    pub fn set_contender_error(&mut self, run: &str, index: u32, error: &str) -> Result<(), LedgerError> {
+        self.in_transaction("noting a contender's error in", |transaction| {
+            transaction.execute(
+                "UPDATE contenders SET error = ?3 WHERE run = ?1 AND number = ?2",
+                params![run, index, error],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Notes the ceiling of this machine for a run.
+    pub fn set_ceiling(&mut self, run: &str, ceiling: &workload::outcome::Ceiling) -> Result<(), LedgerError> {
+        self.in_transaction("noting the ceiling in", |transaction| {
+            transaction.execute("UPDATE runs SET ceiling = ?2 WHERE id = ?1", params![run, json(ceiling)])?;
+            Ok(())
+        })
+    }
+
+    /// Sets the state of a run; `ending` says why it ended.
+    pub fn set_status(&mut self, run: &str, status: RunStatus, ending: Option<&str>) -> Result<(), LedgerError> {
+        let ended = (status != RunStatus::Open).then(now_ms);
+        self.in_transaction("ending a run in", |transaction| {
+            transaction.execute(
+                "UPDATE runs SET status = ?2, ended_ms = ?3, ending = ?4 WHERE id = ?1",
+                params![run, text(&status), ended, ending],
+            )?;
+            Ok(())
+        })
+    }
+
+    pub(crate) fn refusal(&self, doing: &'static str, error: &rusqlite::Error) -> LedgerError {
+        refusal(&self.path, doing, error)
+    }
+
+    fn in_transaction(
+        &mut self,
+        doing: &'static str,
+        write: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<()>,
+    ) -> Result<(), LedgerError> {
+        let path = self.path.clone();
+        let refused = |error: rusqlite::Error| refusal(&path, doing, &error);
+        let transaction =
+            self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(refused)?;
+        write(&transaction).map_err(refused)?;
+        transaction.commit().map_err(refused)
+    }
+}
+
+fn insert_trial(transaction: &rusqlite::Transaction, run: &str, trial: &TrialRecord) -> rusqlite::Result<()> {
+    transaction.execute(
+        "INSERT INTO trials (run, block, position, attempt, contender, workload, scale, began_ms, ended_ms, status,
+                             reason, found, closing, remarks)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        params![
+            run,
+            trial.block,
+            trial.position,
+            trial.attempt,
+            trial.contender,
+            trial.workload,
+            trial.scale,
+            trial.began_ms,
+            trial.ended_ms,
+            text(&trial.status),
+            trial.reason,
+            trial.found.to_string(),
+            trial.closing.to_string(),
+            json(&trial.remarks)
+        ],
+    )?;
+    let id = transaction.last_insert_rowid();
+    for (place, phase) in trial.phases.iter().enumerate() {
+        let outcome = &phase.outcome;
+        transaction.execute(
+            "INSERT INTO phases (trial, place, name, operation, cache, figure, preparation, pass, items, bytes_read,
+                                 bytes_written, returned_ns, durable_ns, outcome, evidence)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            params![
+                id,
+                place as i64,
+                phase.name,
+                phase.operation,
+                text(&phase.cache),
+                text(&phase.figure),
+                phase.preparation,
+                outcome.pass,
+                outcome.items as i64,
+                outcome.bytes_read as i64,
+                outcome.bytes_written as i64,
+                outcome.returned_ns as i64,
+                outcome.durable_ns.map(|ns| ns as i64),
+                json(outcome),
+                json(&phase.evidence)
+            ],
+        )?;
+    }
+    for (place, command) in trial.commands.iter().enumerate() {
+        transaction.execute(
+            "INSERT INTO commands (trial, place, line, status, output, elapsed_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![id, place as i64, command.line, command.status, command.output, command.elapsed_ns as i64],
+        )?;
+    }
+    Ok(())
+}
+
+fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerError> {
+    let (application, version) =
+        schema::identify(connection).map_err(|error| foreign(path, &format!("SQLite says \"{error}\"")))?;
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(|error| foreign(path, &format!("SQLite says \"{error}\"")))?;
+    if application == 0 && version == 0 && tables == 0 {
+        return Ok(0);
+    }
+    if application != schema::APPLICATION_ID {
+        return Err(foreign(path, "it is a database of another program"));
+    }
+    if version > schema::LATEST {
+        return Err(LedgerError::Newer { path: path.into(), found: version, known: schema::LATEST });
+    }
+    let sound: String = connection
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .map_err(|error| foreign(path, &format!("it is damaged, SQLite says \"{error}\"")))?;
+    if sound != "ok" {
+        return Err(foreign(path, &format!("it is damaged, SQLite says \"{sound}\"")));
+    }
+    Ok(version)
+}
+
+/// Takes the lock file beside the ledger. SQLite's own file must not be opened a second time in this process: closing
+/// it would drop SQLite's locks.
+fn lock_beside(path: &Path) -> Result<File, LedgerError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let refused = |error: std::io::Error| LedgerError::Refused {
+        doing: "locking the ledger",
+        path: path.into(),
+        answer: format!("{error}; choose a writable place with --ledger"),
+    };
+    let mut file: File = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(PathBuf::from(&name))
+        .map_err(refused)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            // The holder's id only makes the message better; an unreadable one is no reason to fail differently.
+            let _ = (&file).take(32).read_to_string(&mut holder);
+            return Err(LedgerError::Busy { path: path.into(), holder: holder.trim().into() });
+        }
+        Err(TryLockError::Error(error)) => return Err(refused(error)),
+    }
+    file.set_len(0).and_then(|()| file.rewind()).map_err(refused)?;
+    write!(file, "{}", std::process::id()).map_err(refused)?;
+    Ok(file)
+}
+
+fn foreign(path: &Path, why: &str) -> LedgerError {
+    LedgerError::Foreign { path: path.into(), why: why.into() }
+}
+
+fn refusal(path: &Path, doing: &'static str, error: &rusqlite::Error) -> LedgerError {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    match error.sqlite_error_code() {
+        Some(NotADatabase | DatabaseCorrupt) => foreign(path, &format!("SQLite says \"{error}\"")),
+        _ => LedgerError::Refused { doing, path: path.into(), answer: error.to_string() },
+    }
+}
+
+pub(crate) fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("records hold only values that JSON can carry")
+}
+
+/// The kebab-case name of an enum that serialises to a string.
+pub(crate) fn text<T: Serialize>(value: &T) -> String {
+    json(value).trim_matches('"').to_owned()
+}
+
+fn now_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
+/// `20261120-160843-3f2a`: UTC, then four digits that tell apart runs begun in one second.
+fn run_id(began_ms: i64, seed: u64) -> String {
+    let stamp = jiff::Timestamp::from_millisecond(began_ms).unwrap_or_default();
+    let mark = (seed ^ (seed >> 17) ^ began_ms as u64 ^ u64::from(std::process::id())) & 0xffff;
+    format!("{}-{mark:04x}", stamp.strftime("%Y%m%d-%H%M%S"))
+}
