@@ -1,0 +1,46 @@
+# Two commands do everything on a fresh machine: `make run` and `make test`.
+# Both install what is missing (as root on Debian and its kin; elsewhere they say which packages are needed).
+
+CARGO ?= cargo
+TARGET ?= $(or $(CARGO_TARGET_DIR),target)
+BAKEOFF = $(TARGET)/release/bakeoff
+OUT ?= bakeoff-report
+
+.PHONY: run test check build packages test-packages bench simulate install clean
+
+run: packages build
+	$(BAKEOFF) run --report $(OUT)
+
+build:
+	$(CARGO) build --release --locked -p bakeoff
+
+packages:
+	@scripts/packages run
+
+test-packages:
+	@scripts/packages run test
+
+test: test-packages check
+	$(CARGO) build --locked -p bakeoff
+	$(CARGO) test --workspace --locked
+
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+bench: build
+	@scripts/packages run bench
+	$(CARGO) run --release --locked -p benches -- --bakeoff $(BAKEOFF)
+
+simulate:
+	$(CARGO) run --release --locked -p judge --example simulate
+
+PREFIX ?= /usr/local
+install: build
+	install -D -m 755 $(BAKEOFF) $(DESTDIR)$(PREFIX)/bin/bakeoff
+	$(BAKEOFF) manual --folder $(TARGET)/manual
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(TARGET)/manual/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,296 @@
+//! The runner's end of the agent seam: starts the engine's process and talks JSON lines with it.
+//! In: requests. Out: replies, or an [`AgentError`] that says how the process ended.
+//! A crash, a hang or a babbling agent is an error of the trial, never of the run.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request};
+use workload::outcome::{Ceiling, PhaseOutcome};
+use workload::program::Program;
+
+/// How long the agent may take for what is not a phase: starting, loading, counting.
+const ANSWER_LIMIT: Duration = Duration::from_secs(120);
+/// How much longer than its own limit a phase may stay silent before the agent counts as hung.
+const GRACE: Duration = Duration::from_secs(60);
+/// How often a waiting runner looks whether it was asked to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// Bytes of the agent's standard error that are kept for the message.
+const STDERR_KEPT: usize = 4096;
+/// Replies that may wait unread.
+const REPLIES_WAITING: usize = 256;
+
+/// Why the agent could not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The process could not be started.
+    #[error("starting the engine `{line}`: {answer}")]
+    NotStarted {
+        /// The command.
+        line: String,
+        /// What the system answered.
+        answer: String,
+    },
+    /// The process ended by itself.
+    #[error("the engine's process ended in the middle of its work: {how}{last_words}")]
+    Ended {
+        /// Exit status or signal.
+        how: String,
+        /// What it printed last.
+        last_words: String,
+    },
+    /// It did not answer in time.
+    #[error("the engine did not answer within {seconds} s while {doing}; its process was ended")]
+    Hung {
+        /// What was asked.
+        doing: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// It answered with something else than was asked for.
+    #[error("the engine answered `{got}` while {doing}; this is a fault of bakeoff")]
+    Unexpected {
+        /// What was asked.
+        doing: String,
+        /// The answer, shortened.
+        got: String,
+    },
+    /// It speaks another version of the protocol.
+    #[error("the engine speaks protocol {found}, this bakeoff {PROTOCOL}; both must come from one build")]
+    OtherProtocol {
+        /// Version that it named.
+        found: u32,
+    },
+    /// A phase failed; the agent lives on.
+    #[error("{reason}")]
+    PhaseFailed {
+        /// Why, in one sentence.
+        reason: String,
+        /// What was done until then.
+        partial: Option<Box<PhaseOutcome>>,
+    },
+    /// The user asked to stop.
+    #[error("stopped as asked")]
+    Stopped,
+}
+
+/// Progress of a phase: items done, of how many, bytes.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, Option<u64>, u64);
+
+/// A running engine process.
+pub struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    replies: Receiver<Result<Reply, String>>,
+    last_words: Arc<Mutex<VecDeque<u8>>>,
+    stop: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl Agent {
+    /// Starts `command` (the program and its arguments), behind `prefix` where the stage asks for one.
+    ///
+    /// # Errors
+    /// The process cannot be started, does not say hello in time, or speaks another protocol.
+    pub fn start(
+        prefix: &[String],
+        command: &[String],
+        stop: Arc<dyn Fn() -> bool + Send + Sync>,
+    ) -> Result<Self, AgentError> {
+        let argv: Vec<&String> = prefix.iter().chain(command).collect();
+        let line = argv.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
+        let mut child = Command::new(argv[0])
+            .args(&argv[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // A group of its own: Ctrl-C reaches the runner alone, which then ends things in order.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| AgentError::NotStarted { line, answer: error.to_string() })?;
+        let (sender, replies) = sync_channel(REPLIES_WAITING);
+        let output = child.stdout.take().expect("standard output was asked for as a pipe");
+        thread::spawn(move || read_replies(output, &sender));
+        let last_words = Arc::new(Mutex::new(VecDeque::new()));
+        let errors = child.stderr.take().expect("standard error was asked for as a pipe");
+        let kept = Arc::clone(&last_words);
+        thread::spawn(move || keep_last(errors, &kept));
+        let input = child.stdin.take();
+        let mut agent = Self { child, input, replies, last_words, stop };
+        match agent.answer("starting", ANSWER_LIMIT)? {
+            Reply::Hello { protocol: PROTOCOL, .. } => Ok(agent),
+            Reply::Hello { protocol, .. } => Err(AgentError::OtherProtocol { found: protocol }),
+            other => Err(unexpected("starting", &other)),
+        }
+    }
+
+    /// Hands over a program.
+    pub fn load(&mut self, program: &Program) -> Result<(), AgentError> {
+        self.ask(&Request::Load(Box::new(program.clone())))?;
+        match self.answer("taking the program", ANSWER_LIMIT)? {
+            Reply::Loaded => Ok(()),
+            other => Err(unexpected("taking the program", &other)),
+        }
+    }
+
+    /// Performs one pass of one phase; `limit` is the phase's own time limit.
+    pub fn perform(
+        &mut self,
+        phase: usize,
+        pass: u32,
+        limit: Duration,
+        progress: Progress,
+    ) -> Result<PhaseOutcome, AgentError> {
+        self.ask(&Request::Perform { phase, pass })?;
+        loop {
+            match self.answer("performing a phase", limit + GRACE)? {
+                Reply::Progress { items, of, bytes, .. } => progress(items, of, bytes),
+                Reply::Done(outcome) => return Ok(*outcome),
+                Reply::Failed { partial, reason, .. } => return Err(AgentError::PhaseFailed { reason, partial }),
+                Reply::Refused { reason } => return Err(AgentError::PhaseFailed { reason, partial: None }),
+                other => return Err(unexpected("performing a phase", &other)),
+            }
+        }
+    }
+
+    /// Reads the files of a phase once; returns the bytes read.
+    pub fn warm(&mut self, phase: usize, limit: Duration) -> Result<u64, AgentError> {
+        self.ask(&Request::Warm { phase })?;
+        match self.answer("warming the caches", limit + GRACE)? {
+            Reply::Warmed { bytes } => Ok(bytes),
+            Reply::Refused { reason } | Reply::Failed { reason, .. } => {
+                Err(AgentError::PhaseFailed { reason, partial: None })
+            }
+            other => Err(unexpected("warming the caches", &other)),
+        }
+    }
+
+    /// Counts the bytes of a phase's files that are in the page cache; `None` where nothing can say.
+    pub fn count_cached(&mut self, phase: usize) -> Result<Option<u64>, AgentError> {
+        self.ask(&Request::CountCached { phase })?;
+        match self.answer("counting cached pages", ANSWER_LIMIT)? {
+            Reply::Cached { bytes, .. } => Ok(bytes),
+            Reply::Refused { .. } => Ok(None),
+            other => Err(unexpected("counting cached pages", &other)),
+        }
+    }
+
+    /// Measures what this machine's memory allows.
+    pub fn measure_ceiling(&mut self) -> Result<Ceiling, AgentError> {
+        self.ask(&Request::MeasureCeiling)?;
+        match self.answer("measuring the ceiling", ANSWER_LIMIT)? {
+            Reply::Ceiling(ceiling) => Ok(ceiling),
+            other => Err(unexpected("measuring the ceiling", &other)),
+        }
+    }
+
+    /// Ends the process in order; one that does not go is ended by its id.
+    pub fn quit(mut self) {
+        // A process that is already gone cannot take the request; reaping it is all that is left.
+        let _ = self.ask(&Request::Quit);
+        self.input = None;
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < deadline {
+            match self.child.try_wait() {
+                Ok(None) => thread::sleep(Duration::from_millis(2)),
+                _ => return,
+            }
+        }
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<(), AgentError> {
+        let mut line = serde_json::to_string(request).expect("requests hold only values that JSON can carry");
+        line.push('\n');
+        let sent = self.input.as_mut().is_some_and(|input| input.write_all(line.as_bytes()).is_ok());
+        if sent { Ok(()) } else { Err(self.ended()) }
+    }
+
+    fn answer(&mut self, doing: &str, limit: Duration) -> Result<Reply, AgentError> {
+        let deadline = Instant::now() + limit;
+        loop {
+            if (self.stop)() {
+                return Err(AgentError::Stopped);
+            }
+            match self.replies.recv_timeout(LOOK) {
+                Ok(Ok(reply)) => return Ok(reply),
+                Ok(Err(garbled)) => return Err(AgentError::Unexpected { doing: doing.into(), got: garbled }),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+                Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => {
+                    self.kill();
+                    return Err(AgentError::Hung { doing: doing.into(), seconds: limit.as_secs() });
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn ended(&mut self) -> AgentError {
+        let status = (0..100).find_map(|_| match self.child.try_wait() {
+            Ok(Some(status)) => Some(status),
+            _ => {
+                thread::sleep(Duration::from_millis(10));
+                None
+            }
+        });
+        let how = status.map_or_else(|| "it closed its output".into(), described);
+        let kept = self.last_words.lock().map(|kept| kept.iter().copied().collect::<Vec<u8>>()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&kept).trim().to_owned();
+        let last_words = if text.is_empty() { String::new() } else { format!("; its last words: {text}") };
+        AgentError::Ended { how, last_words }
+    }
+
+    fn kill(&mut self) {
+        // Both fail only where the process is gone already, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn described(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "unknown status".into(),
+    }
+}
+
+fn unexpected(doing: &str, reply: &Reply) -> AgentError {
+    let got = format!("{reply:?}").chars().take(200).collect();
+    AgentError::Unexpected { doing: doing.into(), got }
+}
+
+fn read_replies(output: impl Read, sender: &SyncSender<Result<Reply, String>>) {
+    let mut lines = BufReader::new(output);
+    loop {
+        let mut line = Vec::new();
+        let read = lines.by_ref().take(LINE_LIMIT as u64).read_until(b'\n', &mut line);
+        if !matches!(read, Ok(1..)) {
+            return;
+        }
+        let reply = serde_json::from_slice(&line)
+            .map_err(|error| format!("{}: {error}", String::from_utf8_lossy(&line[..line.len().min(120)]).trim()));
+        if sender.send(reply).is_err() {
+            return;
+        }
+    }
+}
+
+fn keep_last(mut errors: impl Read, kept: &Mutex<VecDeque<u8>>) {
+    let mut part = [0; 1024];
+    while let Ok(read @ 1..) = errors.read(&mut part) {
+        let Ok(mut kept) = kept.lock() else { return };
+        kept.extend(&part[..read]);
+        let surplus = kept.len().saturating_sub(STDERR_KEPT);
+        kept.drain(..surplus);
+    }
+}
