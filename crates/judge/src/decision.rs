@@ -1,0 +1,142 @@
+//! Decisions about going on, budgets and steady state, as data.
+//! In: made by [`crate::decide`], [`crate::plan_budget`] and [`crate::steady_state`]. Out: read by the runner.
+//! Indices point into the table that was judged.
+
+use serde::{Deserialize, Serialize};
+
+/// How a plan asks to be sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    /// Blocks that are run in any case, at least 1.
+    pub min_blocks: u32,
+    /// The cap.
+    pub max_blocks: u32,
+    /// Half-width of a 95 % interval that is precise enough, as a share of the figure.
+    pub precision: f64,
+    /// What is asked for.
+    pub until: Until,
+    /// Seconds that are left to spend; `None`: as many as it takes.
+    pub seconds_left: Option<f64>,
+}
+
+/// What a run is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// All figures as precise as asked for.
+    #[default]
+    Precision,
+    /// Only the winner of each operation.
+    Winner,
+    /// Exactly so many blocks as `max_blocks` says.
+    Blocks,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy { min_blocks: 3, max_blocks: 30, precision: 0.05, until: Until::Precision, seconds_left: None }
+    }
+}
+
+/// Whether another block is run, and of what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Trials that the next block needs; empty: stop.
+    pub next: Vec<Needed>,
+    /// Why it goes on or stops.
+    pub reason: Reason,
+    /// In one sentence.
+    pub text: String,
+    /// Figures that are not yet resolved.
+    pub open: Vec<Open>,
+    /// Blocks that are likely to be needed still; `None` where there is no spread to tell from.
+    pub blocks_left: Option<u32>,
+    /// Seconds that those blocks would take, where the time of a trial is known.
+    pub seconds_left: Option<f64>,
+}
+
+impl Decision {
+    /// Whether another block is to be run.
+    pub fn goes_on(&self) -> bool {
+        !self.next.is_empty()
+    }
+}
+
+/// One trial of the next block: this contender, put through this workload.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Needed {
+    /// Index into [`crate::Table::contenders`].
+    pub contender: usize,
+    /// Name of the workload.
+    pub workload: String,
+}
+
+/// Why a run goes on or stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The blocks that are run in any case are not done.
+    Minimum,
+    /// Figures are open.
+    Open,
+    /// All that was asked for is resolved.
+    Resolved,
+    /// The cap is reached.
+    Cap,
+    /// The budget is spent, or would not hold another block.
+    Budget,
+    /// Nothing can be measured.
+    Nothing,
+}
+
+/// A figure that is not resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Open {
+    /// Index into [`crate::Table::operations`].
+    pub operation: usize,
+    /// Index into [`crate::Table::contenders`].
+    pub contender: usize,
+    /// Half-width of its interval as a share of the figure, where there is one.
+    pub half_width: Option<f64>,
+    /// Blocks that are likely to be needed still, where that can be told.
+    pub blocks_left: Option<u32>,
+    /// Why it is open, in few words.
+    pub why: String,
+}
+
+/// What a budget will buy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BudgetPlan {
+    /// Seconds that one block of everything takes.
+    pub block_seconds: f64,
+    /// Whole blocks that fit.
+    pub blocks: u32,
+    /// Seconds that resolving everything would take, where that can be told; the cap counts.
+    pub seconds_for_all: Option<f64>,
+    /// Figures that are likely to stay open.
+    pub open: Vec<Open>,
+    /// In one or two sentences.
+    pub text: String,
+}
+
+/// Whether rounds have reached the steady state of SNIA's Performance Test Specification.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SteadyState {
+    /// Reached: the window begins at this round (from 0), and this is the mean over it.
+    Reached {
+        /// First of the five rounds.
+        from: usize,
+        /// Their mean.
+        mean: f64,
+    },
+    /// Not yet: run another round.
+    NotYet {
+        /// (max - min) / mean of the last rounds, where there are five.
+        range: Option<f64>,
+        /// Change of the fitted line over the last rounds as a share of their mean, where there are five.
+        slope: Option<f64>,
+    },
+    /// 25 rounds, and still not: say so.
+    Never,
+}

@@ -1,0 +1,204 @@
+//! What a table allows to be said, as data: figures, rankings, relations, notes, sentences.
+//! In: made by [`crate::judge`]. Out: read by reports and by the runner; all of it can be written as JSON.
+//! Every statement carries the cells it rests on, so that `show --why` can name the trials.
+
+use crate::table::Backend;
+use serde::{Deserialize, Serialize};
+
+/// The judgement of one table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// One for each cell of the table that has a value, in the table's order.
+    pub figures: Vec<Figure>,
+    /// One for each operation and backend that has figures, in the table's order.
+    pub rankings: Vec<Ranking>,
+    /// Noise of this machine today, from the A/A pair: a share, 0.02 for 2 %. `None` without a pair.
+    pub noise_floor: Option<f64>,
+    /// Smallest difference that is called one: a share, at least 0.03.
+    pub smallest_effect: f64,
+    /// Comparisons that are corrected for together.
+    pub comparisons: usize,
+    /// The verdict in sentences.
+    pub sentences: Vec<Sentence>,
+    /// Notes that concern the whole table.
+    pub notes: Vec<Note>,
+}
+
+/// What one cell says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Index into [`crate::Table::cells`].
+    pub cell: usize,
+    /// Index into [`crate::Table::operations`].
+    pub operation: usize,
+    /// Index into [`crate::Table::contenders`].
+    pub contender: usize,
+    /// Independent samples: trials (blocks and formats), with mounts and passes within them already averaged.
+    pub samples: usize,
+    /// All measured values, passes included.
+    pub values: usize,
+    /// Median of the samples, in the operation's unit.
+    pub median: f64,
+    /// Arithmetic mean of the samples.
+    pub mean: f64,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Relative standard deviation over samples, a share; `None` below two samples.
+    pub rsd: Option<f64>,
+    /// 95 % interval; `None` below two samples.
+    pub interval: Option<Interval>,
+    /// Relative standard deviation above 5 %: show min to max.
+    pub unstable: bool,
+    /// Samples that are outliers (modified z by the median absolute deviation above 14.8), by trial. Never dropped.
+    pub outliers: Vec<i64>,
+    /// Change over all blocks by a fitted line, a share; `None` where none is shown.
+    pub drift: Option<f64>,
+    /// Values that are missing (not positive or not finite).
+    pub missing: usize,
+    /// What touches this figure, in few words.
+    pub notes: Vec<Note>,
+}
+
+/// A 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// What it is an interval of.
+    pub of: Estimand,
+}
+
+/// What an interval is an interval of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimand {
+    /// The median, by order statistics.
+    Median,
+    /// The geometric mean, by Student's t on logarithms.
+    GeometricMean,
+    /// The ratio of two geometric means, by Student's t on log ratios.
+    Ratio,
+    /// The mean of a sum, by Student's t.
+    Mean,
+}
+
+/// How the contenders of one backend stand in one operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ranking {
+    /// Index into [`crate::Table::operations`].
+    pub operation: usize,
+    /// All of these ran here.
+    pub backend: Backend,
+    /// Index of the contender with the best estimate.
+    pub best: usize,
+    /// Whether the best is shown to be better than every other.
+    pub won: bool,
+    /// The others against the best, nearest first.
+    pub others: Vec<Standing>,
+}
+
+/// One contender against the best.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Index into [`crate::Table::contenders`].
+    pub contender: usize,
+    /// How many times worse than the best: 1.6 for a time 1.6 times as long or a rate of 1/1.6.
+    pub ratio: f64,
+    /// 95 % interval of the ratio; `None` where the samples allow none.
+    pub interval: Option<Interval>,
+    /// Blocks (or pairs of samples) that the ratio rests on.
+    pub samples: usize,
+    /// What may be said.
+    pub relation: Relation,
+    /// p-value before correction, where there is one.
+    pub p: Option<f64>,
+    /// Whether the two differ in durability: never shown without that badge.
+    pub unequal_durability: bool,
+}
+
+/// What may be said about two contenders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relation {
+    /// Worse than the best, after correction for all that the table says and for having looked often.
+    Worse,
+    /// No difference shown, and the interval is narrow: a tie.
+    Tie,
+    /// Too wide an interval to say either.
+    Unresolved,
+    /// One sample each: nothing can be said.
+    TooFew,
+}
+
+/// Something that touches a figure or a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Which kind, for reports that mark cells.
+    pub kind: NoteKind,
+    /// In few words.
+    pub text: String,
+}
+
+/// Kinds of notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoteKind {
+    /// Relative standard deviation above 5 %.
+    Unstable,
+    /// Outliers are among the samples.
+    Outlier,
+    /// The figure moves over the blocks.
+    Drift,
+    /// Samples fall in two groups.
+    TwoModes,
+    /// Disturbed trials are among the samples.
+    Disturbed,
+    /// A cache served part of a cold start, or the start was warm.
+    Cache,
+    /// Within 20 % of the data generator's ceiling.
+    Ceiling,
+    /// Durability differs from others in the table.
+    Durability,
+    /// Values are missing, or trials failed.
+    Missing,
+    /// Too few samples for an interval.
+    FewSamples,
+    /// Anything else that was handed in.
+    Remark,
+}
+
+/// One sentence of the verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sentence {
+    /// The sentence.
+    pub text: String,
+    /// What it is about: an index into [`crate::Table::operations`], where it is about one.
+    pub operation: Option<usize>,
+    /// Indices into [`crate::Table::cells`] that it rests on.
+    pub cells: Vec<usize>,
+}
+
+impl Judgement {
+    /// The figure of an operation and a contender.
+    pub fn figure(&self, operation: usize, contender: usize) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.operation == operation && figure.contender == contender)
+    }
+
+    /// The rankings of an operation, one for each backend.
+    pub fn rankings_of(&self, operation: usize) -> impl Iterator<Item = &Ranking> {
+        self.rankings.iter().filter(move |ranking| ranking.operation == operation)
+    }
+}
+
+impl Ranking {
+    /// The best and its ties.
+    pub fn front(&self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.best).chain(
+            self.others.iter().filter(|standing| standing.relation == Relation::Tie).map(|standing| standing.contender),
+        )
+    }
+}

@@ -1,0 +1,296 @@
+//! The table that is judged: contenders, operations, and the samples of every cell.
+//! In: made by the runner or the report from the ledger. Out: read by every function of this crate.
+//! Missing is missing: a cell without samples is left out, and a value that was not measured is never zero.
+
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use thiserror::Error;
+
+/// Most contenders of one table.
+pub const MAX_CONTENDERS: usize = 256;
+/// Most operations of one table.
+pub const MAX_OPERATIONS: usize = 1024;
+/// Most samples of one cell.
+pub const MAX_SAMPLES: usize = 10_000;
+
+/// All that one table shows: statements about it are corrected as one family.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Table {
+    /// Those that are compared, the hidden twin included.
+    pub contenders: Vec<Contender>,
+    /// What was measured; one row each.
+    pub operations: Vec<Operation>,
+    /// Samples, at most one cell for each operation and contender.
+    pub cells: Vec<Cell>,
+}
+
+/// One thing that is compared.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Contender {
+    /// Name in the table and in sentences; unique.
+    pub name: String,
+    /// What it does for the safety of data, as found after mounting.
+    pub durability: Durability,
+    /// Where its kernel ran. Contenders of different backends are never ranked together.
+    pub backend: Backend,
+    /// Set on the second half of an A/A pair: the name of the contender that it repeats. A twin is used for the
+    /// noise floor only and appears in no ranking.
+    pub twin_of: Option<String>,
+    /// Why the contender cannot be measured at all, where that is so.
+    pub failed: Option<String>,
+}
+
+/// Where a contender's kernel ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// On this machine's own kernel.
+    #[default]
+    Host,
+    /// In a virtual machine with hardware support.
+    Kvm,
+    /// In an emulated machine.
+    Emulation,
+}
+
+/// Durability class: contenders that differ in one of these are not equals. `None`: not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Durability {
+    /// Flushes (barriers) reach the device.
+    pub flushes: Option<bool>,
+    /// File data reaches the device before the metadata that refers to it.
+    pub ordered: Option<bool>,
+    /// File data is checksummed.
+    pub checksums: Option<bool>,
+    /// Data is never overwritten in place.
+    pub copy_on_write: Option<bool>,
+}
+
+/// Which row of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub struct OperationId {
+    /// Name of the workload.
+    pub workload: String,
+    /// Name of the operation, as claims and published figures use it.
+    pub operation: String,
+    /// Cache state: `cold`, `warm`, `as-found`.
+    pub cache: String,
+    /// Which figure of the operation: empty for the one that is shown first, else `returned`, `durable`, `cpu` ...
+    pub figure: String,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Operation {
+    /// Which row.
+    pub id: OperationId,
+    /// What the operation is called in a sentence: "creating many small files". Empty: the names of the id are used.
+    pub phrase: String,
+    /// Unit of the values, as shown.
+    pub unit: String,
+    /// Whether more or less is better.
+    pub direction: Direction,
+    /// Shown beside another row, not a statement of its own: it costs no correction and keeps no run going.
+    pub secondary: bool,
+}
+
+/// Whether more or less is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// A rate: more is better.
+    HigherIsBetter,
+    /// A time: less is better.
+    #[default]
+    LowerIsBetter,
+}
+
+/// The samples of one contender in one operation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Cell {
+    /// Index into [`Table::operations`].
+    pub operation: usize,
+    /// Index into [`Table::contenders`].
+    pub contender: usize,
+    /// What was measured, in the order of time.
+    pub samples: Vec<Sample>,
+    /// What else is known about this cell.
+    pub facts: Facts,
+}
+
+/// One measured value.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Sample {
+    /// The trial in the ledger that this came from: every statement can be traced to these.
+    pub trial: i64,
+    /// Block, from 0.
+    pub block: u32,
+    /// Which mkfs within the block, from 0.
+    pub format: u32,
+    /// Which mount of that format, from 0.
+    pub mount: u32,
+    /// Which pass on that mount, from 0.
+    pub pass: u32,
+    /// The value in the operation's unit. Not positive or not finite: missing.
+    pub value: f64,
+    /// Something else was going on (steal, foreign I/O, clock changes); the trial could not be repeated.
+    pub disturbed: bool,
+}
+
+/// What is known about a cell beside its samples.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// Share of the bytes that a cache served although the start was to be cold, 0 to 1.
+    pub cache_served: Option<f64>,
+    /// The value as a share of the data generator's ceiling, 0 to 1.
+    pub ceiling: Option<f64>,
+    /// The first cold pass was far slower than the next: a cache below this machine.
+    pub cache_below: bool,
+    /// Caches could not be dropped: what was to be cold was warm.
+    pub not_cold: bool,
+    /// CPU seconds of the whole system that the operation took, median over trials.
+    pub cpu_seconds: Option<f64>,
+    /// Bytes on the device for each byte of files, median over trials.
+    pub space: Option<f64>,
+    /// Mean seconds that one trial takes, staging included. Used to plan a budget.
+    pub trial_seconds: Option<f64>,
+    /// Trials that failed, and why the first of them did.
+    pub failures: u32,
+    /// Why the first failed trial did.
+    pub failure: Option<String>,
+    /// Anything else, in few words (an option that did not take, an O_DIRECT that was refused).
+    pub remarks: Vec<String>,
+}
+
+/// What is wrong with a table.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum TableError {
+    /// A limit was passed.
+    #[error("cannot judge a table of {found} {what}: the limit is {limit}; split it by workload")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// A cell points outside the table.
+    #[error("cannot judge cell {cell}: it names {what} {index}, and the table has {count}")]
+    NoSuch {
+        /// Which cell.
+        cell: usize,
+        /// Operation or contender.
+        what: &'static str,
+        /// The index that it names.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Two cells, contenders or operations are the same.
+    #[error("cannot judge a table with {what} \"{name}\" twice")]
+    Twice {
+        /// Cell, contender or operation.
+        what: &'static str,
+        /// Which.
+        name: String,
+    },
+    /// A twin repeats a contender that is not there.
+    #[error("cannot judge \"{twin}\", the twin of \"{of}\": no contender has that name")]
+    NoTwin {
+        /// The twin.
+        twin: String,
+        /// Whom it is said to repeat.
+        of: String,
+    },
+}
+
+impl OperationId {
+    /// An id without a figure of its own.
+    pub fn new(workload: &str, operation: &str, cache: &str) -> Self {
+        OperationId {
+            workload: workload.into(),
+            operation: operation.into(),
+            cache: cache.into(),
+            figure: String::new(),
+        }
+    }
+}
+
+impl Sample {
+    /// Whether there is a value.
+    pub fn is_measured(&self) -> bool {
+        self.value.is_finite() && self.value > 0.0
+    }
+}
+
+impl Table {
+    /// The cell of an operation and a contender.
+    pub fn cell(&self, operation: usize, contender: usize) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.operation == operation && cell.contender == contender)
+    }
+
+    /// Index of a contender by name.
+    pub fn contender(&self, name: &str) -> Option<usize> {
+        self.contenders.iter().position(|contender| contender.name == name)
+    }
+
+    /// Checks limits, indices and names.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn check(&self) -> Result<(), TableError> {
+        within("contenders", self.contenders.len(), MAX_CONTENDERS)?;
+        within("operations", self.operations.len(), MAX_OPERATIONS)?;
+        let mut names = HashSet::new();
+        for contender in &self.contenders {
+            if !names.insert(contender.name.as_str()) {
+                return Err(TableError::Twice { what: "the contender", name: contender.name.clone() });
+            }
+        }
+        for twin in &self.contenders {
+            if let Some(of) = twin.twin_of.as_ref().filter(|of| !names.contains(of.as_str())) {
+                return Err(TableError::NoTwin { twin: twin.name.clone(), of: of.clone() });
+            }
+        }
+        let mut ids = HashSet::new();
+        for operation in &self.operations {
+            if !ids.insert(&operation.id) {
+                let id = &operation.id;
+                let name = format!("{} {} {} {}", id.workload, id.operation, id.cache, id.figure);
+                return Err(TableError::Twice { what: "the operation", name: name.trim().into() });
+            }
+        }
+        self.check_cells()
+    }
+
+    fn check_cells(&self) -> Result<(), TableError> {
+        let mut seen = HashSet::new();
+        for (cell, found) in self.cells.iter().enumerate() {
+            within("samples in one cell", found.samples.len(), MAX_SAMPLES)?;
+            let operations = self.operations.len();
+            if found.operation >= operations {
+                let index = found.operation;
+                return Err(TableError::NoSuch { cell, what: "operation", index, count: operations });
+            }
+            let contenders = self.contenders.len();
+            if found.contender >= contenders {
+                let index = found.contender;
+                return Err(TableError::NoSuch { cell, what: "contender", index, count: contenders });
+            }
+            if !seen.insert((found.operation, found.contender)) {
+                let operation = &self.operations[found.operation].id.operation;
+                let name = format!("{operation} of {}", self.contenders[found.contender].name);
+                return Err(TableError::Twice { what: "the cell", name });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn within(what: &'static str, found: usize, limit: usize) -> Result<(), TableError> {
+    if found > limit {
+        return Err(TableError::TooLarge { what, found, limit });
+    }
+    Ok(())
+}
