@@ -1,0 +1,120 @@
+//! What a compiled workload says about itself: to the runner, to the judge and to whoever reads the report.
+//! In: filled in by [`crate::Workload::compile`]. Out: plain values that can be kept in the ledger.
+//! Nothing here changes what the engine does.
+
+use crate::program::{Figure, Program};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A workload at one scale with all its settings in place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compiled {
+    /// What the engine performs. Its root, device and durable parts are empty: the runner fills them in.
+    pub program: Program,
+    /// One for each phase of the program, in the same order.
+    pub phases: Vec<PhaseFacts>,
+    /// Sums over several phases that tables show as one operation.
+    pub totals: Vec<TotalFacts>,
+    /// What it will take.
+    pub estimate: Estimate,
+    /// Name of the scale.
+    pub scale: String,
+    /// Every option with the value that was used, asked for or not.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What is to be known of a phase beside what the engine needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseFacts {
+    /// Same as [`crate::program::Phase::name`].
+    pub name: String,
+    /// Short label for tables and charts.
+    pub title: String,
+    /// Gerund for the verdict: "creating many small files" in "For creating many small files on this device: ...".
+    pub doing: String,
+    /// The operation as claims and published figures name it; same as [`crate::program::Phase::operation`].
+    pub operation: String,
+    /// The cache column of claims and published figures: `cold`, `warm`, `as-found`, `cached`, `direct`.
+    /// What the runner really brings about is [`crate::program::Phase::cache`].
+    pub cache_label: String,
+    /// Which form of an operation, where a workload has it in several (`flat`, `hashed`).
+    pub variant: Option<String>,
+    /// The figure that tables show first.
+    pub figure: Figure,
+    /// The group whose items and bytes make that figure; None: all groups together.
+    pub figure_group: Option<String>,
+    /// `workload/phase` that this is shown as a share of, such as `device/read-sequential`.
+    pub share_of: Option<String>,
+    /// Laid out for later phases, not shown as a result.
+    pub preparation: bool,
+}
+
+/// The sum of several phases' seconds, as published figures state it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TotalFacts {
+    /// Unique among phases and totals.
+    pub name: String,
+    /// Short label for tables and charts.
+    pub title: String,
+    /// Gerund for the verdict.
+    pub doing: String,
+    /// The operation as claims name it.
+    pub operation: String,
+    /// The cache column of claims.
+    pub cache_label: String,
+    /// Names of the phases whose elapsed seconds are added up.
+    pub of: Vec<String>,
+}
+
+/// What a workload takes, computed from its counts and sizes; random sizes count with their mean.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Most files that exist at once.
+    pub files_at_most: u64,
+    /// Directories that files lie in, all filesets together.
+    pub directories: u64,
+    /// Most bytes that exist in files at once.
+    pub bytes_at_most: u64,
+    /// Most bytes that may exist at once if every random size came out largest.
+    pub bytes_at_worst: u64,
+    /// Bytes written in all phases and passes.
+    pub bytes_written: u64,
+    /// Bytes read in all phases and passes, from the device or from a cache.
+    pub bytes_read: u64,
+    /// Bytes read from the raw device.
+    pub device_bytes_read: u64,
+    /// Whether any phase opens files or the device with O_DIRECT.
+    pub needs_direct: bool,
+    /// Whether any phase reads the raw device beneath.
+    pub needs_device: bool,
+    /// Whether any phase needs files at all; false for a workload that only reads the raw device.
+    pub needs_files: bool,
+    /// Whether any phase starts with dropped caches, which needs root.
+    pub needs_cold: bool,
+    /// Most workers that run at once.
+    pub workers_at_most: u64,
+    /// Part of each phase, in order.
+    pub phases: Vec<PhaseEstimate>,
+}
+
+impl Estimate {
+    /// Inodes that the filesystem must offer: files, directories and the root.
+    pub fn inodes_at_most(&self) -> u64 {
+        self.files_at_most.saturating_add(self.directories).saturating_add(1)
+    }
+}
+
+/// What one phase takes, all its passes together. A phase that ends by time counts its work once.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct PhaseEstimate {
+    /// Name of the phase.
+    pub name: String,
+    /// Items: files, directories or blocks.
+    pub items: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Nanoseconds that it lasts whatever the device does: pauses, and phases that end by time.
+    pub fixed_ns: u64,
+}
