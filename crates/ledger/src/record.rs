@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use workload::facts::{PhaseFacts, TotalFacts};
 use workload::outcome::PhaseOutcome;
 use workload::program::{Cache, Figure};
 
@@ -24,6 +26,26 @@ pub struct NewRun {
     pub command_line: Vec<String>,
     /// Where the figures come from.
     pub origin: Origin,
+    /// The work, with what its phases are called in tables and sentences.
+    #[serde(default)]
+    pub works: Vec<WorkRecord>,
+}
+
+/// One workload of a run, as compiled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkRecord {
+    /// Name of the workload; trials refer to it.
+    pub name: String,
+    /// Scale; trials refer to it.
+    pub scale: String,
+    /// Heading of its section.
+    pub title: String,
+    /// Every option with its value.
+    pub settings: BTreeMap<String, String>,
+    /// Names, phrases and figures of its phases, in order.
+    pub phases: Vec<PhaseFacts>,
+    /// Sums over phases that are shown as one operation.
+    pub totals: Vec<TotalFacts>,
 }
 
 /// Where a run's figures come from.

@@ -40,6 +40,7 @@ fn new_run() -> NewRun {
         version: "0.1.0".into(),
         command_line: vec!["bakeoff".into(), "run".into()],
         origin: Origin::Measured,
+        works: vec![],
     }
 }
 
