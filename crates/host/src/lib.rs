@@ -1,1 +1,31 @@
-//! Placeholder while the room is being built.
+//! What this machine is and does: hardware, kernel, block devices, counters, noise, and the commands run on it.
+//! In: /proc, /sys and the programs of this machine. Out: values that can be kept in the ledger.
+//! It knows nothing of workloads, filesystems or statistics.
+
+pub mod block;
+pub mod command;
+pub mod counters;
+pub mod doctor;
+pub mod journal;
+pub mod machine;
+pub mod mounts;
+pub mod noise;
+pub mod process;
+
+pub use block::BlockDevice;
+pub use command::{Command, CommandError};
+pub use counters::{Evidence, Snapshot, Watch};
+pub use doctor::{Check, Level};
+pub use journal::{Journal, Record};
+pub use machine::Machine;
+pub use noise::Remark;
+
+/// Reads a small text file of /proc or /sys without its trailing newline; None where it is missing or unreadable.
+pub(crate) fn text(path: impl AsRef<std::path::Path>) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim_end().to_string())
+}
+
+/// As [`text`], parsed.
+pub(crate) fn number<T: std::str::FromStr>(path: impl AsRef<std::path::Path>) -> Option<T> {
+    text(path)?.trim().parse().ok()
+}

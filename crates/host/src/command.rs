@@ -1,0 +1,320 @@
+//! The one place that runs commands: with a time limit, every call recorded.
+//! In: program and arguments, a limit, a journal. Out: what it answered, or an error that says what was run and answered.
+//! A command runs in a process group of its own, so that a Ctrl-C at the terminal does not cut an mkfs in half.
+
+use crate::journal::{Journal, Record, typed};
+use crate::process::Process;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long a command may take unless it says otherwise.
+pub const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
+
+/// Bytes of standard output, and as many of standard error, that are kept.
+pub const OUTPUT_LIMIT: usize = 256 << 10;
+
+/// One command, not yet run.
+#[derive(Debug, Clone)]
+pub struct Command {
+    argv: Vec<String>,
+    limit: Duration,
+    accepted: Vec<i32>,
+    hint: Option<String>,
+}
+
+/// What a command answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Exit status.
+    pub status: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// A command that did not do what it was run for.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("`{command}` {what}{}{}", answered(.answer), hinted(.hint))]
+pub struct CommandError {
+    /// As a person would type it.
+    pub command: String,
+    /// What went wrong.
+    pub what: Failure,
+    /// What it answered: the end of standard error, or of standard output where the former is empty.
+    pub answer: String,
+    /// What the person can do; empty where nothing is known.
+    pub hint: String,
+}
+
+/// How a command failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The program is not there.
+    #[error("could not be started: the program was not found")]
+    Missing,
+    /// It could not be started for another reason.
+    #[error("could not be started: {0}")]
+    NotStarted(String),
+    /// It took longer than its limit and was killed.
+    #[error("was killed: it took longer than {0} s")]
+    OutOfTime(u64),
+    /// A signal ended it.
+    #[error("was ended by signal {0}")]
+    Signal(i32),
+    /// It ended with a status that does not mean success.
+    #[error("failed with status {0}")]
+    Status(i32),
+}
+
+fn answered(answer: &str) -> String {
+    if answer.is_empty() { String::new() } else { format!(": {answer}") }
+}
+
+fn hinted(hint: &str) -> String {
+    if hint.is_empty() { String::new() } else { format!(" ({hint})") }
+}
+
+impl Command {
+    /// A command from its words.
+    pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Command {
+        Command {
+            argv: argv.into_iter().map(Into::into).collect(),
+            limit: DEFAULT_LIMIT,
+            accepted: vec![0],
+            hint: None,
+        }
+    }
+
+    /// A line for the shell, for what needs a redirection.
+    pub fn shell(line: impl Into<String>) -> Command {
+        Command::new(["sh".to_string(), "-c".to_string(), line.into()])
+    }
+
+    /// Runs it behind these words (`nsenter ... --`); none for no prefix.
+    pub fn prefixed(mut self, prefix: &[String]) -> Command {
+        self.argv.splice(0..0, prefix.iter().cloned());
+        self
+    }
+
+    /// How long it may take.
+    pub fn limit(mut self, limit: Duration) -> Command {
+        self.limit = limit;
+        self
+    }
+
+    /// Exit statuses that mean success, instead of 0 alone.
+    pub fn accept(mut self, accepted: &[i32]) -> Command {
+        self.accepted = accepted.to_vec();
+        self
+    }
+
+    /// What the person can do when it fails.
+    pub fn hint(mut self, hint: impl Into<String>) -> Command {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// As a person would type it.
+    pub fn typed(&self) -> String {
+        typed(&self.argv)
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, journal: &Journal) -> Result<Answer, CommandError> {
+        let mut record = self.record(journal);
+        if journal.is_planning() {
+            journal.add(record);
+            return Ok(Answer { status: 0, stdout: String::new(), stderr: String::new(), elapsed: Duration::ZERO });
+        }
+        let began = Instant::now();
+        let ended = self.carry_out(&mut record);
+        let elapsed = began.elapsed();
+        record.elapsed_ns = Some(elapsed.as_nanos() as u64);
+        let outcome = match ended {
+            Ok(status) if self.accepted.contains(&status) => {
+                Ok(Answer { status, stdout: record.stdout.clone(), stderr: record.stderr.clone(), elapsed })
+            }
+            Ok(status) => Err(self.error(Failure::Status(status), &record)),
+            Err(failure) => {
+                record.remark = Some(failure.to_string());
+                Err(self.error(failure, &record))
+            }
+        };
+        journal.add(record);
+        outcome
+    }
+
+    /// Starts it and leaves it running, with its output going to `log`. The caller ends it.
+    pub fn start(&self, journal: &Journal, log: &std::path::Path) -> Result<(Child, Process), CommandError> {
+        let mut record = self.record(journal);
+        record.remark = Some("started and left running".into());
+        let result = std::fs::File::create(log)
+            .and_then(|out| Ok((out.try_clone()?, out)))
+            .and_then(|(out, err)| self.prepared().stdout(Stdio::from(out)).stderr(Stdio::from(err)).spawn());
+        let started = match result {
+            Ok(child) => match Process::of(child.id()) {
+                Some(process) => Ok((child, process)),
+                None => Err(Failure::NotStarted("it ended at once".into())),
+            },
+            Err(error) => Err(not_started(&error)),
+        };
+        let started = started.map_err(|failure| {
+            record.remark = Some(failure.to_string());
+            self.error(failure, &record)
+        });
+        journal.add(record);
+        started
+    }
+
+    fn record(&self, journal: &Journal) -> Record {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Record {
+            argv: self.argv.clone(),
+            began_ms: now.map_or(0, |since| since.as_millis() as u64),
+            elapsed_ns: None,
+            status: None,
+            stdout: String::new(),
+            stderr: String::new(),
+            remark: None,
+            planned: journal.is_planning(),
+        }
+    }
+
+    fn prepared(&self) -> std::process::Command {
+        let program = self.argv.first().map_or("", String::as_str);
+        let mut command = std::process::Command::new(resolved(program));
+        command
+            .args(self.argv.iter().skip(1))
+            .stdin(Stdio::null())
+            // Answers are read by programs, so they must come in one language.
+            .env("LC_ALL", "C")
+            .process_group(0);
+        command
+    }
+
+    fn carry_out(&self, record: &mut Record) -> Result<i32, Failure> {
+        let mut child = self
+            .prepared()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| not_started(&error))?;
+        let out = child.stdout.take().map(collect);
+        let err = child.stderr.take().map(collect);
+        let ended = self.wait(&mut child);
+        record.stdout = out.map(gathered).unwrap_or_default();
+        record.stderr = err.map(gathered).unwrap_or_default();
+        let status = ended?;
+        record.status = status.code();
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Ok(code),
+            (None, signal) => Err(Failure::Signal(signal.unwrap_or(0))),
+        }
+    }
+
+    fn wait(&self, child: &mut Child) -> Result<std::process::ExitStatus, Failure> {
+        let began = Instant::now();
+        let mut pause = Duration::from_micros(200);
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) => {}
+                Err(error) => return Err(Failure::NotStarted(error.to_string())),
+            }
+            if began.elapsed() > self.limit {
+                kill_group(child);
+                return Err(Failure::OutOfTime(self.limit.as_secs()));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 3 / 2).min(Duration::from_millis(20));
+        }
+    }
+
+    fn error(&self, what: Failure, record: &Record) -> CommandError {
+        let said = [&record.stderr, &record.stdout]
+            .into_iter()
+            .map(|text| text.trim())
+            .find(|text| !text.is_empty())
+            .unwrap_or("");
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        CommandError {
+            command: self.typed(),
+            what,
+            answer: lines[lines.len().saturating_sub(6)..].join("; "),
+            hint: self.hint.clone().unwrap_or_default(),
+        }
+    }
+}
+
+fn not_started(error: &std::io::Error) -> Failure {
+    if error.kind() == std::io::ErrorKind::NotFound { Failure::Missing } else { Failure::NotStarted(error.to_string()) }
+}
+
+/// Ends a command and whatever it started, and takes it off the process table.
+fn kill_group(child: &mut Child) {
+    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        // It may have ended in this very moment; then there is nothing to kill.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.wait();
+}
+
+/// The output of a command, gathered beside it so that a full pipe never stops it.
+struct Gathering {
+    text: std::sync::Arc<std::sync::Mutex<Vec<u8>>>,
+    done: std::sync::mpsc::Receiver<()>,
+}
+
+fn collect(mut pipe: impl Read + Send + 'static) -> Gathering {
+    let text = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (send, done) = std::sync::mpsc::channel();
+    let kept = text.clone();
+    std::thread::spawn(move || {
+        let mut part = [0u8; 8192];
+        while let Ok(count) = pipe.read(&mut part) {
+            if count == 0 {
+                break;
+            }
+            if let Ok(mut kept) = kept.lock() {
+                let room = OUTPUT_LIMIT.saturating_sub(kept.len());
+                kept.extend_from_slice(&part[..count.min(room)]);
+            }
+        }
+        let _ = send.send(());
+    });
+    Gathering { text, done }
+}
+
+/// What was gathered; a daemon that inherited the pipe is not waited for.
+fn gathered(gathering: Gathering) -> String {
+    let _ = gathering.done.recv_timeout(Duration::from_secs(1));
+    let text = gathering.text.lock().map(|text| text.clone()).unwrap_or_default();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Folders in which programs are looked for besides `PATH`: the tools of filesystems live in sbin, which a user's path lacks.
+const SYSTEM_FOLDERS: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
+
+/// Where a program is; None where it is nowhere.
+pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
+    let runs =
+        |path: &std::path::PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file();
+    if name.contains('/') {
+        return Some(std::path::PathBuf::from(name)).filter(runs);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(SYSTEM_FOLDERS.iter().map(std::path::PathBuf::from))
+        .map(|folder| folder.join(name))
+        .find(runs)
+}
+
+fn resolved(name: &str) -> std::path::PathBuf {
+    find_program(name).unwrap_or_else(|| name.into())
+}

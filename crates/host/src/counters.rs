@@ -1,0 +1,323 @@
+//! Counters of the kernel, and what happened between two looks at them.
+//! In: /proc/diskstats, /proc/stat, /proc/loadavg, /proc/pressure, cpu frequencies. Out: [`Evidence`].
+//! A look costs well under a millisecond, so one stands before and one behind every phase.
+
+use crate::block::BlockDevice;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What is watched: the device under test, and what lies beneath it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Watch {
+    /// Name of the device under test in /proc/diskstats; absent where the work is on none (tmpfs, network).
+    pub device: Option<String>,
+    /// Names of the devices beneath it, whose traffic is its own: the disk of a partition, the disk under a loop image.
+    pub beneath: Vec<String>,
+}
+
+impl Watch {
+    /// Watches a device, and finds what is beneath it.
+    pub fn device(device: &BlockDevice) -> Watch {
+        Watch {
+            device: Some(device.name.clone()),
+            beneath: device.below().into_iter().map(|device| device.name).collect(),
+        }
+    }
+
+    /// Watches the system only.
+    pub fn system() -> Watch {
+        Watch::default()
+    }
+}
+
+/// One look at all counters.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    taken: Instant,
+    disks: BTreeMap<String, Traffic>,
+    in_flight: BTreeMap<String, u64>,
+    cpu: SystemCpu,
+    pressure: Pressure,
+    load: Option<f64>,
+    frequencies_khz: Vec<u64>,
+    forks: u64,
+}
+
+/// What a device did, in requests, bytes and time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Requests read.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Requests written.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Requests discarded.
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discarded_bytes: u64,
+    /// Flushes of the device's cache.
+    pub flushes: u64,
+    /// Requests merged before they reached the device.
+    pub merges: u64,
+    /// Time during which at least one request was under way, in nanoseconds.
+    pub busy_ns: u64,
+}
+
+impl Traffic {
+    /// Bytes read and written.
+    pub fn bytes(&self) -> u64 {
+        self.read_bytes + self.written_bytes
+    }
+
+    fn since(&self, before: &Traffic) -> Traffic {
+        Traffic {
+            reads: self.reads.saturating_sub(before.reads),
+            read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
+            writes: self.writes.saturating_sub(before.writes),
+            written_bytes: self.written_bytes.saturating_sub(before.written_bytes),
+            discards: self.discards.saturating_sub(before.discards),
+            discarded_bytes: self.discarded_bytes.saturating_sub(before.discarded_bytes),
+            flushes: self.flushes.saturating_sub(before.flushes),
+            merges: self.merges.saturating_sub(before.merges),
+            busy_ns: self.busy_ns.saturating_sub(before.busy_ns),
+        }
+    }
+}
+
+/// CPU time of the whole system, over all processors, in nanoseconds (the kernel counts in ticks of 10 ms).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SystemCpu {
+    /// In user mode, niced included.
+    pub user_ns: u64,
+    /// In the kernel, its threads included.
+    pub system_ns: u64,
+    /// In interrupts, hard and soft.
+    pub irq_ns: u64,
+    /// Idle while I/O was under way.
+    pub iowait_ns: u64,
+    /// Idle.
+    pub idle_ns: u64,
+    /// Ready to run while the hypervisor ran somebody else.
+    pub steal_ns: u64,
+}
+
+impl SystemCpu {
+    /// Time that somebody computed here.
+    pub fn busy_ns(&self) -> u64 {
+        self.user_ns + self.system_ns + self.irq_ns
+    }
+
+    /// All time there was.
+    pub fn total_ns(&self) -> u64 {
+        self.busy_ns() + self.iowait_ns + self.idle_ns + self.steal_ns
+    }
+
+    fn since(&self, before: &SystemCpu) -> SystemCpu {
+        SystemCpu {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            irq_ns: self.irq_ns.saturating_sub(before.irq_ns),
+            iowait_ns: self.iowait_ns.saturating_sub(before.iowait_ns),
+            idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
+            steal_ns: self.steal_ns.saturating_sub(before.steal_ns),
+        }
+    }
+}
+
+/// Time during which some task waited for a resource, in nanoseconds; absent where the kernel does not count it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Pressure {
+    /// For a processor.
+    pub cpu_ns: Option<u64>,
+    /// For I/O.
+    pub io_ns: Option<u64>,
+    /// For memory.
+    pub memory_ns: Option<u64>,
+}
+
+/// What happened between two looks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Time between the looks, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// The device under test; absent where there is none.
+    pub device: Option<Traffic>,
+    /// The devices beneath it, by name.
+    pub beneath: BTreeMap<String, Traffic>,
+    /// Devices that have nothing to do with the test and still moved something, by name.
+    pub foreign: BTreeMap<String, Traffic>,
+    /// CPU of the whole system.
+    pub cpu: SystemCpu,
+    /// Waiting for resources.
+    pub pressure: Pressure,
+    /// Load average over one minute at the end; absent where /proc does not tell.
+    pub load: Option<f64>,
+    /// Mean frequency of the processors at both looks, in kHz; absent where it is not shown here.
+    pub frequency_khz: Option<(u64, u64)>,
+    /// Processes that were started anywhere on this machine.
+    pub forks: u64,
+}
+
+impl Snapshot {
+    /// Looks at the counters now.
+    pub fn take() -> Snapshot {
+        let (disks, in_flight) = disks();
+        let (cpu, forks) = system();
+        Snapshot {
+            disks,
+            in_flight,
+            cpu,
+            forks,
+            pressure: Pressure { cpu_ns: pressure("cpu"), io_ns: pressure("io"), memory_ns: pressure("memory") },
+            load: crate::text("/proc/loadavg").and_then(|text| text.split_whitespace().next()?.parse().ok()),
+            frequencies_khz: frequencies(),
+            taken: Instant::now(),
+        }
+    }
+
+    /// Requests that a device has under way.
+    pub fn in_flight(&self, name: &str) -> Option<u64> {
+        self.in_flight.get(name).copied()
+    }
+
+    /// What a device did since boot.
+    pub fn traffic(&self, name: &str) -> Option<Traffic> {
+        self.disks.get(name).copied()
+    }
+
+    /// What happened since an earlier look.
+    pub fn since(&self, before: &Snapshot, watch: &Watch) -> Evidence {
+        let change = |name: &String| {
+            let after = self.disks.get(name)?;
+            Some(after.since(&before.disks.get(name).copied().unwrap_or_default()))
+        };
+        let own = |name: &String| watch.device.as_ref() == Some(name) || watch.beneath.contains(name);
+        let difference = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
+        Evidence {
+            elapsed_ns: self.taken.duration_since(before.taken).as_nanos() as u64,
+            device: watch.device.as_ref().and_then(change),
+            beneath: watch.beneath.iter().filter_map(|name| Some((name.clone(), change(name)?))).collect(),
+            foreign: self
+                .disks
+                .keys()
+                .filter(|name| !own(name) && !is_relative(name, watch))
+                .filter_map(|name| Some((name.clone(), change(name)?)))
+                .filter(|(_, traffic)| traffic.bytes() > 0)
+                .collect(),
+            cpu: self.cpu.since(&before.cpu),
+            pressure: Pressure {
+                cpu_ns: difference(self.pressure.cpu_ns, before.pressure.cpu_ns),
+                io_ns: difference(self.pressure.io_ns, before.pressure.io_ns),
+                memory_ns: difference(self.pressure.memory_ns, before.pressure.memory_ns),
+            },
+            load: self.load,
+            frequency_khz: mean(&before.frequencies_khz).zip(mean(&self.frequencies_khz)),
+            forks: self.forks.saturating_sub(before.forks),
+        }
+    }
+}
+
+/// A partition of a watched disk is counted with the disk.
+fn is_relative(name: &str, watch: &Watch) -> bool {
+    watch
+        .device
+        .iter()
+        .chain(&watch.beneath)
+        .any(|own| std::path::Path::new("/sys/class/block").join(own).join(name).exists())
+}
+
+/// iostats.rst of the kernel: fields 4 to 20 of /proc/diskstats; sectors are 512 bytes, times milliseconds.
+fn disks() -> (BTreeMap<String, Traffic>, BTreeMap<String, u64>) {
+    let text = crate::text("/proc/diskstats").unwrap_or_default();
+    let mut traffic = BTreeMap::new();
+    let mut in_flight = BTreeMap::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let Some(name) = fields.get(2) else { continue };
+        let value = |at: usize| fields.get(at).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let one = Traffic {
+            reads: value(3),
+            read_bytes: value(5) * 512,
+            writes: value(7),
+            written_bytes: value(9) * 512,
+            discards: value(14),
+            discarded_bytes: value(16) * 512,
+            flushes: value(18),
+            merges: value(4) + value(8),
+            busy_ns: value(12) * 1_000_000,
+        };
+        traffic.insert(name.to_string(), one);
+        in_flight.insert(name.to_string(), value(11));
+    }
+    (traffic, in_flight)
+}
+
+/// proc(5), /proc/stat: user nice system idle iowait irq softirq steal; guest time is within user time.
+fn system() -> (SystemCpu, u64) {
+    let text = crate::text("/proc/stat").unwrap_or_default();
+    let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    let first = text.lines().next().unwrap_or_default();
+    let ticks: Vec<u64> = first.split_whitespace().skip(1).filter_map(|text| text.parse().ok()).collect();
+    let value = |at: usize| ticks.get(at).copied().unwrap_or(0) * tick_ns;
+    let forks = text.lines().find_map(|line| line.strip_prefix("processes ")?.trim().parse().ok());
+    let cpu = SystemCpu {
+        user_ns: value(0) + value(1),
+        system_ns: value(2),
+        idle_ns: value(3),
+        iowait_ns: value(4),
+        irq_ns: value(5) + value(6),
+        steal_ns: value(7),
+    };
+    (cpu, forks.unwrap_or(0))
+}
+
+/// psi.rst of the kernel: the total of the `some` line, in microseconds.
+fn pressure(resource: &str) -> Option<u64> {
+    let text = crate::text(format!("/proc/pressure/{resource}"))?;
+    let total = text.lines().find(|line| line.starts_with("some"))?.rsplit_once("total=")?.1;
+    total.trim().parse::<u64>().ok().map(|microseconds| microseconds * 1000)
+}
+
+/// At most 16 processors are looked at: reading a frequency can interrupt that processor.
+fn frequencies() -> Vec<u64> {
+    (0..16)
+        .map_while(|cpu| crate::number(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")))
+        .collect()
+}
+
+fn mean(values: &[u64]) -> Option<u64> {
+    (!values.is_empty()).then(|| values.iter().sum::<u64>() / values.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_passes_and_counters_do_not_run_backwards() {
+        let before = Snapshot::take();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        let evidence = Snapshot::take().since(&before, &Watch::system());
+        assert!(evidence.elapsed_ns >= 30_000_000);
+        assert!(evidence.cpu.total_ns() > 0);
+        assert_eq!(evidence.device, None);
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_absent_and_not_zero() {
+        let watch = Watch { device: Some("no-such-disk".into()), beneath: vec![] };
+        let evidence = Snapshot::take().since(&Snapshot::take(), &watch);
+        assert_eq!(evidence.device, None);
+    }
+
+    #[test]
+    fn evidence_survives_the_ledger() {
+        let evidence = Snapshot::take().since(&Snapshot::take(), &Watch::system());
+        let text = serde_json::to_string(&evidence).expect("it can be written");
+        assert_eq!(serde_json::from_str::<Evidence>(&text).expect("it can be read"), evidence);
+    }
+}

@@ -1,0 +1,314 @@
+//! The doctor: whether this machine is quiet and honest enough to measure on.
+//! In: settings and the load of this machine, the folder or device that will be measured. Out: a list of [`Check`]s.
+//! Each says what was found and what to do; nothing is changed.
+
+use crate::block::BlockDevice;
+use crate::counters::{Snapshot, Watch};
+use crate::machine::{self, Machine};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Good, or not applicable here.
+    Ok,
+    /// Results will be noisier or need a word beside them.
+    Warn,
+    /// Results will mislead, or the work will not fit.
+    Bad,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// What was looked at.
+    pub name: String,
+    /// How bad it is.
+    pub level: Level,
+    /// What was found.
+    pub finding: String,
+    /// What to do about it; empty where nothing is to be done.
+    pub advice: String,
+}
+
+/// Time for which the machine is watched.
+const WATCHED: Duration = Duration::from_millis(1000);
+
+/// Free space below which even the quick plan's images do not fit well, in bytes.
+const LITTLE_SPACE: u64 = 4 << 30;
+
+/// Programs that read or write whole disks behind everybody's back, by their command names (cut at 15 letters, as the kernel does).
+const BUSYBODIES: [&str; 14] = [
+    "fstrim",
+    "updatedb",
+    "mlocate",
+    "plocate",
+    "mandb",
+    "apt-get",
+    "apt",
+    "dpkg",
+    "unattended-upgr",
+    "packagekitd",
+    "tracker-miner-f",
+    "baloo_file",
+    "rsync",
+    "restic",
+];
+
+/// Looks at everything; takes about a second.
+pub fn examine(scratch: &Path, device: Option<&BlockDevice>) -> Vec<Check> {
+    let machine = machine::describe();
+    let beneath = BlockDevice::beneath(scratch);
+    let device = device.or(beneath.as_ref());
+    let mut checks = vec![
+        root(&machine),
+        governor(&machine),
+        turbo(&machine),
+        smt(&machine),
+        virtualisation(&machine),
+        clock(&machine),
+        swap(&machine),
+        huge_pages(),
+        memory_limit(&machine),
+        space(scratch),
+        busybodies(),
+    ];
+    checks.extend(device.map(scheduler));
+    checks.extend(device.map(write_cache));
+    checks.extend(watched(device));
+    checks
+}
+
+fn check(name: &str, level: Level, finding: impl Into<String>, advice: impl Into<String>) -> Check {
+    Check { name: name.into(), level, finding: finding.into(), advice: advice.into() }
+}
+
+fn root(machine: &Machine) -> Check {
+    if machine.root {
+        return check("root", Level::Ok, "run by root", "");
+    }
+    let advice =
+        "run as root (sudo) to compare filesystems on images or a device, to drop caches and to set schedulers";
+    check("root", Level::Warn, "not run by root: only a directory can be measured, as it is", advice)
+}
+
+fn governor(machine: &Machine) -> Check {
+    match machine.cpu.governor.as_deref() {
+        None => check("governor", Level::Ok, "frequencies are not managed by this kernel", ""),
+        Some("performance") => check("governor", Level::Ok, "performance", ""),
+        Some(other) => check(
+            "governor",
+            Level::Warn,
+            format!("{other}: the clock follows the load"),
+            "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+        ),
+    }
+}
+
+fn turbo(machine: &Machine) -> Check {
+    match machine.cpu.turbo {
+        None => check("turbo", Level::Ok, "not shown by this kernel", ""),
+        Some(false) => check("turbo", Level::Ok, "off", ""),
+        Some(true) => check(
+            "turbo",
+            Level::Warn,
+            "on: the clock depends on heat and on how many cores work",
+            "for the steadiest figures: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo (or echo 0 into cpufreq/boost)",
+        ),
+    }
+}
+
+fn smt(machine: &Machine) -> Check {
+    match machine.cpu.smt {
+        Some(true) => check(
+            "smt",
+            Level::Warn,
+            "on: two threads share a core, so a second worker adds less than the first",
+            "for the steadiest figures: echo off | sudo tee /sys/devices/system/cpu/smt/control",
+        ),
+        Some(false) => check("smt", Level::Ok, "off", ""),
+        None => check("smt", Level::Ok, "not shown by this kernel", ""),
+    }
+}
+
+fn virtualisation(machine: &Machine) -> Check {
+    let found = &machine.virtualisation;
+    if found.kind == "none" {
+        return check("virtualisation", Level::Ok, "none", "");
+    }
+    let finding = format!("{} (told by {})", found.kind, found.told_by);
+    let advice =
+        "the host may cache, share and steal: compare contenders within a run only, and watch the steal of each phase";
+    check("virtualisation", Level::Warn, finding, advice)
+}
+
+fn clock(machine: &Machine) -> Check {
+    let slow = ["acpi_pm", "hpet", "jiffies", "refined-jiffies", "pit"];
+    match machine.cpu.clocksource.as_deref() {
+        None => check("clock", Level::Ok, "not shown by this kernel", ""),
+        Some(source) if slow.contains(&source) => check(
+            "clock",
+            Level::Bad,
+            format!("{source}: each look at the clock costs microseconds and shows in every latency"),
+            "boot with clocksource=tsc where the processor allows it",
+        ),
+        Some(source) => check("clock", Level::Ok, source, ""),
+    }
+}
+
+fn swap(machine: &Machine) -> Check {
+    let used = machine.swap_bytes.saturating_sub(machine::memory("SwapFree:"));
+    if machine.swap_bytes == 0 {
+        check("swap", Level::Ok, "none", "")
+    } else if used > 64 << 20 {
+        let finding = format!("{} MiB in use: pages may move during a phase", used >> 20);
+        check("swap", Level::Warn, finding, "sudo swapoff -a for the time of the run, where memory allows it")
+    } else {
+        check("swap", Level::Ok, "there, but hardly used", "")
+    }
+}
+
+fn huge_pages() -> Check {
+    let setting = crate::text("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    let chosen = setting.split(['[', ']']).nth(1).unwrap_or("not shown by this kernel").to_string();
+    check("huge pages", Level::Ok, format!("transparent huge pages: {chosen}"), "")
+}
+
+fn memory_limit(machine: &Machine) -> Check {
+    match (machine.memory_limit_bytes, &machine.cpu_limit) {
+        (None, None) => check("limits", Level::Ok, "this process's control group has no limit", ""),
+        (memory, cpu) => {
+            let memory = memory.map(|bytes| format!("memory {} MiB", bytes >> 20));
+            let cpu = cpu.as_ref().map(|limit| format!("cpu {limit}"));
+            let found: Vec<String> = memory.into_iter().chain(cpu).collect();
+            let finding = format!("this process's control group is limited: {}", found.join(", "));
+            check(
+                "limits",
+                Level::Warn,
+                finding,
+                "run outside the container or raise its limits: the page cache counts against them",
+            )
+        }
+    }
+}
+
+fn space(scratch: &Path) -> Check {
+    match rustix::fs::statvfs(scratch) {
+        Err(error) => check(
+            "space",
+            Level::Bad,
+            format!("cannot look at {}: {error}", scratch.display()),
+            "name a folder that exists",
+        ),
+        Ok(found) => {
+            let free = found.f_bavail * found.f_frsize;
+            let finding = format!("{:.1} GiB free in {}", free as f64 / (1u64 << 30) as f64, scratch.display());
+            if free < LITTLE_SPACE {
+                check("space", Level::Bad, finding, "free at least 4 GiB, or name another folder for images")
+            } else {
+                check("space", Level::Ok, finding, "")
+            }
+        }
+    }
+}
+
+fn busybodies() -> Check {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return check("services", Level::Ok, "processes are not shown here", "");
+    };
+    let mut found: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| crate::text(entry.path().join("comm")))
+        .filter(|name| BUSYBODIES.contains(&name.as_str()))
+        .collect();
+    found.sort();
+    found.dedup();
+    if found.is_empty() {
+        check("services", Level::Ok, "none at work that reads or writes whole disks", "")
+    } else {
+        let finding = format!("at work: {}", found.join(", "));
+        check("services", Level::Warn, finding, "wait until they are done, or stop them for the time of the run")
+    }
+}
+
+fn scheduler(device: &BlockDevice) -> Check {
+    let chosen = device.queue.scheduler.as_deref().unwrap_or("none");
+    let finding = format!("{} uses {chosen}; it could use {}", device.name, device.queue.schedulers.join(", "));
+    check("scheduler", Level::Ok, finding, "")
+}
+
+fn write_cache(device: &BlockDevice) -> Check {
+    match device.queue.settings.get("write_cache").map(String::as_str) {
+        Some("write back") => {
+            check("write cache", Level::Ok, format!("{} has one, and flushes empty it", device.name), "")
+        }
+        Some(_) => check(
+            "write cache",
+            Level::Ok,
+            format!("{} says that it has none, so flushes are not sent to it", device.name),
+            "",
+        ),
+        None => check("write cache", Level::Ok, format!("{} does not tell", device.name), ""),
+    }
+}
+
+/// Load, steal and traffic over a second in which this program does nothing.
+fn watched(device: Option<&BlockDevice>) -> Vec<Check> {
+    let watch = device.map_or_else(Watch::system, Watch::device);
+    let before = Snapshot::take();
+    std::thread::sleep(WATCHED);
+    let evidence = Snapshot::take().since(&before, &watch);
+    let total = evidence.cpu.total_ns().max(1) as f64;
+    let busy = evidence.cpu.busy_ns() as f64 / total;
+    let steal = evidence.cpu.steal_ns as f64 / total;
+    let moved: u64 = evidence.device.map_or(0, |traffic| traffic.bytes())
+        + evidence.foreign.values().map(|traffic| traffic.bytes()).sum::<u64>();
+    let level = |bad: bool| if bad { Level::Warn } else { Level::Ok };
+    vec![
+        check(
+            "load",
+            level(busy > 0.10),
+            format!("processors {:.0} % busy with other work, load {:.2}", busy * 100.0, evidence.load.unwrap_or(0.0)),
+            if busy > 0.10 { "stop other programs for the time of the run" } else { "" },
+        ),
+        check(
+            "steal",
+            level(steal > crate::noise::STEAL_SHARE),
+            format!("{:.1} % of the processors' time goes to other guests", steal * 100.0),
+            if steal > crate::noise::STEAL_SHARE { "measure at another time or on another host" } else { "" },
+        ),
+        check(
+            "traffic",
+            level(moved as f64 > crate::noise::FOREIGN_RATE),
+            format!("{:.2} MB/s on all devices while nothing is measured", moved as f64 / 1e6 / WATCHED.as_secs_f64()),
+            if moved as f64 > crate::noise::FOREIGN_RATE {
+                "find the writer with `iotop` or `pidstat -d` and stop it"
+            } else {
+                ""
+            },
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_finding_that_is_not_good_says_what_to_do() {
+        let checks = examine(Path::new("/tmp"), None);
+        assert!(checks.len() >= 12);
+        for check in checks {
+            assert!(!check.finding.is_empty(), "{}", check.name);
+            assert!(check.level == Level::Ok || !check.advice.is_empty(), "{}", check.name);
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_bad() {
+        assert_eq!(space(Path::new("/no/such/folder")).level, Level::Bad);
+    }
+}

@@ -1,0 +1,292 @@
+//! The machine: what is kept with every run so that someone else can judge it, or do the same.
+//! In: /proc, /sys, /etc. Out: [`Machine`].
+//! What cannot be found out is absent, never a guess.
+
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// This machine.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// Name of the host.
+    pub hostname: String,
+    /// Kernel release, such as 6.12.9.
+    pub kernel: String,
+    /// Kernel version line.
+    pub kernel_version: String,
+    /// Instruction set: x86_64, aarch64.
+    pub architecture: String,
+    /// Distribution by its own name.
+    pub distribution: String,
+    /// The processors.
+    pub cpu: Cpu,
+    /// Bytes of memory that the kernel manages.
+    pub memory_bytes: u64,
+    /// Bytes of swap.
+    pub swap_bytes: u64,
+    /// What this machine runs on.
+    pub virtualisation: Virtualisation,
+    /// Boot parameters.
+    pub boot_parameters: String,
+    /// Id of this boot.
+    pub boot_id: String,
+    /// Control groups that this process is in.
+    pub cgroups: Vec<String>,
+    /// Memory limit of its control group, in bytes; absent where there is none.
+    pub memory_limit_bytes: Option<u64>,
+    /// CPU limit of its control group (`quota period`, in microseconds); absent where there is none.
+    pub cpu_limit: Option<String>,
+    /// Settings under /proc/sys/vm that decide when dirty pages are written, and the like.
+    pub settings: Vec<(String, String)>,
+    /// Whether it was measured as root.
+    pub root: bool,
+}
+
+/// Processors.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Cpu {
+    /// Model, by the name that the processor gives itself.
+    pub model: String,
+    /// Logical processors that are online.
+    pub threads: u32,
+    /// Physical cores; absent where the kernel does not tell.
+    pub cores: Option<u32>,
+    /// Sockets; absent where the kernel does not tell.
+    pub sockets: Option<u32>,
+    /// Frequency governor of the first processor; absent where frequencies are not managed here.
+    pub governor: Option<String>,
+    /// Whether turbo frequencies are allowed.
+    pub turbo: Option<bool>,
+    /// Whether several threads share a core.
+    pub smt: Option<bool>,
+    /// Mitigations against processor faults, by fault.
+    pub mitigations: Vec<(String, String)>,
+    /// Kernel's time source.
+    pub clocksource: Option<String>,
+}
+
+/// What a machine runs on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Virtualisation {
+    /// `none`, or the hypervisor's or container's name as far as it can be told (`kvm`, `microsoft`, `vmware`, `xen`, `unknown`).
+    pub kind: String,
+    /// How that was told.
+    pub told_by: String,
+    /// Maker and product that the firmware names.
+    pub product: Option<String>,
+    /// Guest drivers at work: virtio_*, hv_*, vmw_*, xen*.
+    pub guest_modules: Vec<String>,
+}
+
+/// Looks at this machine.
+pub fn describe() -> Machine {
+    let system = rustix::system::uname();
+    let owned = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    Machine {
+        hostname: owned(system.nodename()),
+        kernel: owned(system.release()),
+        kernel_version: owned(system.version()),
+        architecture: owned(system.machine()),
+        distribution: distribution(),
+        cpu: cpu(),
+        memory_bytes: memory("MemTotal:"),
+        swap_bytes: memory("SwapTotal:"),
+        virtualisation: virtualisation(),
+        boot_parameters: crate::text("/proc/cmdline").unwrap_or_default(),
+        boot_id: crate::process::boot_id(),
+        cgroups: crate::text("/proc/self/cgroup")
+            .map(|text| text.lines().map(str::to_string).collect())
+            .unwrap_or_default(),
+        memory_limit_bytes: cgroup_value("memory.max").and_then(|text| text.parse().ok()),
+        cpu_limit: cgroup_value("cpu.max").filter(|text| !text.starts_with("max")),
+        settings: settings(),
+        root: crate::process::is_root(),
+    }
+}
+
+fn distribution() -> String {
+    let release = crate::text("/etc/os-release").or_else(|| crate::text("/usr/lib/os-release"));
+    let named = release.and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+        Some(line.trim_matches('"').to_string())
+    });
+    let debian = crate::text("/etc/debian_version");
+    match (named, debian) {
+        (Some(name), Some(point)) if name.contains("Debian") => format!("{name} {point}"),
+        (Some(name), _) => name,
+        (None, _) => "unknown".into(),
+    }
+}
+
+/// A line of /proc/meminfo, in bytes; 0 where it is missing.
+pub(crate) fn memory(key: &str) -> u64 {
+    let kib = crate::text("/proc/meminfo").and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    kib.unwrap_or(0) * 1024
+}
+
+fn cpu() -> Cpu {
+    let info = crate::text("/proc/cpuinfo").unwrap_or_default();
+    let first = |key: &str| {
+        info.lines()
+            .find(|line| line.starts_with(key))
+            .and_then(|line| line.split_once(':'))
+            .map(|(_, value)| value.trim().to_string())
+    };
+    let pairs = topology();
+    let sockets: std::collections::BTreeSet<_> = pairs.iter().map(|(socket, _)| socket).collect();
+    let cores: std::collections::BTreeSet<_> = pairs.iter().collect();
+    Cpu {
+        model: first("model name")
+            .or_else(|| first("CPU implementer").map(|id| format!("arm64 implementer {id}")))
+            .unwrap_or_else(|| "unknown".into()),
+        threads: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
+        cores: (!cores.is_empty()).then_some(cores.len() as u32),
+        sockets: (!sockets.is_empty()).then_some(sockets.len() as u32),
+        governor: crate::text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        turbo: turbo(),
+        smt: crate::number::<u8>("/sys/devices/system/cpu/smt/active").map(|active| active == 1),
+        mitigations: named_files("/sys/devices/system/cpu/vulnerabilities"),
+        clocksource: crate::text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    }
+}
+
+/// Socket and core of every processor that is online.
+fn topology() -> Vec<(u32, u32)> {
+    let Ok(entries) = std::fs::read_dir("/sys/devices/system/cpu") else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let folder = entry.path().join("topology");
+            let socket: i64 = crate::number(folder.join("physical_package_id"))?;
+            Some((socket.max(0) as u32, crate::number(folder.join("core_id"))?))
+        })
+        .collect()
+}
+
+fn turbo() -> Option<bool> {
+    let off: Option<u8> = crate::number("/sys/devices/system/cpu/intel_pstate/no_turbo");
+    let boost: Option<u8> = crate::number("/sys/devices/system/cpu/cpufreq/boost");
+    off.map(|off| off == 0).or(boost.map(|on| on == 1))
+}
+
+/// The small files of a folder, by name.
+fn named_files(folder: &str) -> Vec<(String, String)> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(String, String)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let value = crate::text(entry.path())?;
+            Some((entry.file_name().to_string_lossy().into_owned(), value))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// A limit of this process's control group: version 2, where it is mounted.
+fn cgroup_value(file: &str) -> Option<String> {
+    let groups = crate::text("/proc/self/cgroup")?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
+        .iter()
+        .find_map(|root| crate::text(Path::new(root).join(group.trim_start_matches('/')).join(file)))
+}
+
+const SETTINGS: [&str; 10] = [
+    "/proc/sys/vm/dirty_ratio",
+    "/proc/sys/vm/dirty_background_ratio",
+    "/proc/sys/vm/dirty_bytes",
+    "/proc/sys/vm/dirty_background_bytes",
+    "/proc/sys/vm/dirty_expire_centisecs",
+    "/proc/sys/vm/dirty_writeback_centisecs",
+    "/proc/sys/vm/vfs_cache_pressure",
+    "/proc/sys/vm/swappiness",
+    "/sys/kernel/mm/transparent_hugepage/enabled",
+    "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
+];
+
+fn settings() -> Vec<(String, String)> {
+    SETTINGS.iter().filter_map(|path| Some((path.to_string(), crate::text(path)?))).collect()
+}
+
+fn virtualisation() -> Virtualisation {
+    let product = product();
+    let (kind, told_by) = hypervisor(product.as_deref());
+    Virtualisation { kind, told_by, product, guest_modules: guest_modules() }
+}
+
+fn product() -> Option<String> {
+    let names: Vec<String> = ["sys_vendor", "product_name"]
+        .iter()
+        .filter_map(|name| crate::text(format!("/sys/class/dmi/id/{name}")))
+        .filter(|name| !name.is_empty())
+        .collect();
+    (!names.is_empty()).then(|| names.join(" "))
+}
+
+/// As systemd-detect-virt tells it, but without needing systemd: containers first, then the kernel's own word, then firmware,
+/// then the processor's flag.
+fn hypervisor(product: Option<&str>) -> (String, String) {
+    let told = |kind: &str, by: &str| (kind.to_string(), by.to_string());
+    if let Some(kind) = crate::text("/run/systemd/container").filter(|kind| !kind.is_empty()) {
+        return (kind, "/run/systemd/container".into());
+    }
+    if let Some(file) = ["/.dockerenv", "/run/.containerenv"].iter().find(|file| Path::new(file).exists()) {
+        return told("container", file);
+    }
+    if let Some(kind) = crate::text("/sys/hypervisor/type") {
+        return (kind, "/sys/hypervisor/type".into());
+    }
+    let makers = [
+        ("KVM", "kvm"),
+        ("QEMU", "qemu"),
+        ("Amazon EC2", "amazon"),
+        ("Google", "google"),
+        ("VMware", "vmware"),
+        ("VirtualBox", "oracle"),
+        ("innotek", "oracle"),
+        ("Microsoft Corporation Virtual", "microsoft"),
+        ("Xen", "xen"),
+        ("Parallels", "parallels"),
+    ];
+    let named = product.and_then(|product| makers.iter().find(|(maker, _)| product.contains(maker)));
+    if let Some((_, kind)) = named {
+        return told(kind, "firmware");
+    }
+    if Path::new("/sys/module/kvm_pvm").exists() || clock_is("kvm-clock") {
+        return told("kvm", "guest drivers of the kernel");
+    }
+    if clock_is("hyperv") {
+        return told("microsoft", "clock sources of the kernel");
+    }
+    let flagged = crate::text("/proc/cpuinfo").is_some_and(|info| {
+        info.lines().any(|line| line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor"))
+    });
+    if flagged {
+        return told("unknown", "the processor's hypervisor flag");
+    }
+    told("none", "nothing that tells of a hypervisor")
+}
+
+fn clock_is(name: &str) -> bool {
+    crate::text("/sys/devices/system/clocksource/clocksource0/available_clocksource")
+        .is_some_and(|clocks| clocks.contains(name))
+}
+
+fn guest_modules() -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir("/sys/module") else {
+        return Vec::new();
+    };
+    let guest = |name: &String| ["virtio", "hv_", "vmw", "xen", "vbox"].iter().any(|start| name.starts_with(start));
+    let mut modules: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(guest).collect();
+    modules.sort();
+    modules
+}

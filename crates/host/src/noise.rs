@@ -1,0 +1,176 @@
+//! Noise: whether something else than the test was at work during a phase.
+//! In: [`Evidence`]. Out: remarks; none means that nothing disturbed it as far as can be seen.
+//! The thresholds stand here, each with its reason.
+
+use crate::counters::Evidence;
+use serde::{Deserialize, Serialize};
+
+/// Share of CPU time stolen by the hypervisor above which a phase is disturbed.
+/// 1 %: a third of the smallest effect that is worth reporting (3 %).
+pub const STEAL_SHARE: f64 = 0.01;
+
+/// Share of the test's own traffic that other devices may move before they count as disturbance.
+pub const FOREIGN_SHARE: f64 = 0.01;
+
+/// Bytes a second below which other devices' traffic is never a disturbance: logs and journals of an idle system.
+pub const FOREIGN_RATE: f64 = 256.0 * 1024.0;
+
+/// Share by which the disk beneath may move more than the device under test: metadata of the filesystem that holds an image.
+pub const BENEATH_SHARE: f64 = 0.10;
+
+/// Bytes a second below which the surplus beneath is not a disturbance.
+pub const BENEATH_RATE: f64 = 1024.0 * 1024.0;
+
+/// Share by which the mean processor frequency may change; throttling is larger, the governor's ripple smaller.
+pub const FREQUENCY_SHARE: f64 = 0.05;
+
+/// Phases shorter than this are not judged by steal: the kernel counts in ticks of 10 ms.
+const STEAL_LEAST_NS: u64 = 200_000_000;
+
+/// One thing that disturbed a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Remark {
+    /// What kind of disturbance.
+    pub kind: Disturbance,
+    /// How much, as a share; what of stands in the text.
+    pub share: f64,
+    /// In words.
+    pub text: String,
+}
+
+/// Kinds of disturbance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disturbance {
+    /// The hypervisor ran somebody else.
+    Steal,
+    /// Other devices moved data.
+    ForeignTraffic,
+    /// The disk beneath moved more than the device under test did.
+    TrafficBeneath,
+    /// Processors changed their frequency.
+    Frequency,
+}
+
+/// What disturbed the time that this evidence covers.
+pub fn disturbed(evidence: &Evidence) -> Vec<Remark> {
+    [steal(evidence), foreign(evidence), beneath(evidence), frequency(evidence)].into_iter().flatten().collect()
+}
+
+fn steal(evidence: &Evidence) -> Option<Remark> {
+    if evidence.elapsed_ns < STEAL_LEAST_NS || evidence.cpu.total_ns() == 0 {
+        return None;
+    }
+    let share = evidence.cpu.steal_ns as f64 / evidence.cpu.total_ns() as f64;
+    (share > STEAL_SHARE).then(|| Remark {
+        kind: Disturbance::Steal,
+        share,
+        text: format!("the hypervisor took {:.1} % of the processors' time", share * 100.0),
+    })
+}
+
+fn foreign(evidence: &Evidence) -> Option<Remark> {
+    let bytes: u64 = evidence.foreign.values().map(|traffic| traffic.bytes()).sum();
+    let own = evidence.device.map_or(0, |traffic| traffic.bytes());
+    if rate(bytes, evidence) <= FOREIGN_RATE || bytes as f64 <= own as f64 * FOREIGN_SHARE {
+        return None;
+    }
+    let names: Vec<&str> = evidence.foreign.keys().map(String::as_str).take(4).collect();
+    Some(Remark {
+        kind: Disturbance::ForeignTraffic,
+        share: bytes as f64 / (own + bytes) as f64,
+        text: format!("other devices ({}) moved {:.1} MB meanwhile", names.join(", "), bytes as f64 / 1e6),
+    })
+}
+
+/// Caches between the two may make the lower one move less, which is no disturbance; more is.
+fn beneath(evidence: &Evidence) -> Option<Remark> {
+    let own = evidence.device?.bytes();
+    let (name, traffic) = evidence.beneath.iter().max_by_key(|(_, traffic)| traffic.bytes())?;
+    let surplus = traffic.bytes().saturating_sub(own);
+    if rate(surplus, evidence) <= BENEATH_RATE || surplus as f64 <= own as f64 * BENEATH_SHARE {
+        return None;
+    }
+    Some(Remark {
+        kind: Disturbance::TrafficBeneath,
+        share: surplus as f64 / (own + surplus) as f64,
+        text: format!("the disk beneath ({name}) moved {:.1} MB more than the device under test", surplus as f64 / 1e6),
+    })
+}
+
+fn frequency(evidence: &Evidence) -> Option<Remark> {
+    let (before, after) = evidence.frequency_khz?;
+    let share = (after as f64 - before as f64).abs() / before.max(1) as f64;
+    (share > FREQUENCY_SHARE).then(|| Remark {
+        kind: Disturbance::Frequency,
+        share,
+        text: format!("processors went from {} to {} MHz", before / 1000, after / 1000),
+    })
+}
+
+fn rate(bytes: u64, evidence: &Evidence) -> f64 {
+    bytes as f64 / (evidence.elapsed_ns.max(1) as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::{SystemCpu, Traffic};
+
+    fn quiet() -> Evidence {
+        Evidence {
+            elapsed_ns: 1_000_000_000,
+            device: Some(moved(100_000_000)),
+            cpu: SystemCpu { idle_ns: 2_000_000_000, ..SystemCpu::default() },
+            frequency_khz: Some((3_000_000, 3_000_000)),
+            ..Evidence::default()
+        }
+    }
+
+    fn moved(bytes: u64) -> Traffic {
+        Traffic { written_bytes: bytes, ..Traffic::default() }
+    }
+
+    fn kinds(evidence: &Evidence) -> Vec<Disturbance> {
+        disturbed(evidence).into_iter().map(|remark| remark.kind).collect()
+    }
+
+    #[test]
+    fn a_quiet_phase_has_no_remarks() {
+        assert_eq!(kinds(&quiet()), []);
+    }
+
+    #[test]
+    fn stolen_time_is_noticed_above_one_percent_only() {
+        let mut evidence = quiet();
+        evidence.cpu.steal_ns = 19_000_000;
+        assert_eq!(kinds(&evidence), []);
+        evidence.cpu.steal_ns = 25_000_000;
+        assert_eq!(kinds(&evidence), [Disturbance::Steal]);
+    }
+
+    #[test]
+    fn traffic_elsewhere_counts_when_it_is_more_than_a_log_file() {
+        let mut evidence = quiet();
+        evidence.foreign.insert("sdb".into(), moved(200_000));
+        assert_eq!(kinds(&evidence), []);
+        evidence.foreign.insert("sdb".into(), moved(20_000_000));
+        assert_eq!(kinds(&evidence), [Disturbance::ForeignTraffic]);
+    }
+
+    #[test]
+    fn a_disk_beneath_that_works_for_somebody_else_is_noticed() {
+        let mut evidence = quiet();
+        evidence.beneath.insert("sda".into(), moved(105_000_000));
+        assert_eq!(kinds(&evidence), []);
+        evidence.beneath.insert("sda".into(), moved(150_000_000));
+        assert_eq!(kinds(&evidence), [Disturbance::TrafficBeneath]);
+    }
+
+    #[test]
+    fn throttled_processors_are_noticed() {
+        let mut evidence = quiet();
+        evidence.frequency_khz = Some((3_000_000, 2_500_000));
+        assert_eq!(kinds(&evidence), [Disturbance::Frequency]);
+    }
+}

@@ -1,0 +1,112 @@
+//! Processes by identity: an id alone may be used again, so it is kept together with its start time.
+//! In: process ids. Out: whether that very process still lives, and the means to end it.
+//! Nothing here ends a process whose start time is another than the one that was kept.
+
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// One process, also after its id was given to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// Start time in clock ticks since boot (field 22 of /proc/PID/stat).
+    pub started: u64,
+}
+
+impl Process {
+    /// The process that calls.
+    pub fn current() -> Process {
+        let pid = std::process::id();
+        Process { pid, started: start_time(pid).unwrap_or(0) }
+    }
+
+    /// The process that has this id now; None where there is none.
+    pub fn of(pid: u32) -> Option<Process> {
+        start_time(pid).map(|started| Process { pid, started })
+    }
+
+    /// Whether it still runs; a zombie does not.
+    pub fn lives(&self) -> bool {
+        start_time(self.pid) == Some(self.started)
+    }
+
+    /// Asks it to end, waits for at most `patience`, then kills it. True when it is gone.
+    pub fn end(&self, patience: Duration) -> bool {
+        self.signal(Signal::TERM);
+        if self.gone_within(patience) {
+            return true;
+        }
+        self.signal(Signal::KILL);
+        self.gone_within(Duration::from_secs(5))
+    }
+
+    /// Waits for at most `patience` for it to be gone.
+    pub fn gone_within(&self, patience: Duration) -> bool {
+        let end = Instant::now() + patience;
+        while self.lives() {
+            if Instant::now() >= end {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+
+    fn signal(&self, signal: Signal) {
+        if !self.lives() {
+            return;
+        }
+        if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
+            // A process that ended meanwhile answers ESRCH, which is what was wanted.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+}
+
+/// This boot's id, which tells marks of an earlier boot from this one's; empty where the kernel does not tell.
+pub fn boot_id() -> String {
+    crate::text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// Whether the caller is root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Field 22 of /proc/PID/stat; None for a process that is gone or a zombie.
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = crate::text(format!("/proc/{pid}/stat"))?;
+    // The name in parentheses may itself hold spaces and parentheses.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    if matches!(fields.first(), Some(&"Z") | Some(&"X")) {
+        return None;
+    }
+    fields.get(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_lives_and_another_start_time_does_not() {
+        let this = Process::current();
+        assert!(this.lives());
+        let other = Process { started: this.started + 1, ..this };
+        assert!(!other.lives());
+    }
+
+    #[test]
+    fn a_child_is_ended_by_its_identity_only() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep starts");
+        let process = Process::of(child.id()).expect("it runs");
+        let stranger = Process { started: process.started + 7, ..process };
+        assert!(stranger.end(Duration::from_millis(10)));
+        assert!(process.lives());
+        assert!(process.end(Duration::from_secs(5)));
+        let status = child.wait().expect("it is waited for");
+        assert!(!status.success());
+    }
+}
