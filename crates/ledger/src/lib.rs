@@ -11,6 +11,10 @@ mod store;
 pub use error::LedgerError;
 pub use record::{
     CommandRecord, ContenderRecord, Evidence, NewRun, Origin, PhaseRecord, RunRecord, RunStatus, TrialRecord,
-    TrialStatus,
+    TrialStatus, WorkRecord,
 };
 pub use store::{Access, Ledger};
+pub use workload::outcome::GroupOutcome;
+
+/// What records are made of, for those who read them and do not know the workload language.
+pub use workload::{facts, outcome, program};

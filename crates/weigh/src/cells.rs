@@ -1,0 +1,277 @@
+//! The judge's table of a run: operations, contenders, samples, and what is known about each cell.
+//! In: records of the ledger. Out: a [`Table`]; operations stand in the order of the workloads' phases.
+//! Trials that were set aside as disturbed count only where no undisturbed repetition exists, and then say so.
+
+use crate::figures;
+use judge::{Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table};
+use ledger::{ContenderRecord, Evidence, PhaseRecord, RunRecord, TrialRecord, TrialStatus, WorkRecord};
+use std::collections::HashSet;
+use workload::facts::{PhaseFacts, TotalFacts};
+use workload::program::Figure;
+
+/// Name of the figure until the last call returned, beside one that is judged until durable.
+pub const RETURNED: &str = "returned";
+/// Name of the workers' CPU share.
+pub const CPU: &str = "cpu";
+
+/// What a row of the table is made from.
+enum Source<'a> {
+    Headline(&'a PhaseFacts),
+    Returned(&'a PhaseFacts),
+    Cpu(&'a PhaseFacts),
+    Total(&'a TotalFacts),
+}
+
+/// The table of a run.
+pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRecord]) -> Table {
+    let counted = counted(trials);
+    let mut table = Table {
+        contenders: contenders.iter().map(|contender| judged(contender, contenders, trials)).collect(),
+        operations: Vec::new(),
+        cells: Vec::new(),
+    };
+    for work in &run.new.works {
+        let of_work: Vec<(usize, &TrialRecord)> =
+            counted.iter().filter(|(_, trial)| belongs(trial, work)).copied().collect();
+        for source in sources(work, &of_work) {
+            let index = table.operations.len();
+            table.operations.push(source.operation(run, work));
+            for contender in contenders {
+                let mine: Vec<(usize, &TrialRecord)> =
+                    of_work.iter().filter(|(_, trial)| trial.contender == contender.index).copied().collect();
+                let failed = trials.iter().filter(|trial| {
+                    trial.contender == contender.index && belongs(trial, work) && trial.status == TrialStatus::Failed
+                });
+                let cell = cell(&source, index, contender.index as usize, &mine, failed);
+                if !cell.samples.is_empty() || cell.facts.failures > 0 {
+                    table.cells.push(cell);
+                }
+            }
+        }
+    }
+    table
+}
+
+fn belongs(trial: &TrialRecord, work: &WorkRecord) -> bool {
+    trial.workload == work.name && trial.scale == work.scale
+}
+
+/// Trials that give samples, with their number within the run.
+fn counted(trials: &[TrialRecord]) -> Vec<(usize, &TrialRecord)> {
+    let key = |trial: &TrialRecord| (trial.block, trial.contender, trial.workload.clone(), trial.scale.clone());
+    let sound: HashSet<_> = trials.iter().filter(|trial| trial.status == TrialStatus::Done).map(key).collect();
+    let mut last_disturbed: HashSet<_> = HashSet::new();
+    let mut chosen: Vec<_> = trials
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, trial)| match trial.status {
+            TrialStatus::Done => true,
+            TrialStatus::Failed => false,
+            TrialStatus::Disturbed => !sound.contains(&key(trial)) && last_disturbed.insert(key(trial)),
+        })
+        .collect();
+    chosen.reverse();
+    chosen
+}
+
+fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialRecord]) -> Contender {
+    let found = trials
+        .iter()
+        .find(|trial| trial.contender == contender.index && trial.found.get("durability").is_some())
+        .map(|trial| &trial.found);
+    let text = |key: &str| found.and_then(|found| found.get(key)).and_then(|value| value.as_str());
+    Contender {
+        name: contender.label.clone(),
+        durability: found.map_or_else(Durability::default, durability),
+        backend: match text("backend") {
+            Some("kvm") => Backend::Kvm,
+            Some("emulation") => Backend::Emulation,
+            _ => Backend::Host,
+        },
+        twin_of: contender
+            .twin_of
+            .and_then(|of| all.iter().find(|other| other.index == of))
+            .map(|other| other.label.clone()),
+        failed: contender.error.clone(),
+    }
+}
+
+fn durability(found: &serde_json::Value) -> Durability {
+    let class = &found["durability"];
+    let flag = |key: &str| class.get(key).and_then(serde_json::Value::as_bool);
+    Durability {
+        flushes: flag("flushes"),
+        ordered: flag("ordered"),
+        checksums: flag("checksums"),
+        copy_on_write: flag("copy_on_write"),
+    }
+}
+
+fn sources<'a>(work: &'a WorkRecord, trials: &[(usize, &TrialRecord)]) -> Vec<Source<'a>> {
+    let wrote = |facts: &PhaseFacts| {
+        trials
+            .iter()
+            .flat_map(|(_, trial)| &trial.phases)
+            .any(|phase| phase.name == facts.name && phase.outcome.durable_ns.is_some())
+    };
+    let mut sources = Vec::new();
+    for facts in work.phases.iter().filter(|facts| !facts.preparation) {
+        sources.push(Source::Headline(facts));
+        if wrote(facts) {
+            sources.push(Source::Returned(facts));
+        }
+        sources.push(Source::Cpu(facts));
+    }
+    sources.extend(work.totals.iter().map(Source::Total));
+    sources
+}
+
+impl Source<'_> {
+    fn operation(&self, run: &RunRecord, work: &WorkRecord) -> Operation {
+        let (operation, cache, variant, doing) = match self {
+            Self::Headline(facts) | Self::Returned(facts) | Self::Cpu(facts) => {
+                (&facts.operation, &facts.cache_label, facts.variant.as_deref(), &facts.doing)
+            }
+            Self::Total(total) => (&total.operation, &total.cache_label, None, &total.doing),
+        };
+        let named = match variant {
+            Some(variant) => format!("{operation} {variant}"),
+            None => operation.clone(),
+        };
+        let scales = run.new.works.iter().filter(|other| other.name == work.name).count();
+        let name = if scales > 1 { format!("{} ({})", work.name, work.scale) } else { work.name.clone() };
+        let (figure, unit, direction, phrase) = match self {
+            Self::Headline(facts) => (String::new(), unit(facts.figure), direction(facts.figure), doing.clone()),
+            Self::Returned(facts) => (
+                RETURNED.into(),
+                unit(facts.figure),
+                direction(facts.figure),
+                format!("{doing}, until the calls return"),
+            ),
+            Self::Cpu(_) => (CPU.into(), "%", Direction::LowerIsBetter, format!("{doing}, CPU of the workers")),
+            Self::Total(_) => (String::new(), "s", Direction::LowerIsBetter, doing.clone()),
+        };
+        Operation {
+            id: OperationId { workload: name, operation: named, cache: cache.clone(), figure },
+            phrase,
+            unit: unit.into(),
+            direction,
+            secondary: !matches!(self, Self::Headline(_) | Self::Total(_)),
+        }
+    }
+
+    /// Values of a trial, one for each pass.
+    fn values(&self, trial: &TrialRecord) -> Vec<f64> {
+        let of = |name: &str, value: &dyn Fn(&PhaseRecord) -> Option<f64>| {
+            trial.phases.iter().filter(|phase| phase.name == name).filter_map(value).collect()
+        };
+        match self {
+            Self::Headline(facts) => of(&facts.name, &|phase| figures::headline(phase, facts)),
+            Self::Returned(facts) => of(&facts.name, &|phase| figures::returned(phase, facts)),
+            Self::Cpu(facts) => of(&facts.name, &figures::cpu_percent),
+            Self::Total(total) => total_seconds(total, trial).into_iter().collect(),
+        }
+    }
+
+    fn phase_names(&self) -> Vec<&str> {
+        match self {
+            Self::Headline(facts) | Self::Returned(facts) | Self::Cpu(facts) => vec![facts.name.as_str()],
+            Self::Total(total) => total.of.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+/// Sum of the phases' seconds until durable; absent where one of them is missing.
+fn total_seconds(total: &TotalFacts, trial: &TrialRecord) -> Option<f64> {
+    total.of.iter().try_fold(0.0, |sum, name| {
+        let mut passes = trial.phases.iter().filter(|phase| &phase.name == name).peekable();
+        passes.peek()?;
+        let elapsed: u64 = passes.map(|phase| phase.outcome.durable_ns.unwrap_or(phase.outcome.returned_ns)).sum();
+        Some(sum + elapsed as f64 / 1e9)
+    })
+}
+
+fn cell<'a>(
+    source: &Source,
+    operation: usize,
+    contender: usize,
+    trials: &[(usize, &TrialRecord)],
+    failed: impl Iterator<Item = &'a TrialRecord>,
+) -> Cell {
+    let mut samples = Vec::new();
+    for (number, trial) in trials {
+        for (pass, value) in source.values(trial).into_iter().enumerate() {
+            samples.push(Sample {
+                trial: *number as i64,
+                block: trial.block,
+                format: 0,
+                mount: 0,
+                pass: pass as u32,
+                value,
+                disturbed: trial.status == TrialStatus::Disturbed,
+            });
+        }
+    }
+    let failed: Vec<&TrialRecord> = failed.collect();
+    let facts = Facts {
+        failures: failed.len() as u32,
+        failure: failed.first().and_then(|trial| trial.reason.clone()),
+        ..facts(source, trials)
+    };
+    Cell { operation, contender, samples, facts }
+}
+
+fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
+    let names = source.phase_names();
+    let phases: Vec<&PhaseRecord> = trials
+        .iter()
+        .flat_map(|(_, trial)| &trial.phases)
+        .filter(|phase| names.contains(&phase.name.as_str()))
+        .collect();
+    let median_of = |value: &dyn Fn(&Evidence) -> Option<f64>| {
+        median(phases.iter().filter_map(|phase| value(&phase.evidence)).collect())
+    };
+    let mut remarks: Vec<String> = Vec::new();
+    let said = phases.iter().flat_map(|phase| phase.evidence.remarks.iter().chain(&phase.outcome.remarks));
+    for remark in said.chain(trials.iter().flat_map(|(_, trial)| &trial.remarks)) {
+        if !remarks.contains(remark) {
+            remarks.push(remark.clone());
+        }
+    }
+    let seconds: Vec<f64> = trials.iter().map(|(_, trial)| (trial.ended_ms - trial.began_ms) as f64 / 1e3).collect();
+    Facts {
+        cache_served: median_of(&|evidence| evidence.from_cache),
+        ceiling: median_of(&|evidence| evidence.of_generator),
+        not_cold: phases.iter().any(|phase| phase.evidence.dropped == Some(false)),
+        cpu_seconds: median_of(&|evidence| evidence.system_cpu_ns.map(|ns| ns as f64 / 1e9)),
+        trial_seconds: (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64),
+        remarks,
+        ..Facts::default()
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+fn unit(figure: Figure) -> &'static str {
+    match figure {
+        Figure::BytesPerSecond => "B/s",
+        Figure::ItemsPerSecond => "/s",
+        Figure::Seconds => "s",
+    }
+}
+
+fn direction(figure: Figure) -> Direction {
+    match figure {
+        Figure::Seconds => Direction::LowerIsBetter,
+        Figure::BytesPerSecond | Figure::ItemsPerSecond => Direction::HigherIsBetter,
+    }
+}

@@ -1,0 +1,57 @@
+//! Figures of one pass: what was done over the time that it took.
+//! In: a phase's record and its facts. Out: values, absent where nothing was measured.
+
+use ledger::PhaseRecord;
+use workload::facts::PhaseFacts;
+use workload::program::Figure;
+
+/// The figure that is judged: until durable where the phase wrote, else until the last call returned.
+///
+/// A write that has returned may not have begun on the device, so a returned rate is never the device's.
+pub fn headline(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
+    if phase.outcome.durable_ns.is_some() { durable(phase, facts) } else { returned(phase, facts) }
+}
+
+/// The figure until the last call returned: bytes or items a second, or seconds.
+pub fn returned(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
+    let elapsed = match group(phase, facts) {
+        Some(group) => group.returned_ns,
+        None => phase.outcome.returned_ns,
+    };
+    over(phase, facts, elapsed)
+}
+
+/// The figure until all was durable; absent where nothing was written.
+pub fn durable(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
+    over(phase, facts, phase.outcome.durable_ns?)
+}
+
+/// CPU time of the workers as a share of the elapsed time, in percent, as Bonnie++ states it.
+pub fn cpu_percent(phase: &PhaseRecord) -> Option<f64> {
+    let spent = phase.outcome.cpu.user_ns + phase.outcome.cpu.system_ns;
+    let elapsed = phase.outcome.returned_ns;
+    (spent > 0 && elapsed > 0).then(|| 100.0 * spent as f64 / elapsed as f64)
+}
+
+fn over(phase: &PhaseRecord, facts: &PhaseFacts, elapsed_ns: u64) -> Option<f64> {
+    if elapsed_ns == 0 {
+        return None;
+    }
+    let seconds = elapsed_ns as f64 / 1e9;
+    let (items, read, written) = match group(phase, facts) {
+        Some(group) => (group.items, group.bytes_read, group.bytes_written),
+        None => (phase.outcome.items, phase.outcome.bytes_read, phase.outcome.bytes_written),
+    };
+    // A rewrite reads and writes the same bytes; they are counted once, as Bonnie++ does.
+    let value = match facts.figure {
+        Figure::BytesPerSecond => read.max(written) as f64 / seconds,
+        Figure::ItemsPerSecond => items as f64 / seconds,
+        Figure::Seconds => seconds,
+    };
+    (value > 0.0).then_some(value)
+}
+
+fn group<'a>(phase: &'a PhaseRecord, facts: &PhaseFacts) -> Option<&'a ledger::GroupOutcome> {
+    let name = facts.figure_group.as_ref()?;
+    phase.outcome.groups.iter().find(|group| &group.name == name)
+}

@@ -1,0 +1,9 @@
+//! Puts the trials of a ledger on the judge's scales: one table a run.
+//! In: a run's record, its contenders and trials. Out: a [`judge::Table`], with everything known about each cell.
+//! The only place where figures are taken from trials, so that the stopping rule and the report judge the same table.
+
+mod cells;
+mod figures;
+
+pub use cells::{CPU, RETURNED, table};
+pub use figures::{cpu_percent, durable, headline, returned};
