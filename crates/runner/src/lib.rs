@@ -1,1 +1,19 @@
-//! Placeholder while the room is being built.
+//! Carries out a plan: order, staging, hand-over to the engine, evidence, resume.
+//! In: a [`Scheme`], a venue, a ledger, somebody who watches. Out: trials in the ledger.
+//! Knows nothing of how anything is shown.
+
+mod agent;
+mod evidence;
+mod order;
+mod run;
+mod scheme;
+mod trial;
+mod venue;
+mod watch;
+
+pub use agent::{Agent, AgentError};
+pub use run::{Ended, Run, RunError};
+pub use scheme::{DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, TWIN, Work};
+pub use trial::Stop;
+pub use venue::{Staged, Venue, VenueError};
+pub use watch::{News, Unwatched, Watcher};

@@ -52,6 +52,12 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
     table
 }
 
+/// Name of a workload in the judge's table: with its scale, where the run has it at several.
+pub fn work_name(works: &[WorkRecord], work: &WorkRecord) -> String {
+    let scales = works.iter().filter(|other| other.name == work.name).count();
+    if scales > 1 { format!("{} ({})", work.name, work.scale) } else { work.name.clone() }
+}
+
 fn belongs(trial: &TrialRecord, work: &WorkRecord) -> bool {
     trial.workload == work.name && trial.scale == work.scale
 }
@@ -139,8 +145,7 @@ impl Source<'_> {
             Some(variant) => format!("{operation} {variant}"),
             None => operation.clone(),
         };
-        let scales = run.new.works.iter().filter(|other| other.name == work.name).count();
-        let name = if scales > 1 { format!("{} ({})", work.name, work.scale) } else { work.name.clone() };
+        let name = work_name(&run.new.works, work);
         let (figure, unit, direction, phrase) = match self {
             Self::Headline(facts) => (String::new(), unit(facts.figure), direction(facts.figure), doing.clone()),
             Self::Returned(facts) => (

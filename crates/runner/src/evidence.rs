@@ -1,0 +1,135 @@
+//! What the machine saw during a pass, weighed against what the engine says it did.
+//! In: two snapshots, the phase as asked for, the outcome. Out: the ledger's [`Evidence`], with remarks in few words.
+//! The rules and numbers are those of docs/method.md.
+
+use host::counters::{Snapshot, Watch};
+use ledger::Evidence;
+use workload::outcome::{Ceiling, PhaseOutcome};
+use workload::program::{Cache, Content, Engine, Over, Phase, Program, Step};
+
+/// A cold read of which more than this share did not come from the device was served by a cache.
+pub const CACHE_SHARE: f64 = 0.02;
+/// A rate above this share of the generator's ceiling may be the generator's and not the filesystem's.
+pub const CEILING_SHARE: f64 = 0.8;
+/// Reads below this are not held against the device: read-ahead, metadata and block size blur them.
+const CACHE_PROOF_LEAST: u64 = 1 << 20;
+
+/// What was known before a pass began.
+#[derive(Debug)]
+pub struct Before {
+    /// Counters.
+    pub snapshot: Snapshot,
+    /// Whether caches were dropped; `None` where that was not asked for.
+    pub dropped: Option<bool>,
+    /// Bytes of the phase's files that were still cached after dropping.
+    pub cached_bytes: Option<u64>,
+}
+
+/// Weighs one pass.
+pub fn weigh(
+    before: &Before,
+    watch: &Watch,
+    program: &Program,
+    phase: &Phase,
+    outcome: &PhaseOutcome,
+    ceiling: Option<&Ceiling>,
+) -> Evidence {
+    let seen = Snapshot::take().since(&before.snapshot, watch);
+    let mut evidence = Evidence {
+        device_read_bytes: seen.device.map(|traffic| traffic.read_bytes),
+        device_written_bytes: seen.device.map(|traffic| traffic.written_bytes),
+        device_reads: seen.device.map(|traffic| traffic.reads),
+        device_writes: seen.device.map(|traffic| traffic.writes),
+        device_flushes: seen.device.map(|traffic| traffic.flushes),
+        device_discarded_bytes: seen.device.map(|traffic| traffic.discarded_bytes),
+        system_cpu_ns: Some(seen.cpu.busy_ns()),
+        observed_ns: seen.elapsed_ns,
+        steal: (seen.cpu.total_ns() > 0).then(|| seen.cpu.steal_ns as f64 / seen.cpu.total_ns() as f64),
+        foreign_bytes: Some(seen.foreign.values().map(|traffic| traffic.bytes()).sum()),
+        cached_before_bytes: before.cached_bytes,
+        dropped: before.dropped,
+        disturbed: host::noise::disturbed(&seen).into_iter().map(|remark| remark.text).collect(),
+        ..Evidence::default()
+    };
+    if expects_device_reads(phase, before) {
+        judge_cold_read(&mut evidence, &seen, outcome);
+    }
+    if before.dropped == Some(false) {
+        evidence.remarks.push("caches could not be dropped: warm".into());
+    } else if before.cached_bytes.is_some_and(|bytes| bytes > 0) {
+        let left = before.cached_bytes.unwrap_or_default();
+        evidence.remarks.push(format!("{:.1} MB were still cached after dropping", left as f64 / 1e6));
+    }
+    if let Some(ceiling) = ceiling.filter(|_| generates(program, phase)) {
+        let share = generator_share(ceiling, phase, outcome);
+        evidence.of_generator = share;
+        if share.is_some_and(|share| share > CEILING_SHARE) {
+            evidence.remarks.push("limited by the data generator of this machine".into());
+        }
+    }
+    evidence
+}
+
+/// Whether every byte that this pass reads should come from the device: a cold start, or direct reads.
+fn expects_device_reads(phase: &Phase, before: &Before) -> bool {
+    let reads = phase.groups.iter().any(|group| has(&group.steps, &Step::Read));
+    // A second pass within one phase, or a random draw with replacement, meets pages that the pass itself brought in.
+    let once = phase
+        .groups
+        .iter()
+        .all(|group| !matches!(group.order, workload::program::Order::Random | workload::program::Order::Follow));
+    let writes_too = phase.groups.iter().any(|group| has(&group.steps, &Step::Write));
+    let direct = phase.groups.iter().all(|group| group.io.direct && group.io.engine != Engine::Mmap);
+    reads && !writes_too && ((phase.cache == Cache::Cold && before.dropped.is_some() && once) || direct)
+}
+
+fn judge_cold_read(evidence: &mut Evidence, seen: &host::counters::Evidence, outcome: &PhaseOutcome) {
+    let read = outcome.bytes_read;
+    if read < CACHE_PROOF_LEAST {
+        return;
+    }
+    let Some(device) = seen.device else { return };
+    let missing = |delivered: u64| 1.0 - (delivered as f64 / read as f64).min(1.0);
+    let share = missing(device.read_bytes);
+    evidence.from_cache = Some(share);
+    if share > CACHE_SHARE {
+        let percent = share * 100.0;
+        evidence.remarks.push(format!(
+            "{percent:.0} % of the bytes read did not come from the device: a cache, or data stored smaller than read"
+        ));
+        return;
+    }
+    // The device delivered; what lies beneath it (a loop device's disk) must have delivered too.
+    let beneath = seen.beneath.values().map(|traffic| traffic.read_bytes).max();
+    if let Some(share) = beneath.map(missing).filter(|share| *share > CACHE_SHARE) {
+        evidence.from_cache = Some(share);
+        let percent = share * 100.0;
+        evidence.remarks.push(format!("{percent:.0} % of the bytes read came from a cache beneath the device"));
+    }
+}
+
+fn generates(program: &Program, phase: &Phase) -> bool {
+    phase.groups.iter().any(|group| {
+        let fileset = match group.over {
+            Over::Files { fileset } | Over::Blocks { fileset, .. } => fileset,
+            Over::Directories { .. } | Over::Device { .. } => return false,
+        };
+        let content = program.filesets.get(fileset).map_or_else(Content::default, |fileset| fileset.content);
+        has(&group.steps, &Step::Write) && !content.zeros
+    })
+}
+
+fn generator_share(ceiling: &Ceiling, phase: &Phase, outcome: &PhaseOutcome) -> Option<f64> {
+    let workers: u32 = phase.groups.iter().map(|group| group.workers).sum();
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let most = ceiling.write_bytes_per_second * f64::from(workers.clamp(1, cores));
+    let seconds = outcome.returned_ns as f64 / 1e9;
+    (most > 0.0 && seconds > 0.0 && outcome.bytes_written > 0).then(|| outcome.bytes_written as f64 / seconds / most)
+}
+
+fn has(steps: &[Step], wanted: &Step) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Share(_, inner) => has(inner, wanted),
+        step => step == wanted,
+    })
+}

@@ -1,0 +1,322 @@
+//! A run: blocks of trials in shuffled order, each kept at once, until the judge says stop.
+//! In: a scheme, a venue, a ledger. Out: trials in the ledger, and how the run ended.
+//! Resuming is the same loop: trials that the ledger holds are not done again.
+
+use crate::agent::{Agent, AgentError};
+use crate::order;
+use crate::scheme::Scheme;
+use crate::trial::{self, Ending, Job, Stop};
+use crate::venue::Venue;
+use crate::watch::{News, Watcher};
+use judge::{Decision, Needed};
+use ledger::{Ledger, LedgerError, RunRecord, RunStatus, TrialRecord, TrialStatus};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+use workload::outcome::Ceiling;
+
+/// A disturbed trial is repeated this often at most.
+const REPETITIONS: u32 = 1;
+/// Repetitions of disturbed trials over the whole run, as a share of its trials: on a machine that is always
+/// disturbed, repeating everything only takes longer.
+const REPETITION_SHARE: f64 = 0.1;
+/// A contender that fails a workload so often in a row is not put through it again.
+const FAILURES_IN_A_ROW: u32 = 2;
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// By its stopping rule, in a sentence.
+    Finished(String),
+    /// By the user; it can be resumed.
+    Stopped,
+    /// The ground was lost; what is in the ledger stands.
+    GroundLost(String),
+}
+
+/// Why a run could not go on at all.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The ledger refused.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The engine could not be started.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The judge refused the table.
+    #[error(transparent)]
+    Table(#[from] judge::TableError),
+}
+
+/// A run under way.
+pub struct Run<'a> {
+    /// What is to be run.
+    pub scheme: &'a Scheme,
+    /// Its id in the ledger.
+    pub id: &'a str,
+    /// Where trials are kept.
+    pub ledger: &'a mut Ledger,
+    /// Where contenders are staged.
+    pub venue: &'a mut dyn Venue,
+    /// Who watches.
+    pub watcher: &'a mut dyn Watcher,
+    /// The command that starts the engine.
+    pub agent: Vec<String>,
+    /// Whether the user asked to stop.
+    pub stop: Stop,
+}
+
+/// What is known of the run so far, beside the ledger.
+struct State {
+    began: Instant,
+    /// Seconds that were spent before this process took over.
+    spent_before: f64,
+    /// (block, contender, workload) that need not be done again, with the number of attempts.
+    done: BTreeMap<(u32, usize, usize), u32>,
+    /// Contenders that take no part any more.
+    out: BTreeSet<usize>,
+    /// Contenders that were staged at least once.
+    staged: BTreeSet<usize>,
+    /// Failures in a row, by (contender, workload).
+    failures: BTreeMap<(usize, usize), u32>,
+    repetitions: u32,
+    ceiling: Option<Ceiling>,
+}
+
+impl Run<'_> {
+    /// Carries the run on from wherever the ledger says it stands, to its end.
+    ///
+    /// # Errors
+    /// The ledger or the engine refused, or the table cannot be judged.
+    pub fn carry_on(&mut self) -> Result<Ended, RunError> {
+        let ended = self.blocks()?;
+        let (status, why) = match &ended {
+            Ended::Finished(why) => (RunStatus::Finished, why.as_str()),
+            Ended::Stopped => (RunStatus::Interrupted, "stopped by the user"),
+            Ended::GroundLost(why) => (RunStatus::Interrupted, why.as_str()),
+        };
+        self.ledger.set_status(self.id, status, Some(why))?;
+        Ok(ended)
+    }
+
+    fn blocks(&mut self) -> Result<Ended, RunError> {
+        let mut state = self.state()?;
+        self.ledger.set_status(self.id, RunStatus::Open, None)?;
+        let first = self.scheme.sampling.policy(0.0);
+        let planned = self.scheme.trials_per_block() * first.min_blocks as usize;
+        let done = state.done.len();
+        self.watcher.news(News::Began { run: self.id, trials: (done, planned.max(done)) });
+        self.measure_ceiling(&mut state)?;
+        let mut block = 0;
+        loop {
+            let needed = match self.needed(&state, block)? {
+                Step::Go(needed) => needed,
+                Step::Stop(why) => return Ok(Ended::Finished(why)),
+            };
+            match self.block(&mut state, block, &needed)? {
+                None => block += 1,
+                Some(ended) => return Ok(ended),
+            }
+        }
+    }
+
+    /// What the ledger says about the run so far.
+    fn state(&self) -> Result<State, RunError> {
+        let trials = self.ledger.trials(self.id)?;
+        let mut state = State {
+            began: Instant::now(),
+            spent_before: trials.iter().map(|trial| (trial.ended_ms - trial.began_ms) as f64 / 1e3).sum(),
+            done: BTreeMap::new(),
+            out: BTreeSet::new(),
+            staged: BTreeSet::new(),
+            failures: BTreeMap::new(),
+            repetitions: 0,
+            ceiling: self.record()?.ceiling,
+        };
+        for contender in self.ledger.contenders(self.id)? {
+            if contender.error.is_some() {
+                state.out.insert(contender.index as usize);
+            }
+        }
+        for trial in &trials {
+            if let Some(work) = self.work_of(trial) {
+                self.note(&mut state, trial, work);
+            }
+        }
+        Ok(state)
+    }
+
+    fn record(&self) -> Result<RunRecord, RunError> {
+        Ok(self.ledger.run(Some(self.id))?)
+    }
+
+    fn work_of(&self, trial: &TrialRecord) -> Option<usize> {
+        self.scheme.works.iter().position(|work| work.name == trial.workload && work.compiled.scale == trial.scale)
+    }
+
+    fn note(&self, state: &mut State, trial: &TrialRecord, work: usize) {
+        let contender = trial.contender as usize;
+        if trial.found.is_object() {
+            state.staged.insert(contender);
+        }
+        let failures = state.failures.entry((contender, work)).or_default();
+        *failures = if trial.status == TrialStatus::Failed { *failures + 1 } else { 0 };
+        state.repetitions += u32::from(trial.attempt > 0);
+        state.done.insert((trial.block, contender, work), trial.attempt + 1);
+    }
+
+    fn measure_ceiling(&mut self, state: &mut State) -> Result<(), RunError> {
+        if state.ceiling.is_some() {
+            return Ok(());
+        }
+        let mut agent = Agent::start(&[], &self.agent, Arc::clone(&self.stop))?;
+        match agent.measure_ceiling() {
+            Ok(ceiling) => {
+                self.ledger.set_ceiling(self.id, &ceiling)?;
+                state.ceiling = Some(ceiling);
+                agent.quit();
+                Ok(())
+            }
+            Err(AgentError::Stopped) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Which (contender, workload) pairs the next block needs.
+    fn needed(&mut self, state: &State, block: u32) -> Result<Step, RunError> {
+        let everything: Vec<(usize, usize)> = (0..self.scheme.works.len())
+            .flat_map(|work| self.scheme.field(work).into_iter().map(move |contender| (contender, work)))
+            .filter(|pair| !self.is_out(state, *pair))
+            .collect();
+        if everything.is_empty() {
+            return Ok(Step::Stop("no contender is left that can be measured".into()));
+        }
+        // A resumed run goes through blocks that the ledger already holds without asking the judge again.
+        if block == 0 || state.done.keys().any(|(done, _, _)| *done == block) {
+            return Ok(Step::Go(everything));
+        }
+        let decision = self.decide(state)?;
+        self.watcher.news(News::BlockEnded { block: block - 1, decision: &decision.text });
+        if !decision.goes_on() {
+            return Ok(Step::Stop(decision.text));
+        }
+        let wanted: BTreeSet<(usize, usize)> = decision.next.iter().filter_map(|next| self.pair(next)).collect();
+        let chosen: Vec<_> = everything.into_iter().filter(|pair| wanted.contains(pair)).collect();
+        if chosen.is_empty() {
+            return Ok(Step::Stop(decision.text));
+        }
+        Ok(Step::Go(chosen))
+    }
+
+    fn is_out(&self, state: &State, (contender, work): (usize, usize)) -> bool {
+        state.out.contains(&contender)
+            || state.failures.get(&(contender, work)).is_some_and(|failures| *failures >= FAILURES_IN_A_ROW)
+    }
+
+    fn decide(&self, state: &State) -> Result<Decision, RunError> {
+        let trials = self.ledger.trials(self.id)?;
+        let table = weigh::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
+        let gone = state.spent_before + state.began.elapsed().as_secs_f64();
+        Ok(judge::decide(&table, &self.scheme.sampling.policy(gone))?)
+    }
+
+    fn pair(&self, needed: &Needed) -> Option<(usize, usize)> {
+        let records = self.scheme.work_records();
+        let work = records.iter().position(|work| weigh::work_name(&records, work) == needed.workload)?;
+        self.scheme.meets(needed.contender, work).then_some((needed.contender, work))
+    }
+
+    /// One block; `Some` where the run ends within it.
+    fn block(&mut self, state: &mut State, block: u32, needed: &[(usize, usize)]) -> Result<Option<Ended>, RunError> {
+        for work in 0..self.scheme.works.len() {
+            let field = self.scheme.field(work);
+            let order = order::shuffled(self.scheme.seed, block, work, field.len());
+            for (position, contender) in order.into_iter().map(|place| field[place]).enumerate() {
+                let pair = (contender, work);
+                if !needed.contains(&pair) || self.is_out(state, pair) {
+                    continue;
+                }
+                if let Some(ended) = self.trials_of(state, block, position, pair)? {
+                    return Ok(Some(ended));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// One trial, and its repetition where it was disturbed.
+    fn trials_of(
+        &mut self,
+        state: &mut State,
+        block: u32,
+        position: usize,
+        (contender, work): (usize, usize),
+    ) -> Result<Option<Ended>, RunError> {
+        let mut attempt = state.done.get(&(block, contender, work)).copied().unwrap_or(0);
+        if attempt > 0 {
+            return Ok(None);
+        }
+        loop {
+            if (self.stop)() {
+                return Ok(Some(Ended::Stopped));
+            }
+            let status = match self.trial(state, (block, position as u32), (contender, work), attempt)? {
+                Ok(status) => status,
+                Err(ended) => return Ok(Some(ended)),
+            };
+            let total = self.scheme.trials_per_block() as u32 * (block + 1);
+            let allowed = (f64::from(total) * REPETITION_SHARE).ceil() as u32;
+            if status != TrialStatus::Disturbed || attempt >= REPETITIONS || state.repetitions >= allowed {
+                return Ok(None);
+            }
+            attempt += 1;
+        }
+    }
+
+    fn trial(
+        &mut self,
+        state: &mut State,
+        place: (u32, u32),
+        (contender, work): (usize, usize),
+        attempt: u32,
+    ) -> Result<Result<TrialStatus, Ended>, RunError> {
+        let scheme = self.scheme;
+        let label = &scheme.contenders[contender].asked.label;
+        let shown = label.trim_end_matches(crate::scheme::TWIN);
+        let work_name = &scheme.works[work].name;
+        self.watcher.news(News::TrialBegan { block: place.0, contender: shown, workload: work_name });
+        let job = Job {
+            contender,
+            work: &scheme.works[work].compiled,
+            seed: order::content_seed(scheme.seed, place.0, work),
+            place,
+            attempt,
+            agent: &self.agent,
+            ceiling: state.ceiling.as_ref(),
+            stop: Arc::clone(&self.stop),
+        };
+        let performed = match trial::perform(self.venue, &job, self.watcher) {
+            Ok(performed) => performed,
+            Err(Ending::Stopped) => return Ok(Err(Ended::Stopped)),
+            Err(Ending::GroundLost(why)) => return Ok(Err(Ended::GroundLost(why))),
+        };
+        let record = &performed.record;
+        self.ledger.keep_trial(self.id, record)?;
+        self.note(state, record, work);
+        let planned = scheme.trials_per_block() * scheme.sampling.policy(0.0).min_blocks.max(place.0 + 1) as usize;
+        let done = (state.done.len(), planned);
+        self.watcher.news(News::TrialEnded { contender: shown, trial: record, done });
+        if !performed.staged && !state.staged.contains(&contender) {
+            let why = record.reason.clone().unwrap_or_else(|| "it could not be staged".into());
+            self.ledger.set_contender_error(self.id, contender as u32, &why)?;
+            state.out.insert(contender);
+            self.watcher.news(News::ContenderOut { label: shown, why: &why });
+        }
+        Ok(Ok(record.status))
+    }
+}
+
+enum Step {
+    Go(Vec<(usize, usize)>),
+    Stop(String),
+}

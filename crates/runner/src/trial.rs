@@ -1,0 +1,283 @@
+//! One trial: a contender staged, put through one workload, and taken down again.
+//! In: a venue, a compiled workload, the engine's command. Out: a [`TrialRecord`], whole, whatever went wrong.
+
+use crate::agent::{Agent, AgentError};
+use crate::evidence::{self, Before};
+use crate::venue::{Staged, Venue, VenueError};
+use crate::watch::{News, Watcher};
+use host::counters::Snapshot;
+use ledger::{PhaseRecord, TrialRecord, TrialStatus};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use workload::facts::{Compiled, PhaseFacts};
+use workload::outcome::Ceiling;
+use workload::program::{Cache, Phase, Program};
+
+/// Says whether the user asked to stop.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// What a trial needs to know.
+pub struct Job<'a> {
+    /// Index of the contender.
+    pub contender: usize,
+    /// The workload.
+    pub work: &'a Compiled,
+    /// Seed of this trial's content and orders.
+    pub seed: u64,
+    /// Block and position within it.
+    pub place: (u32, u32),
+    /// Repetition after a disturbance.
+    pub attempt: u32,
+    /// The command that starts the engine.
+    pub agent: &'a [String],
+    /// What this machine's memory allows.
+    pub ceiling: Option<&'a Ceiling>,
+    /// Whether the user asked to stop.
+    pub stop: Stop,
+}
+
+/// How a trial ended that is not to be kept.
+#[derive(Debug)]
+pub enum Ending {
+    /// The user asked to stop; the trial leaves no trace and is done again on resume.
+    Stopped,
+    /// The ground is lost; the run ends with this reason.
+    GroundLost(String),
+}
+
+/// A trial's record, and whether its contender could be staged at all.
+pub struct Performed {
+    /// What is to be kept.
+    pub record: TrialRecord,
+    /// False where making, mounting or reading back failed.
+    pub staged: bool,
+}
+
+/// Carries out one trial.
+///
+/// # Errors
+/// Only for what ends the run; everything else is in the record.
+pub fn perform(venue: &mut dyn Venue, job: &Job, watcher: &mut dyn Watcher) -> Result<Performed, Ending> {
+    let mut record = blank(job);
+    watcher.news(News::Step("making and mounting"));
+    let staged = match venue.stage(job.contender) {
+        Ok(stage) => {
+            let worked = work(stage, job, &mut record, watcher);
+            match worked {
+                Ok(()) => {}
+                Err(Trouble::Stopped) => return Err(Ending::Stopped),
+                Err(Trouble::Ground(reason)) => return Err(Ending::GroundLost(reason)),
+                Err(Trouble::Trial(reason)) => fail(&mut record, reason),
+            }
+            true
+        }
+        Err(VenueError::Ground(reason)) => return Err(Ending::GroundLost(reason)),
+        Err(VenueError::Contender(reason)) => {
+            fail(&mut record, reason);
+            false
+        }
+    };
+    if (job.stop)() {
+        return Err(Ending::Stopped);
+    }
+    record.commands = venue.commands();
+    record.ended_ms = now_ms();
+    let disturbed = record.phases.iter().any(|phase| !phase.preparation && !phase.evidence.disturbed.is_empty());
+    if record.status == TrialStatus::Done && disturbed {
+        record.status = TrialStatus::Disturbed;
+    }
+    Ok(Performed { record, staged })
+}
+
+/// What stops a trial.
+enum Trouble {
+    Trial(String),
+    Ground(String),
+    Stopped,
+}
+
+impl From<AgentError> for Trouble {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::Stopped => Self::Stopped,
+            other => Self::Trial(other.to_string()),
+        }
+    }
+}
+
+impl From<VenueError> for Trouble {
+    fn from(error: VenueError) -> Self {
+        match error {
+            VenueError::Contender(reason) => Self::Trial(reason),
+            VenueError::Ground(reason) => Self::Ground(reason),
+        }
+    }
+}
+
+fn work(
+    mut stage: Box<dyn Staged + '_>,
+    job: &Job,
+    record: &mut TrialRecord,
+    watcher: &mut dyn Watcher,
+) -> Result<(), Trouble> {
+    record.found = stage.found();
+    record.remarks = stage.remarks();
+    let phases = phases(&mut *stage, job, record, watcher);
+    watcher.news(News::Step("unmounting and checking"));
+    let closing = stage.close();
+    // The first trouble is the one that matters; what closing says then is a consequence of it.
+    phases?;
+    record.closing = closing?;
+    if let Some(damage) = record.closing.get("damage").and_then(Value::as_str) {
+        return Err(Trouble::Trial(format!("the filesystem was damaged after the work: {damage}")));
+    }
+    Ok(())
+}
+
+fn phases(
+    stage: &mut dyn Staged,
+    job: &Job,
+    record: &mut TrialRecord,
+    watcher: &mut dyn Watcher,
+) -> Result<(), Trouble> {
+    let program = program(stage, job)?;
+    stage.settle()?;
+    let mut agent = Agent::start(&stage.enter(), job.agent, Arc::clone(&job.stop))?;
+    agent.load(&program)?;
+    for (index, phase) in program.phases.iter().enumerate() {
+        let facts = &job.work.phases[index];
+        watcher.news(News::Step(&facts.title));
+        one_phase(stage, &mut agent, job, &program, (index, phase, facts), record, watcher)?;
+    }
+    agent.quit();
+    Ok(())
+}
+
+/// The workload's program, made at home on this stage.
+fn program(stage: &dyn Staged, job: &Job) -> Result<Program, Trouble> {
+    let estimate = &job.work.estimate;
+    let (bytes, inodes) = stage.room();
+    if estimate.needs_files && inodes.is_some_and(|free| free > 0 && free < estimate.inodes_at_most()) {
+        let free = inodes.unwrap_or_default();
+        let needed = estimate.inodes_at_most();
+        return Err(Trouble::Trial(format!(
+            "the workload makes {needed} files and directories, and this filesystem offers {free} inodes; make it larger, or with more inodes"
+        )));
+    }
+    if estimate.needs_files && bytes.is_some_and(|free| free < estimate.bytes_at_most) {
+        let free = bytes.unwrap_or_default();
+        return Err(Trouble::Trial(format!(
+            "the workload lays out {:.1} MB, and {:.1} MB are free on this filesystem; give it more room (--image, --on)",
+            estimate.bytes_at_most as f64 / 1e6,
+            free as f64 / 1e6
+        )));
+    }
+    Ok(Program {
+        root: stage.root(),
+        device: stage.device(),
+        durable: stage.durable(),
+        seed: job.seed,
+        ..job.work.program.clone()
+    })
+}
+
+fn one_phase(
+    stage: &mut dyn Staged,
+    agent: &mut Agent,
+    job: &Job,
+    program: &Program,
+    (index, phase, facts): (usize, &Phase, &PhaseFacts),
+    record: &mut TrialRecord,
+    watcher: &mut dyn Watcher,
+) -> Result<(), Trouble> {
+    let limit = Duration::from_secs(program.time_limit);
+    let mut dropped = None;
+    let mut cached_bytes = None;
+    match phase.cache {
+        Cache::Cold => {
+            dropped = Some(stage.drop_caches()?);
+            cached_bytes = agent.count_cached(index)?;
+        }
+        Cache::Warm => {
+            agent.warm(index, limit)?;
+        }
+        Cache::AsFound => {}
+    }
+    stage.settle()?;
+    for pass in 0..phase.passes.max(1) {
+        if pass > 0 {
+            pause(Duration::from_nanos(phase.pause_ns), &job.stop)?;
+        }
+        // Only the first pass starts cold; what follows finds what it left.
+        let first = pass == 0;
+        let before = Before {
+            snapshot: Snapshot::take(),
+            dropped: dropped.filter(|_| first),
+            cached_bytes: cached_bytes.filter(|_| first),
+        };
+        let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
+        let outcome = agent.perform(index, pass, limit, &mut progress)?;
+        let evidence = evidence::weigh(&before, &stage.watch(), program, phase, &outcome, job.ceiling);
+        record.phases.push(PhaseRecord {
+            name: phase.name.clone(),
+            operation: facts.operation.clone(),
+            cache: phase.cache,
+            figure: phase.figure,
+            preparation: phase.preparation,
+            outcome,
+            evidence,
+        });
+    }
+    if phase.after.sync {
+        stage.sync()?;
+    }
+    if phase.after.drop_caches {
+        stage.drop_caches()?;
+    }
+    Ok(())
+}
+
+fn pause(time: Duration, stop: &Stop) -> Result<(), Trouble> {
+    const SLICE: Duration = Duration::from_millis(100);
+    let mut left = time;
+    while !left.is_zero() {
+        if stop() {
+            return Err(Trouble::Stopped);
+        }
+        let part = left.min(SLICE);
+        std::thread::sleep(part);
+        left -= part;
+    }
+    Ok(())
+}
+
+fn blank(job: &Job) -> TrialRecord {
+    TrialRecord {
+        block: job.place.0,
+        position: job.place.1,
+        attempt: job.attempt,
+        contender: job.contender as u32,
+        workload: job.work.program.workload.clone(),
+        scale: job.work.scale.clone(),
+        began_ms: now_ms(),
+        ended_ms: 0,
+        status: TrialStatus::Done,
+        reason: None,
+        found: Value::Null,
+        closing: Value::Null,
+        remarks: Vec::new(),
+        phases: Vec::new(),
+        commands: Vec::new(),
+    }
+}
+
+fn fail(record: &mut TrialRecord, reason: String) {
+    record.status = TrialStatus::Failed;
+    record.reason = Some(reason);
+}
+
+/// Milliseconds since 1970.
+pub fn now_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}

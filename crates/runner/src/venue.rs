@@ -1,0 +1,55 @@
+//! Where contenders are staged, as the run loop sees it: two small traits, and the lab's answer to them.
+//! In: a contender. Out: a directory to work in, with what can be done to it and what was found.
+//! Tests put a stand-in here, so that the order of things is tested without touching a device.
+
+use host::counters::Watch;
+use serde_json::Value;
+use std::path::PathBuf;
+use workload::program::Durable;
+
+/// A contender could not be staged, or something failed on its ground.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VenueError {
+    /// The contender's own fault or lack: the others go on.
+    #[error("{0}")]
+    Contender(String),
+    /// The ground itself is lost (custody refused, device gone): the run ends.
+    #[error("{0}")]
+    Ground(String),
+}
+
+/// A place where contenders are staged one after the other.
+pub trait Venue {
+    /// Formats and mounts contender number `contender` of the plan, reads back what was asked, and hands it over.
+    fn stage(&mut self, contender: usize) -> Result<Box<dyn Staged + '_>, VenueError>;
+    /// Commands that were run since the last call.
+    fn commands(&mut self) -> Vec<ledger::CommandRecord>;
+}
+
+/// A contender, staged.
+pub trait Staged {
+    /// Directory in which to work; the block device for the raw one.
+    fn root(&self) -> PathBuf;
+    /// Block device for phases over the raw device; `None` where there is none to read.
+    fn device(&self) -> Option<PathBuf>;
+    /// Words to put before the engine's command.
+    fn enter(&self) -> Vec<String>;
+    /// What makes data safe here.
+    fn durable(&self) -> Durable;
+    /// Devices to count.
+    fn watch(&self) -> Watch;
+    /// Free bytes and free inodes, where they can be told.
+    fn room(&self) -> (Option<u64>, Option<u64>);
+    /// Options, durability class, sizes and times as found.
+    fn found(&self) -> Value;
+    /// Remarks that belong beside every figure.
+    fn remarks(&self) -> Vec<String>;
+    /// Syncs the filesystem.
+    fn sync(&mut self) -> Result<(), VenueError>;
+    /// Empties caches; false where that is not possible here.
+    fn drop_caches(&mut self) -> Result<bool, VenueError>;
+    /// Waits until the device is idle.
+    fn settle(&mut self) -> Result<(), VenueError>;
+    /// Unmounts and checks; what was found.
+    fn close(self: Box<Self>) -> Result<Value, VenueError>;
+}
