@@ -103,13 +103,18 @@ fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialR
     }
 }
 
+/// The lab's durability class in the judge's words.
 fn durability(found: &serde_json::Value) -> Durability {
     let class = &found["durability"];
     let flag = |key: &str| class.get(key).and_then(serde_json::Value::as_bool);
     Durability {
         flushes: flag("flushes"),
-        ordered: flag("ordered"),
-        checksums: flag("checksums"),
+        ordered: match class.get("data").and_then(serde_json::Value::as_str) {
+            Some("atomic" | "ordered") => Some(true),
+            Some("writeback") => Some(false),
+            _ => None,
+        },
+        checksums: flag("checksums_data"),
         copy_on_write: flag("copy_on_write"),
     }
 }
