@@ -1,0 +1,172 @@
+//! What can go wrong with devices and filesystems.
+//! In: what was being done, to what, and what the system answered. Out: one error, which says what the person can do.
+//! An error of one contender is told apart from one of the whole run, so that the others can go on.
+
+use host::CommandError;
+use std::path::{Path, PathBuf};
+
+/// An error of the lab.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LabError {
+    /// A name that is not known.
+    #[error("unknown {what} \"{name}\"{}", nearest_hint(.nearest, .known))]
+    Unknown {
+        /// What was named: filesystem, scheduler, contender.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The nearest name that is known.
+        nearest: Option<String>,
+        /// All names that are known.
+        known: Vec<String>,
+    },
+    /// A description that cannot be read.
+    #[error("{file}: {problem}")]
+    Description {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// One contender cannot be staged as it was asked for; others can.
+    #[error("{contender}: {problem}{}", way(.way_out))]
+    Contender {
+        /// Its label.
+        contender: String,
+        /// What was being done and what the system answered.
+        problem: String,
+        /// What the person can do; empty where nothing is known.
+        way_out: String,
+    },
+    /// A device that must not be touched.
+    #[error("{device} is not taken: {reason}{}", way(.way_out))]
+    Refused {
+        /// The device.
+        device: PathBuf,
+        /// Why.
+        reason: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// A size that does not work.
+    #[error("{size} is {problem}{}", way(.way_out))]
+    Size {
+        /// The size, in words.
+        size: String,
+        /// Too small or too large, and for what.
+        problem: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// A program that is not there.
+    #[error("{what} needs the program {program}, which is not installed{}", way(.way_out))]
+    MissingTool {
+        /// Who needs it.
+        what: String,
+        /// The program.
+        program: String,
+        /// How to install it.
+        way_out: String,
+    },
+    /// Root is needed.
+    #[error("{0} needs root (run with sudo, or measure a directory with --dir)")]
+    NeedsRoot(String),
+    /// Another run has it.
+    #[error("{what} is in use by another run{holder} (wait for it, or end it)")]
+    Busy {
+        /// The device or folder.
+        what: String,
+        /// Who holds it, as far as that is known.
+        holder: String,
+    },
+    /// A command failed.
+    #[error("{doing}: {error}")]
+    Command {
+        /// What was being done.
+        doing: String,
+        /// What was run and answered.
+        error: CommandError,
+    },
+    /// A file or folder could not be used.
+    #[error("cannot {doing} {path}: {error}{}", way(.way_out))]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system answered.
+        error: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// Something made here could not be removed.
+    #[error("{0} (`bakeoff clean` tries again)")]
+    LeftBehind(String),
+}
+
+impl LabError {
+    /// Whether only this contender is affected, so that the others go on.
+    pub fn is_of_contender(&self) -> bool {
+        matches!(self, LabError::Contender { .. })
+    }
+
+    pub(crate) fn contender(label: &str, problem: impl Into<String>, way_out: impl Into<String>) -> LabError {
+        LabError::Contender { contender: label.into(), problem: problem.into(), way_out: way_out.into() }
+    }
+
+    pub(crate) fn refused(device: &Path, reason: impl Into<String>, way_out: impl Into<String>) -> LabError {
+        LabError::Refused { device: device.into(), reason: reason.into(), way_out: way_out.into() }
+    }
+
+    pub(crate) fn file(doing: &'static str, path: &Path, error: impl std::fmt::Display) -> LabError {
+        LabError::File { doing, path: path.into(), error: error.to_string(), way_out: String::new() }
+    }
+
+    pub(crate) fn command(doing: impl Into<String>) -> impl FnOnce(CommandError) -> LabError {
+        let doing = doing.into();
+        move |error| LabError::Command { doing, error }
+    }
+
+    pub(crate) fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> LabError {
+        let known: Vec<String> = known.into_iter().map(str::to_string).collect();
+        LabError::Unknown { what, name: name.into(), nearest: nearest(name, known.iter().map(String::as_str)), known }
+    }
+}
+
+/// The known name that is nearest to a misspelt one; None where none is near.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let lower = name.to_lowercase();
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3)
+        .min()
+        .map(|(_, candidate)| candidate.to_string())
+}
+
+fn nearest_hint(nearest: &Option<String>, known: &[String]) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean \"{name}\"?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; known are {}", known.join(", ")),
+    }
+}
+
+fn way(way_out: &str) -> String {
+    if way_out.is_empty() { String::new() } else { format!(" ({way_out})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_brings_the_nearest_one() {
+        let known = ["ext4", "xfs", "btrfs"];
+        assert_eq!(nearest("btrf", known).as_deref(), Some("btrfs"));
+        assert_eq!(nearest("XSF", known).as_deref(), Some("xfs"));
+        assert_eq!(nearest("hammer2", known), None);
+        let error = LabError::unknown("filesystem", "etx4", known);
+        assert_eq!(error.to_string(), "unknown filesystem \"etx4\"; did you mean \"ext4\"?");
+    }
+}

@@ -1,0 +1,270 @@
+//! A filesystem as its file in `filesystems/` describes it: how to make, mount, check, inspect and unmount it.
+//! In: TOML. Out: [`Filesystem`]; a key that is not known is an error.
+//! In commands stand `{device}`, `{name}`, `{options}`, `{mountpoint}`, `{label}`, `{nodes}` and `{pid}`, see [`crate::template`].
+
+use crate::durability::{DataMode, Journaling};
+use crate::error::LabError;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// One filesystem.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Filesystem {
+    /// Name by which contenders refer to it: the file's name without `.toml`.
+    #[serde(skip)]
+    pub name: String,
+    /// Its name in titles.
+    pub title: String,
+    /// One sentence about it.
+    pub about: String,
+    /// Name under which the kernel lists it in /proc/filesystems.
+    pub kernel: String,
+    /// Programs that it needs.
+    #[serde(default)]
+    pub tools: Vec<ToolNeed>,
+    /// How it is made.
+    pub make: Make,
+    /// How it is mounted and unmounted.
+    pub mount: Mounting,
+    /// How it is checked after work.
+    pub check: Option<Check>,
+    /// Commands that show what was made, by a name that read-backs refer to.
+    #[serde(default)]
+    pub inspect: BTreeMap<String, Vec<String>>,
+    /// How mkfs options are read back.
+    #[serde(default)]
+    pub readback: Vec<ReadBack>,
+    /// What it promises for data, unless something that was found says otherwise.
+    pub durability: DurabilityFacts,
+    /// What makes written data safe.
+    pub sync: SyncFacts,
+    /// How its caches are emptied beyond what the kernel's drop_caches does; empty where that is enough.
+    #[serde(default)]
+    pub empty_own_cache: Vec<Vec<String>>,
+    /// Sizes.
+    pub limits: Limits,
+    /// A process of its own that serves it.
+    pub daemon: Option<DaemonFacts>,
+}
+
+/// A program that a filesystem needs.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolNeed {
+    /// The program.
+    pub program: String,
+    /// Debian package that has it.
+    pub package: String,
+    /// Command that tells its version.
+    pub version: Vec<String>,
+}
+
+/// How a filesystem is made.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Make {
+    /// The command.
+    pub command: Vec<String>,
+    /// Options that are given unless the contender gives the same ones.
+    #[serde(default)]
+    pub defaults: Vec<MakeDefault>,
+}
+
+/// An mkfs option that is given by default.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MakeDefault {
+    /// The flag: `-E`.
+    pub flag: String,
+    /// `key=value` items; each is left out where the contender gives that key under the same flag.
+    pub items: Vec<String>,
+    /// Why.
+    pub why: String,
+}
+
+/// How a filesystem is mounted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mounting {
+    /// The command; empty where making mounts it.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Mounts it again after an unmount, where that is another command.
+    #[serde(default)]
+    pub again: Vec<String>,
+    /// The command that unmounts it.
+    pub unmount: Vec<String>,
+    /// Mount options are given to mkfs, one after the other behind this flag, instead of to mount.
+    pub option_flag: Option<String>,
+    /// Options that are given unless the contender gives the same key.
+    #[serde(default)]
+    pub defaults: Vec<String>,
+    /// Files that show options which mountinfo hides, one a line.
+    #[serde(default)]
+    pub shown: Vec<String>,
+    /// Key of [`Filesystem::inspect`] whose output shows options as `key value` or `key=value` lines.
+    pub shown_by: Option<String>,
+    /// Options by another name: what a person may write, and what it becomes.
+    #[serde(default)]
+    pub aliases: BTreeMap<String, String>,
+    /// Options that the kernel takes without showing them: each holds unless one of these is shown.
+    #[serde(default)]
+    pub silent: BTreeMap<String, Vec<String>>,
+    /// Options that are gone, each with the way out.
+    #[serde(default)]
+    pub gone: BTreeMap<String, String>,
+}
+
+/// How a filesystem is checked.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The command, run after unmounting.
+    pub command: Vec<String>,
+    /// Exit statuses that mean that nothing is wrong.
+    #[serde(default = "zero")]
+    pub clean: Vec<i32>,
+}
+
+fn zero() -> Vec<i32> {
+    vec![0]
+}
+
+/// How one mkfs option is read back.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadBack {
+    /// The flag.
+    pub flag: String,
+    /// The key within the flag's `key=value` list; absent where the flag has one value or a list of features.
+    pub key: Option<String>,
+    /// Key of [`Filesystem::inspect`] whose output is searched.
+    pub by: String,
+    /// How.
+    pub form: Form,
+    /// What stands before the value, for [`Form::Line`].
+    #[serde(default)]
+    pub line: String,
+    /// Stands behind the value there: a unit.
+    #[serde(default)]
+    pub suffix: String,
+}
+
+/// How a value is found in a tool's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// `key=value` stands somewhere as a word.
+    Pair,
+    /// The value follows [`ReadBack::line`]; several to try are separated by `|`.
+    Line,
+    /// The value is a word of the line that holds [`ReadBack::line`], in any case and with or without punctuation.
+    Word,
+    /// A line begins with the key and goes on with the value, or with the pool's name before both.
+    Property,
+    /// Each item is a feature that stands on [`ReadBack::line`], or with `^` before it does not.
+    Features,
+    /// Cannot be read back; the reason stands in [`ReadBack::line`].
+    Hidden,
+}
+
+/// What a filesystem promises.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DurabilityFacts {
+    /// fsync and commits flush the device's cache.
+    pub flushes: bool,
+    /// Order of data and metadata.
+    pub data: DataMode,
+    /// What is journaled.
+    pub journal: Journaling,
+    /// Data is checksummed.
+    pub checksums_data: bool,
+    /// Metadata is checksummed.
+    pub checksums_metadata: bool,
+    /// Nothing is overwritten in place.
+    pub copy_on_write: bool,
+    /// What changes that.
+    #[serde(default)]
+    pub when: Vec<DurabilityRule>,
+}
+
+/// Something found that changes what a filesystem promises.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DurabilityRule {
+    /// Applies where one of these words is among the options or features found.
+    pub found: Vec<String>,
+    /// Applies where none of these is.
+    pub missing: Vec<String>,
+    /// New value.
+    pub flushes: Option<bool>,
+    /// New value.
+    pub data: Option<DataMode>,
+    /// New value.
+    pub journal: Option<Journaling>,
+    /// New value.
+    pub checksums_data: Option<bool>,
+    /// New value.
+    pub checksums_metadata: Option<bool>,
+    /// New value.
+    pub copy_on_write: Option<bool>,
+}
+
+/// What makes written data safe.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncFacts {
+    /// syncfs(2) writes everything back.
+    pub syncfs: bool,
+    /// Then this command; empty for none.
+    #[serde(default)]
+    pub command: Vec<String>,
+}
+
+/// Sizes.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Smallest device in bytes on which it can be made and is itself.
+    pub smallest: u64,
+    /// Why not less.
+    pub because: String,
+}
+
+/// A process of its own that serves a filesystem.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DaemonFacts {
+    /// Starts it; it stays in the foreground.
+    pub command: Vec<String>,
+    /// Its command name once it has started (at most 15 letters, as in /proc/PID/comm).
+    pub comm: String,
+    /// Succeeds when it is ready.
+    pub ready: Vec<String>,
+    /// Stands before every command that concerns the filesystem, and before the work itself.
+    pub prefix: Vec<String>,
+    /// Gives up what it serves, before it is ended.
+    pub give_up: Vec<String>,
+}
+
+impl Filesystem {
+    /// Reads a description.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Filesystem, LabError> {
+        let mut read: Filesystem = toml::from_str(text).map_err(|error| LabError::Description {
+            file: file.into(),
+            problem: error.to_string().trim().to_string(),
+        })?;
+        read.name = name.into();
+        for back in &read.readback {
+            if back.form != Form::Hidden && !read.inspect.contains_key(&back.by) {
+                return Err(LabError::Description {
+                    file: file.into(),
+                    problem: format!("readback of {} refers to inspect \"{}\", which is not there", back.flag, back.by),
+                });
+            }
+        }
+        Ok(read)
+    }
+}
