@@ -99,6 +99,10 @@ pub struct Ranking {
     pub won: bool,
     /// The others against the best, nearest first.
     pub others: Vec<Standing>,
+    /// Smallest difference that is called one here: a share; 3 %, or what the A/A pair differs by.
+    pub smallest_effect: f64,
+    /// Level left to this row after correction for all rows; statements in it hold together at this level.
+    pub level: f64,
 }
 
 /// One contender against the best.

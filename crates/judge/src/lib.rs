@@ -13,9 +13,19 @@
 //! `judge_claims(&Table, &[Claim]) -> Vec<ClaimVerdict>`.
 
 mod comparison;
+mod decide;
 mod decision;
+mod figure;
 mod judgement;
+mod notes;
+mod numbers;
+mod rank;
+mod row;
+mod series;
+mod steady;
 mod table;
+mod weigh;
+mod words;
 
 pub use comparison::{
     Change, Claim, ClaimOutcome, ClaimRelation, ClaimVerdict, Compared, Comparison, FailOn, FailOnError, Mix, MixError,
@@ -27,3 +37,7 @@ pub use table::{
     Backend, Cell, Contender, Direction, Durability, Facts, MAX_CONTENDERS, MAX_OPERATIONS, MAX_SAMPLES, Operation,
     OperationId, Sample, Table, TableError,
 };
+
+pub use decide::decide;
+pub use steady::steady_state;
+pub use weigh::judge;

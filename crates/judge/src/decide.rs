@@ -1,0 +1,184 @@
+//! Whether to go on, and with whom: the stopping rule.
+//! In: a table so far and a [`Policy`]. Out: a [`Decision`].
+//! Looking after every block is paid for in [`crate::rank::look`], so stopping early makes nothing truer.
+
+use crate::decision::{Decision, Needed, Open, Policy, Reason, Until};
+use crate::figure::{self, LEVEL};
+use crate::judgement::{Ranking, Relation, Standing};
+use crate::numbers::t_critical;
+use crate::rank;
+use crate::series::Series;
+use crate::table::{Table, TableError};
+use crate::weigh;
+
+/// What is known about one cell when deciding.
+struct Known {
+    operation: usize,
+    contender: usize,
+    blocks: u32,
+    half_width: Option<f64>,
+}
+
+/// Decides whether another block is run, and of what.
+///
+/// # Errors
+/// The table contradicts itself or passes a limit.
+pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
+    table.check()?;
+    let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
+    let (rankings, _) = weigh::rank_all(table, &series);
+    let known: Vec<Known> = table
+        .cells
+        .iter()
+        .zip(&series)
+        .map(|(cell, series)| Known {
+            operation: cell.operation,
+            contender: cell.contender,
+            blocks: series.blocks.len() as u32,
+            half_width: half_width(series),
+        })
+        .collect();
+    let everyone = everyone(table);
+    let done = known.iter().filter(|k| !is_out(table, k.contender)).map(|k| k.blocks).max().unwrap_or(0);
+    if everyone.is_empty() {
+        return Ok(stop(Reason::Nothing, "No contender can be measured.".into(), Vec::new()));
+    }
+    let open = open(table, policy, &rankings, &known);
+    if done < policy.min_blocks.max(1).min(policy.max_blocks) {
+        let text = format!("Block {} of at least {}.", done + 1, policy.min_blocks);
+        return Ok(with_budget(table, policy, go_on(Reason::Minimum, text, everyone, open)));
+    }
+    if done >= policy.max_blocks {
+        let reason = if open.is_empty() || policy.until == Until::Blocks { Reason::Resolved } else { Reason::Cap };
+        let text = match open.len() {
+            0 => format!("All is resolved after {done} blocks."),
+            left => format!("The cap of {} blocks is reached with {left} open.", policy.max_blocks),
+        };
+        return Ok(stop(reason, text, open));
+    }
+    if open.is_empty() && policy.until != Until::Blocks {
+        return Ok(stop(Reason::Resolved, format!("All is resolved after {done} blocks."), open));
+    }
+    let next = if policy.until == Until::Blocks { everyone } else { needed(table, &open, &rankings, policy) };
+    let text = format!("{} open after {done} blocks.", open.len());
+    Ok(with_budget(table, policy, go_on(Reason::Open, text, next, open)))
+}
+
+/// Half-width of the interval as a share: the wider of the interval shown and Student's t, so that a lucky cluster of
+/// samples does not pass for precision.
+fn half_width(series: &Series) -> Option<f64> {
+    let logs: Vec<f64> = series.trials.iter().map(|trial| trial.log).collect();
+    let shown = figure::interval(&logs)?;
+    let by_t = figure::t_half_width(&logs)?;
+    Some(((shown.high / shown.low).ln() / 2.0).max(by_t).exp_m1())
+}
+
+fn is_out(table: &Table, contender: usize) -> bool {
+    table.contenders[contender].failed.is_some()
+}
+
+/// Every contender and workload that can be measured.
+fn everyone(table: &Table) -> Vec<Needed> {
+    let mut workloads: Vec<&str> = table.operations.iter().map(|operation| operation.id.workload.as_str()).collect();
+    workloads.sort_unstable();
+    workloads.dedup();
+    let can = (0..table.contenders.len()).filter(|&contender| !is_out(table, contender));
+    can.flat_map(|contender| workloads.iter().map(move |w| Needed { contender, workload: (*w).into() })).collect()
+}
+
+/// What is not resolved.
+fn open(table: &Table, policy: &Policy, rankings: &[Ranking], known: &[Known]) -> Vec<Open> {
+    let mut open = Vec::new();
+    if policy.until != Until::Winner {
+        for cell in known.iter().filter(|cell| !is_out(table, cell.contender)) {
+            if table.operations[cell.operation].secondary || table.contenders[cell.contender].twin_of.is_some() {
+                continue;
+            }
+            open.extend(imprecise(policy, cell));
+        }
+    }
+    for ranking in rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary) {
+        for other in ranking.others.iter().filter(|other| !is_out(table, other.contender)) {
+            if matches!(other.relation, Relation::Unresolved | Relation::TooFew) {
+                open.push(Open {
+                    operation: ranking.operation,
+                    contender: other.contender,
+                    half_width: other.interval.map(|i| (i.high / i.low).sqrt() - 1.0),
+                    blocks_left: blocks_for(ranking, other),
+                    why: format!("not told apart from {}", table.contenders[ranking.best].name),
+                });
+            }
+        }
+    }
+    open
+}
+
+fn imprecise(policy: &Policy, cell: &Known) -> Option<Open> {
+    let (why, blocks_left) = match cell.half_width {
+        None => ("too few samples".into(), None),
+        Some(half) if half <= policy.precision => return None,
+        Some(half) => {
+            let more = f64::from(cell.blocks) * ((half / policy.precision).powi(2) - 1.0);
+            (format!("±{:.1} %, not yet ±{:.1} %", half * 100.0, policy.precision * 100.0), Some(whole(more)))
+        }
+    };
+    let Known { operation, contender, half_width, .. } = *cell;
+    Some(Open { operation, contender, half_width, blocks_left, why })
+}
+
+/// Blocks until a difference is shown or a tie is narrow, whichever comes first, if the estimates stand.
+fn blocks_for(ranking: &Ranking, other: &Standing) -> Option<u32> {
+    let interval = other.interval?;
+    let count = other.samples as f64;
+    let log = other.ratio.ln();
+    let half = (interval.high / interval.low).ln() / 2.0;
+    let error = half / t_critical(1.0 - LEVEL, (count - 1.0).max(1.0));
+    let shown = t_critical(ranking.level * rank::look(other.samples), 2.0 * count + 4.0) * error / log.abs().max(1e-9);
+    let room = (2.0 * ranking.smallest_effect).ln_1p() - log.abs();
+    let narrow = if room > 0.0 { half / room } else { f64::INFINITY };
+    let times = if log < ranking.smallest_effect.ln_1p() { narrow } else { shown.min(narrow) };
+    times.is_finite().then(|| whole(count * (times.powi(2) - 1.0)))
+}
+
+fn whole(blocks: f64) -> u32 {
+    blocks.ceil().clamp(1.0, 1e6) as u32
+}
+
+/// Trials that the open figures need. A ratio needs both sides.
+fn needed(table: &Table, open: &[Open], rankings: &[Ranking], policy: &Policy) -> Vec<Needed> {
+    let mut needed: Vec<Needed> = Vec::new();
+    let mut add = |operation: usize, contender: usize| {
+        let workload = table.operations[operation].id.workload.clone();
+        needed.push(Needed { contender, workload });
+    };
+    for figure in open {
+        add(figure.operation, figure.contender);
+        for ranking in rankings.iter().filter(|ranking| ranking.operation == figure.operation) {
+            if ranking.others.iter().any(|other| other.contender == figure.contender) {
+                add(figure.operation, ranking.best);
+            }
+        }
+    }
+    needed.sort();
+    needed.dedup();
+    if policy.until == Until::Precision {
+        // Whole blocks of a workload: order effects stay balanced, and every figure of the table gains.
+        let wanted: Vec<String> = needed.iter().map(|n| n.workload.clone()).collect();
+        needed = everyone(table).into_iter().filter(|n| wanted.contains(&n.workload)).collect();
+    }
+    needed
+}
+
+fn stop(reason: Reason, text: String, open: Vec<Open>) -> Decision {
+    let blocks_left = open.iter().filter_map(|figure| figure.blocks_left).max();
+    Decision { next: Vec::new(), reason, text, open, blocks_left, seconds_left: None }
+}
+
+fn go_on(reason: Reason, text: String, next: Vec<Needed>, open: Vec<Open>) -> Decision {
+    let blocks_left = open.iter().filter_map(|figure| figure.blocks_left).max();
+    Decision { next, reason, text, open, blocks_left, seconds_left: None }
+}
+
+fn with_budget(_table: &Table, _policy: &Policy, decision: Decision) -> Decision {
+    decision
+}

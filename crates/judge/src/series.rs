@@ -1,0 +1,59 @@
+//! Samples of a cell, reduced to the level at which they are independent.
+//! In: a cell's values with their block, format, mount and pass. Out: one logarithm for each trial and each block.
+//! Kalibera and Jones (ISMM 2013): only the highest level that is repeated counts; ten passes on one formatted image
+//! are one sample. In a balanced design, means of the lower levels lose nothing.
+
+use crate::table::{Cell, Direction, Sample};
+
+/// One cell's independent samples.
+#[derive(Debug, Clone, Default)]
+pub struct Series {
+    /// One for each trial (block and format), in the order given: trial, block, log of the geometric mean of its values.
+    pub trials: Vec<Trial>,
+    /// One for each block, rising: block, mean log of its trials.
+    pub blocks: Vec<(u32, f64)>,
+}
+
+/// One trial of a cell.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial {
+    /// Ledger's number of the trial.
+    pub trial: i64,
+    /// Block.
+    pub block: u32,
+    /// Log of the value.
+    pub log: f64,
+}
+
+impl Series {
+    /// Reduces a cell.
+    pub fn of(cell: &Cell) -> Self {
+        let mut measured: Vec<&Sample> = cell.samples.iter().filter(|sample| sample.is_measured()).collect();
+        let place = |sample: &Sample| (sample.block, sample.format, sample.mount);
+        if !measured.is_sorted_by_key(|sample| place(sample)) {
+            measured.sort_by_key(|sample| place(sample));
+        }
+        let mut trials: Vec<Trial> = Vec::with_capacity(measured.len());
+        for trial in measured.chunk_by(|a, b| (a.block, a.format) == (b.block, b.format)) {
+            let mounts = trial.chunk_by(|a, b| a.mount == b.mount).map(|mount| mean_of(mount, |s| s.value.ln()));
+            let count = trial.chunk_by(|a, b| a.mount == b.mount).count();
+            let log = mounts.sum::<f64>() / count as f64;
+            trials.push(Trial { trial: trial[0].trial, block: trial[0].block, log });
+        }
+        let blocks = trials
+            .chunk_by(|a, b| a.block == b.block)
+            .map(|block| (block[0].block, mean_of(block, |trial| trial.log)))
+            .collect();
+        Series { trials, blocks }
+    }
+
+    /// The same with lower meaning better, whatever the direction.
+    pub fn costs(&self, direction: Direction) -> Vec<(u32, f64)> {
+        let sign = if direction == Direction::LowerIsBetter { 1.0 } else { -1.0 };
+        self.blocks.iter().map(|&(block, log)| (block, sign * log)).collect()
+    }
+}
+
+fn mean_of<T>(items: &[T], value: impl Fn(&T) -> f64) -> f64 {
+    items.iter().map(value).sum::<f64>() / items.len() as f64
+}

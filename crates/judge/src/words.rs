@@ -1,0 +1,211 @@
+//! Sentences that a person can act on, from templates with numbers in them.
+//! In: figures and rankings. Out: [`Sentence`]s, each with the cells that it rests on.
+//! A sentence never says more than its ranking: ties are ties, and what is open is said to be open.
+
+use crate::judgement::{Interval, Ranking, Relation, Sentence, Standing};
+use crate::table::{Backend, Direction, Operation, Table};
+use crate::weigh::Weighed;
+
+/// A cost is mentioned from this ratio on.
+const COST_SAID: f64 = 1.2;
+
+/// All sentences of a table.
+pub fn sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
+    let mut said: Vec<Sentence> = Vec::new();
+    for ranking in &weighed.rankings {
+        let operation = &table.operations[ranking.operation];
+        if operation.secondary {
+            continue;
+        }
+        let cells = cells_of(table, ranking);
+        let text = ranking_sentence(table, ranking, weighed);
+        said.push(Sentence { text, operation: Some(ranking.operation), cells: cells.clone() });
+        let costs = cost_sentence(table, ranking);
+        if !costs.is_empty() {
+            said.push(Sentence { text: costs, operation: Some(ranking.operation), cells });
+        }
+    }
+    said.extend(durability_sentences(table, weighed));
+    said
+}
+
+fn cells_of(table: &Table, ranking: &Ranking) -> Vec<usize> {
+    let members: Vec<usize> =
+        std::iter::once(ranking.best).chain(ranking.others.iter().map(|other| other.contender)).collect();
+    let rests = |cell: &crate::Cell| cell.operation == ranking.operation && members.contains(&cell.contender);
+    (0..table.cells.len()).filter(|&cell| rests(&table.cells[cell])).collect()
+}
+
+fn ranking_sentence(table: &Table, ranking: &Ranking, weighed: &Weighed) -> String {
+    let operation = &table.operations[ranking.operation];
+    let place = match ranking.backend {
+        Backend::Host => "on this device",
+        Backend::Kvm => "in a virtual machine on this device",
+        Backend::Emulation => "in an emulated machine",
+    };
+    let head = format!("For {} {place}: ", phrase(operation));
+    let name = |contender: usize| table.contenders[contender].name.as_str();
+    if ranking.others.is_empty() {
+        return format!("{head}{} was the only one measured.", name(ranking.best));
+    }
+    let of = |wanted: Relation| ranking.others.iter().filter(move |other| other.relation == wanted);
+    let few: Vec<&Standing> = of(Relation::TooFew).collect();
+    if few.len() == ranking.others.len() {
+        return head + &too_few(table, ranking, weighed);
+    }
+    let ties: Vec<&str> = of(Relation::Tie).map(|other| name(other.contender)).collect();
+    let mut parts = Vec::new();
+    if ranking.won {
+        parts.push(format!("{} is the best", name(ranking.best)));
+    } else if ties.is_empty() {
+        parts.push(format!("{} leads, not yet beyond doubt", name(ranking.best)));
+    } else {
+        let mut front = vec![name(ranking.best)];
+        front.extend(&ties);
+        parts.push(format!("{}, no difference shown", list(&front)));
+    }
+    for other in of(Relation::Worse) {
+        parts.push(format!("{} {}", name(other.contender), worse(operation, other.ratio, other.interval.as_ref())));
+    }
+    for other in of(Relation::Unresolved) {
+        let range = other.interval.map(|i| format!(" ({} to {} times)", factor(i.low), factor(i.high)));
+        parts.push(format!("{} is unresolved{}", name(other.contender), range.unwrap_or_default()));
+    }
+    if !few.is_empty() {
+        let names: Vec<&str> = few.iter().map(|other| name(other.contender)).collect();
+        parts.push(format!("{}: too few samples to say", list(&names)));
+    }
+    head + &parts.join("; ") + "."
+}
+
+/// What is said where no interval is possible: the figures, and that they decide nothing.
+fn too_few(table: &Table, ranking: &Ranking, weighed: &Weighed) -> String {
+    let samples = weighed
+        .figures
+        .iter()
+        .filter(|figure| figure.operation == ranking.operation)
+        .map(|figure| figure.samples)
+        .min()
+        .unwrap_or(0);
+    let operation = &table.operations[ranking.operation];
+    let others: Vec<String> = ranking
+        .others
+        .iter()
+        .map(|other| format!("{} {}", table.contenders[other.contender].name, worse(operation, other.ratio, None)))
+        .collect();
+    let number = match samples {
+        1 => "one sample each decides nothing".into(),
+        2 => "two samples each decide nothing".into(),
+        more => format!("{more} samples that share no blocks decide nothing"),
+    };
+    format!("{number} and allow no interval; {} was ahead, {}.", table.contenders[ranking.best].name, list_of(&others))
+}
+
+/// "takes 1.6 times as long (1.5 to 1.8)", "is slower by 8 % (6 to 10 %)".
+pub fn worse(operation: &Operation, ratio: f64, interval: Option<&Interval>) -> String {
+    let longer = operation.direction == Direction::LowerIsBetter;
+    if ratio < 1.2 {
+        let range = interval.map(|i| format!(" ({} to {} %)", percent(i.low - 1.0), percent(i.high - 1.0)));
+        let verb = if longer { "takes" } else { "is slower by" };
+        let tail = if longer { " longer" } else { "" };
+        return format!("{verb} {} %{tail}{}", percent(ratio - 1.0), range.unwrap_or_default());
+    }
+    let range = interval.map(|i| format!(" ({} to {})", factor(i.low), factor(i.high))).unwrap_or_default();
+    if longer {
+        format!("takes {} times as long{range}", factor(ratio))
+    } else {
+        format!("is {} times slower{range}", factor(ratio))
+    }
+}
+
+fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
+    let facts = |contender: usize| table.cell(ranking.operation, contender).map(|cell| &cell.facts);
+    let Some(best) = facts(ranking.best) else { return String::new() };
+    let mut parts = Vec::new();
+    for other in &ranking.others {
+        let Some(theirs) = facts(other.contender) else { continue };
+        let name = &table.contenders[other.contender].name;
+        let costs = [(best.cpu_seconds, theirs.cpu_seconds, "CPU"), (best.space, theirs.space, "space")];
+        for (mine, theirs, what) in costs {
+            let (Some(mine), Some(theirs)) = (mine, theirs) else { continue };
+            if mine <= 0.0 || theirs <= 0.0 {
+                continue;
+            }
+            if theirs / mine >= COST_SAID {
+                parts.push(format!("{name} {} times the {what}", factor(theirs / mine)));
+            } else if mine / theirs >= COST_SAID {
+                parts.push(format!("{name} only {} times the {what}", factor(theirs / mine)));
+            }
+        }
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!("Beside {}, it took {}.", table.contenders[ranking.best].name, list_of(&parts))
+}
+
+/// One sentence for each best that gives up a safety that one of the others keeps.
+fn durability_sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
+    let mut said: Vec<Sentence> = Vec::new();
+    for ranking in weighed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary) {
+        let best = &table.contenders[ranking.best];
+        for other in &ranking.others {
+            let other = &table.contenders[other.contender];
+            let missing = best.durability.missing_against(&other.durability);
+            if missing.is_empty() {
+                continue;
+            }
+            let text = format!(
+                "{} and {} are not equals in safety: {} goes without {}.",
+                best.name,
+                other.name,
+                best.name,
+                list(&missing)
+            );
+            if said.iter().all(|sentence| sentence.text != text) {
+                let cells = cells_of(table, ranking);
+                said.push(Sentence { text, operation: None, cells });
+            }
+        }
+    }
+    said
+}
+
+/// What an operation is called in a sentence.
+pub fn phrase(operation: &Operation) -> String {
+    if !operation.phrase.is_empty() {
+        return operation.phrase.clone();
+    }
+    let id = &operation.id;
+    let extra: Vec<&str> =
+        [id.cache.as_str(), id.figure.as_str()].into_iter().filter(|word| !word.is_empty()).collect();
+    let tail = if extra.is_empty() { String::new() } else { format!(" ({})", extra.join(", ")) };
+    format!("{} {}{tail}", id.workload, id.operation)
+}
+
+/// "a", "a and b", "a, b and c".
+pub fn list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).into(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn list_of(names: &[String]) -> String {
+    list(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// A ratio in two digits: 0.97, 1.6, 16, 160.
+pub fn factor(ratio: f64) -> String {
+    match ratio {
+        r if r >= 9.95 => format!("{r:.0}"),
+        r if r >= 1.095 || r < 0.01 => format!("{r:.1}"),
+        r => format!("{r:.2}"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}
