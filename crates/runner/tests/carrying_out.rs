@@ -1,0 +1,106 @@
+//! How a run is carried out, with a stand-in for the ground and a shell script for the engine: no device is touched.
+
+mod stand_in;
+
+use ledger::{Access, Ledger, TrialStatus};
+use runner::Ended;
+use stand_in::{Bakeoff, outcome};
+
+#[test]
+fn every_contender_comes_once_a_block_and_caches_are_dropped_before_a_cold_phase() {
+    let bakeoff = Bakeoff::new(2);
+    let (ended, log) = bakeoff.run();
+    assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
+    let trials = bakeoff.trials();
+    let mut pairs: Vec<_> = trials.iter().map(|trial| (trial.block, trial.contender)).collect();
+    pairs.sort_unstable();
+    assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+    let hooks: Vec<&str> = log.iter().filter(|line| !line.starts_with("settle")).map(String::as_str).collect();
+    assert_eq!(hooks[..4], [hooks[0], "drop", "sync", "close"], "as-found first, then a cold phase, then its sync");
+    assert!(hooks[0].starts_with("stage"));
+}
+
+#[test]
+fn both_phases_are_kept_with_their_evidence() {
+    let bakeoff = Bakeoff::new(1);
+    bakeoff.run();
+    let trial = &bakeoff.trials()[0];
+    assert_eq!(trial.status, TrialStatus::Done, "{:?}", trial.reason);
+    assert_eq!(trial.phases.len(), 2);
+    assert_eq!(trial.phases[1].evidence.dropped, Some(true));
+    assert_eq!(trial.phases[0].evidence.dropped, None, "nobody asked for a cold start there");
+    assert!(trial.phases[0].evidence.observed_ns > 0);
+    assert!(trial.phases[0].evidence.device_read_bytes.is_none(), "no device was watched: absent, not zero");
+}
+
+#[test]
+fn a_contender_that_cannot_be_staged_goes_out_with_its_reason_and_the_others_go_on() {
+    let bakeoff = Bakeoff::new(2).failing(1, "xfs: nobarrier left XFS in Linux 4.19; run without it");
+    let (ended, _) = bakeoff.run();
+    assert!(matches!(ended, Ended::Finished(_)));
+    let contenders = bakeoff.ledger(Access::Read).contenders(&bakeoff.id()).expect("contenders");
+    assert!(contenders[1].error.as_deref().is_some_and(|why| why.contains("nobarrier")));
+    assert_eq!(bakeoff.trials().iter().filter(|trial| trial.contender == 1).count(), 1, "tried once");
+    assert_eq!(bakeoff.trials().iter().filter(|trial| trial.contender == 0).count(), 2);
+}
+
+#[test]
+fn a_crash_of_the_engine_is_a_failed_trial_that_says_how_it_ended() {
+    let bakeoff = Bakeoff::new(1).engine("crash");
+    let (ended, _) = bakeoff.run();
+    assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
+    let trial = &bakeoff.trials()[0];
+    assert_eq!(trial.status, TrialStatus::Failed);
+    let reason = trial.reason.as_deref().unwrap_or_default();
+    assert!(reason.contains("exit status 42") && reason.contains("out of luck"), "{reason}");
+}
+
+#[test]
+fn a_failed_phase_keeps_its_reason_and_the_stage_is_still_closed() {
+    let bakeoff = Bakeoff::new(1).engine("fail");
+    let (_, log) = bakeoff.run();
+    let trial = &bakeoff.trials()[0];
+    assert_eq!(trial.reason.as_deref(), Some("write f/7 at 4096: No space left on device (28)"));
+    assert_eq!(log.iter().filter(|line| *line == "close").count(), 2, "both contenders' stages");
+}
+
+#[test]
+fn another_protocol_is_refused() {
+    let bakeoff = Bakeoff::new(1).engine("other-protocol");
+    let error = bakeoff.try_run().expect_err("the engine speaks another protocol");
+    assert!(error.contains("protocol 999"), "{error}");
+}
+
+#[test]
+fn a_stopped_run_keeps_whole_trials_only_and_goes_on_where_it_stopped() {
+    let bakeoff = Bakeoff::new(3).stopping_after(2);
+    let (ended, _) = bakeoff.run();
+    assert_eq!(ended, Ended::Stopped);
+    assert_eq!(bakeoff.trials().len(), 2);
+    let before = bakeoff.trials();
+
+    let (ended, _) = bakeoff.resume();
+    assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
+    let after = bakeoff.trials();
+    assert_eq!(after[..2], before[..], "what was kept stays as it was");
+    let mut pairs: Vec<_> = after.iter().map(|trial| (trial.block, trial.contender)).collect();
+    pairs.sort_unstable();
+    assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)], "nothing lost, nothing twice");
+}
+
+#[test]
+fn the_same_seed_takes_contenders_in_the_same_order_and_gives_them_equal_work() {
+    let order = |bakeoff: &Bakeoff| -> Vec<u32> { bakeoff.trials().iter().map(|trial| trial.contender).collect() };
+    let (first, second) = (Bakeoff::new(4), Bakeoff::new(4));
+    first.run();
+    second.run();
+    assert_eq!(order(&first), order(&second));
+    assert_eq!(outcome(0).work_hash, first.trials()[0].phases[0].outcome.work_hash);
+}
+
+#[test]
+fn a_second_run_on_the_same_ledger_is_refused() {
+    let bakeoff = Bakeoff::new(1);
+    let held = bakeoff.ledger(Access::Write);
+    assert!(Ledger::open(held.path(), Access::Write).is_err());
+}

@@ -1,0 +1,294 @@
+//! A stand-in for the ground, and an engine that is a shell script: what the run loop sees, without any device.
+
+use host::counters::Watch;
+use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
+use runner::{Ended, Entry, Place, Run, Sampling, Scheme, Staged, Unwatched, Venue, VenueError, Work};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use workload::facts::{Compiled, Estimate, PhaseFacts};
+use workload::outcome::{CpuTime, Errors, PhaseOutcome};
+use workload::program::{After, Cache, Durable, End, Figure, Phase, Program};
+
+/// A small bake-off of two contenders.
+pub struct Bakeoff {
+    folder: tempfile::TempDir,
+    scheme: Scheme,
+    engine: &'static str,
+    failing: Option<(usize, &'static str)>,
+    stop_after: usize,
+}
+
+impl Bakeoff {
+    pub fn new(samples: u32) -> Self {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        std::fs::write(folder.path().join("engine"), engine_script()).expect("the script is written");
+        Self { folder, scheme: scheme(samples), engine: "work", failing: None, stop_after: usize::MAX }
+    }
+
+    pub fn engine(mut self, kind: &'static str) -> Self {
+        self.engine = kind;
+        self
+    }
+
+    pub fn failing(mut self, contender: usize, why: &'static str) -> Self {
+        self.failing = Some((contender, why));
+        self
+    }
+
+    pub fn stopping_after(mut self, trials: usize) -> Self {
+        self.stop_after = trials;
+        self
+    }
+
+    pub fn ledger(&self, access: Access) -> Ledger {
+        Ledger::open(&self.folder.path().join("bakeoff.db"), access).expect("the ledger opens")
+    }
+
+    pub fn id(&self) -> String {
+        self.ledger(Access::Read).run(None).expect("a run").id
+    }
+
+    pub fn trials(&self) -> Vec<TrialRecord> {
+        self.ledger(Access::Read).trials(&self.id()).expect("trials")
+    }
+
+    pub fn run(&self) -> (Ended, Vec<String>) {
+        let mut ledger = self.ledger(Access::Write);
+        let id = ledger.begin_run(&self.new_run(), &self.scheme.contender_records()).expect("the run begins");
+        self.carry_on(&mut ledger, &id, self.stop_after).expect("the run is carried out")
+    }
+
+    pub fn resume(&self) -> (Ended, Vec<String>) {
+        let id = self.id();
+        self.carry_on(&mut self.ledger(Access::Write), &id, usize::MAX).expect("the run goes on")
+    }
+
+    pub fn try_run(&self) -> Result<Ended, String> {
+        let mut ledger = self.ledger(Access::Write);
+        let id = ledger.begin_run(&self.new_run(), &self.scheme.contender_records()).expect("the run begins");
+        self.carry_on(&mut ledger, &id, usize::MAX).map(|(ended, _)| ended)
+    }
+
+    fn carry_on(&self, ledger: &mut Ledger, id: &str, stop_after: usize) -> Result<(Ended, Vec<String>), String> {
+        let log = Rc::new(RefCell::new(Vec::new()));
+        let closed = Arc::new(AtomicUsize::new(0));
+        let mut venue = StandIn { log: Rc::clone(&log), failing: self.failing, closed: Arc::clone(&closed) };
+        let script = self.folder.path().join("engine").to_string_lossy().into_owned();
+        let mut run = Run {
+            scheme: &self.scheme,
+            id,
+            ledger,
+            venue: &mut venue,
+            watcher: &mut Unwatched,
+            agent: vec!["sh".into(), script, self.engine.into()],
+            // One later than the last trial's close, so that this trial is whole.
+            stop: Arc::new(move || closed.load(Ordering::SeqCst) > stop_after),
+        };
+        let ended = run.carry_on().map_err(|error| error.to_string())?;
+        Ok((ended, log.take()))
+    }
+
+    fn new_run(&self) -> NewRun {
+        NewRun {
+            title: "two stand-ins".into(),
+            plan: serde_json::to_value(&self.scheme).expect("a scheme is JSON"),
+            seed: self.scheme.seed,
+            machine: json!({}),
+            version: "test".into(),
+            command_line: vec![],
+            origin: Origin::Measured,
+            works: self.scheme.work_records(),
+        }
+    }
+}
+
+struct StandIn {
+    log: Rc<RefCell<Vec<String>>>,
+    failing: Option<(usize, &'static str)>,
+    closed: Arc<AtomicUsize>,
+}
+
+impl Venue for StandIn {
+    fn stage(&mut self, contender: usize) -> Result<Box<dyn Staged + '_>, VenueError> {
+        self.log.borrow_mut().push(format!("stage {contender}"));
+        match self.failing {
+            Some((failing, why)) if failing == contender => Err(VenueError::Contender(why.into())),
+            _ => Ok(Box::new(Stage { log: Rc::clone(&self.log), closed: Arc::clone(&self.closed) })),
+        }
+    }
+
+    fn commands(&mut self) -> Vec<CommandRecord> {
+        Vec::new()
+    }
+}
+
+struct Stage {
+    log: Rc<RefCell<Vec<String>>>,
+    closed: Arc<AtomicUsize>,
+}
+
+impl Stage {
+    fn note(&self, what: &str) {
+        self.log.borrow_mut().push(what.into());
+    }
+}
+
+impl Staged for Stage {
+    fn root(&self) -> PathBuf {
+        "/nowhere".into()
+    }
+    fn device(&self) -> Option<PathBuf> {
+        None
+    }
+    fn enter(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn durable(&self) -> Durable {
+        Durable::default()
+    }
+    fn watch(&self) -> Watch {
+        Watch::system()
+    }
+    fn room(&self) -> (Option<u64>, Option<u64>) {
+        (None, None)
+    }
+    fn found(&self) -> Value {
+        json!({"mount_options": ["rw"]})
+    }
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn sync(&mut self) -> Result<(), VenueError> {
+        self.note("sync");
+        Ok(())
+    }
+    fn drop_caches(&mut self) -> Result<bool, VenueError> {
+        self.note("drop");
+        Ok(true)
+    }
+    fn settle(&mut self) -> Result<(), VenueError> {
+        self.note("settle");
+        Ok(())
+    }
+    fn close(self: Box<Self>) -> Result<Value, VenueError> {
+        self.note("close");
+        self.closed.fetch_add(1, Ordering::SeqCst);
+        Ok(json!({}))
+    }
+}
+
+fn scheme(samples: u32) -> Scheme {
+    let entry = |label: &str| Entry {
+        asked: workload::Contender { label: label.into(), filesystem: label.into(), ..Default::default() },
+        twin_of: None,
+    };
+    Scheme {
+        title: "two stand-ins".into(),
+        place: Place::Directories(vec![]),
+        contenders: vec![entry("ext4"), entry("xfs")],
+        works: vec![Work { name: "small".into(), title: "Small".into(), compiled: compiled() }],
+        sampling: Sampling {
+            samples: Some(samples),
+            precision: 0.05,
+            budget_seconds: None,
+            until: workload::Until::Precision,
+            blocks: (3, 30),
+        },
+        seed: 20_261_120,
+    }
+}
+
+fn compiled() -> Compiled {
+    let phase = |name: &str, cache, sync| Phase {
+        name: name.into(),
+        operation: name.into(),
+        cache,
+        figure: Figure::Seconds,
+        writes: false,
+        passes: 1,
+        pause_ns: 0,
+        end: End::Work,
+        groups: vec![],
+        preparation: false,
+        after: After { sync, drop_caches: false },
+    };
+    let facts = |name: &str| PhaseFacts {
+        name: name.into(),
+        title: name.into(),
+        doing: name.into(),
+        operation: name.into(),
+        cache_label: "cold".into(),
+        variant: None,
+        figure: Figure::Seconds,
+        figure_group: None,
+        share_of: None,
+        preparation: false,
+    };
+    Compiled {
+        program: Program {
+            workload: "small".into(),
+            seed: 0,
+            root: PathBuf::new(),
+            device: None,
+            durable: Durable::default(),
+            filesets: vec![],
+            phases: vec![phase("create", Cache::AsFound, false), phase("read", Cache::Cold, true)],
+            error_limit: 0,
+            time_limit: 20,
+        },
+        phases: vec![facts("create"), facts("read")],
+        totals: vec![],
+        estimate: Estimate::default(),
+        scale: "quick".into(),
+        settings: BTreeMap::new(),
+    }
+}
+
+/// What the script answers for a phase.
+pub fn outcome(phase: usize) -> PhaseOutcome {
+    PhaseOutcome {
+        phase,
+        pass: 0,
+        items: 10,
+        bytes_read: 0,
+        bytes_written: 0,
+        returned_ns: 1_000_000,
+        durable_ns: None,
+        cpu: CpuTime::default(),
+        groups: vec![],
+        series: None,
+        errors: Errors::default(),
+        verified: None,
+        work_hash: 7,
+        remarks: vec![],
+    }
+}
+
+fn engine_script() -> String {
+    let done = serde_json::to_string(&workload::message::Reply::Done(Box::new(outcome(0)))).expect("JSON");
+    let ceiling = r#"{"ceiling":{"generate_bytes_per_second":1e9,"write_bytes_per_second":1e9,"clock_read_ns":1.0,"record_ns":2.0,"clock":"tsc","clock_error":0.0}}"#;
+    format!(
+        r#"protocol=1
+[ "$1" = other-protocol ] && protocol=999
+echo "{{\"hello\":{{\"protocol\":$protocol,\"version\":\"test\",\"pid\":1}}}}"
+while read -r line; do
+    case $line in
+    *load*) echo '"loaded"' ;;
+    *count-cached*) echo '{{"cached":{{"bytes":0,"files":1}}}}' ;;
+    *measure-ceiling*) echo '{ceiling}' ;;
+    *perform*)
+        [ "$1" = crash ] && {{ echo 'out of luck' >&2; exit 42; }}
+        [ "$1" = fail ] && {{ echo '{{"failed":{{"phase":0,"partial":null,"reason":"write f/7 at 4096: No space left on device (28)"}}}}'; continue; }}
+        echo '{done}'
+        ;;
+    *quit*) exit 0 ;;
+    esac
+done
+"#
+    )
+}
