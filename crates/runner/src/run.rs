@@ -196,6 +196,11 @@ impl Run<'_> {
             return Ok(Step::Go(everything));
         }
         let decision = self.decide(state)?;
+        // Failed trials give no samples, so the judge may ask for more blocks than the cap allows.
+        let most = self.scheme.sampling.policy(0.0).max_blocks;
+        if block >= most {
+            return Ok(Step::Stop(if decision.goes_on() { format!("{most} blocks were run") } else { decision.text }));
+        }
         self.watcher.news(News::BlockEnded { block: block - 1, decision: &decision.text });
         if !decision.goes_on() {
             return Ok(Step::Stop(decision.text));
@@ -266,7 +271,8 @@ impl Run<'_> {
             };
             let total = self.scheme.trials_per_block() as u32 * (block + 1);
             let allowed = (f64::from(total) * REPETITION_SHARE).ceil() as u32;
-            if status != TrialStatus::Disturbed || attempt >= REPETITIONS || state.repetitions >= allowed {
+            let repeat = self.scheme.sampling.repeat_disturbed && attempt < REPETITIONS && state.repetitions < allowed;
+            if status != TrialStatus::Disturbed || !repeat {
                 return Ok(None);
             }
             attempt += 1;

@@ -88,6 +88,8 @@ pub struct Sampling {
     pub until: Until,
     /// Blocks at least and at most.
     pub blocks: (u32, u32),
+    /// Whether a trial that was disturbed from outside is repeated (a tenth of all trials at most).
+    pub repeat_disturbed: bool,
 }
 
 impl Sampling {

@@ -198,6 +198,7 @@ fn scheme(samples: u32) -> Scheme {
             budget_seconds: None,
             until: workload::Until::Precision,
             blocks: (3, 30),
+            repeat_disturbed: false,
         },
         seed: 20_261_120,
     }
