@@ -71,7 +71,7 @@ pub enum Change {
 /// What makes a comparison fail: `worse:5%`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FailOn {
-    /// B worse by more than this share, beyond doubt.
+    /// B shown to be worse, by an estimate of at least this share.
     pub worse: f64,
 }
 

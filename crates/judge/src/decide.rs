@@ -2,6 +2,7 @@
 //! In: a table so far and a [`Policy`]. Out: a [`Decision`].
 //! Looking after every block is paid for in [`crate::rank::look`], so stopping early makes nothing truer.
 
+use crate::budget;
 use crate::decision::{Decision, Needed, Open, Policy, Reason, Until};
 use crate::figure::{self, LEVEL};
 use crate::judgement::{Ranking, Relation, Standing};
@@ -39,7 +40,7 @@ pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
         })
         .collect();
     let everyone = everyone(table);
-    let done = known.iter().filter(|k| !is_out(table, k.contender)).map(|k| k.blocks).max().unwrap_or(0);
+    let done = blocks_done(table);
     if everyone.is_empty() {
         return Ok(stop(Reason::Nothing, "No contender can be measured.".into(), Vec::new()));
     }
@@ -78,7 +79,7 @@ fn is_out(table: &Table, contender: usize) -> bool {
 }
 
 /// Every contender and workload that can be measured.
-fn everyone(table: &Table) -> Vec<Needed> {
+pub fn everyone(table: &Table) -> Vec<Needed> {
     let mut workloads: Vec<&str> = table.operations.iter().map(|operation| operation.id.workload.as_str()).collect();
     workloads.sort_unstable();
     workloads.dedup();
@@ -179,6 +180,34 @@ fn go_on(reason: Reason, text: String, next: Vec<Needed>, open: Vec<Open>) -> De
     Decision { next, reason, text, open, blocks_left, seconds_left: None }
 }
 
-fn with_budget(_table: &Table, _policy: &Policy, decision: Decision) -> Decision {
-    decision
+/// Holds a decision to the time that is left.
+fn with_budget(table: &Table, policy: &Policy, mut decision: Decision) -> Decision {
+    let cost = budget::seconds(table, &decision.next);
+    let blocks = decision.blocks_left.unwrap_or(1).min(policy.max_blocks);
+    decision.seconds_left = cost.map(|cost| cost * f64::from(blocks));
+    let (Some(left), Some(cost)) = (policy.seconds_left, cost) else { return decision };
+    let whole = decision.seconds_left.unwrap_or(cost);
+    if whole <= left {
+        return decision;
+    }
+    let fits = budget::within(table, &decision.next, &decision.open, left);
+    if fits.is_empty() {
+        let text = match decision.open.len() {
+            0 => format!("The budget is spent: another block takes {}.", budget::duration(cost)),
+            open => {
+                format!("The budget is spent with {open} open; they would take about {} more.", budget::duration(whole))
+            }
+        };
+        return Decision { next: fits, reason: Reason::Budget, text, ..decision };
+    }
+    Decision { next: fits, ..decision }
+}
+
+/// Blocks that were begun.
+pub fn blocks_done(table: &Table) -> u32 {
+    let samples = table.cells.iter().filter(|cell| !is_out(table, cell.contender)).flat_map(|cell| &cell.samples);
+    let mut blocks: Vec<u32> = samples.filter(|sample| sample.is_measured()).map(|sample| sample.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks.len() as u32
 }

@@ -113,6 +113,10 @@ pub struct BudgetPlan {
     pub blocks: u32,
     /// Seconds that resolving everything would take, where that can be told; the cap counts.
     pub seconds_for_all: Option<f64>,
+    /// Half-width of a figure's 95 % interval after that, at 5 % scatter between trials: a share.
+    pub half_width: Option<f64>,
+    /// Smallest difference of two contenders that is then shown in four cases of five, at 5 % scatter: a share.
+    pub smallest_shown: Option<f64>,
     /// Figures that are likely to stay open.
     pub open: Vec<Open>,
     /// In one or two sentences.

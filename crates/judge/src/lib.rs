@@ -2,21 +2,18 @@
 //! In: a [`Table`] of samples with what is known about each cell. Out: statements, as data and in sentences.
 //! Pure functions; files, devices and the rest of the project are unknown here.
 //!
-//! The functions, all of them pure:
-//! `judge(&Table) -> Result<Judgement, TableError>`,
-//! `decide(&Table, &Policy) -> Result<Decision, TableError>`,
-//! `plan_budget(&Table, &Policy) -> Result<BudgetPlan, TableError>`,
-//! `steady_state(&[f64]) -> SteadyState`,
-//! `Mix::parse(&str)`, `judge_mix(&Table, &Mix) -> Result<MixJudgement, MixError>`,
-//! `compare(&Table, &Table) -> Comparison` (runs, contenders matched by name),
-//! `compare_contenders(Side, Side) -> Comparison`, `FailOn::parse(&str)`, `Comparison::failures(&FailOn)`,
-//! `judge_claims(&Table, &[Claim]) -> Vec<ClaimVerdict>`.
+//! The main ways in: [`judge`] for tables and verdicts, [`decide`] after every block, [`plan_budget`] beforehand,
+//! [`compare`] and [`compare_contenders`], [`judge_mix`], [`judge_claims`], [`steady_state`].
 
+mod budget;
+mod claims;
+mod compare;
 mod comparison;
 mod decide;
 mod decision;
 mod figure;
 mod judgement;
+mod mix;
 mod notes;
 mod numbers;
 mod rank;
@@ -38,6 +35,10 @@ pub use table::{
     OperationId, Sample, Table, TableError,
 };
 
+pub use budget::plan_budget;
+pub use claims::judge_claims;
+pub use compare::{compare, compare_contenders};
 pub use decide::decide;
+pub use mix::judge_mix;
 pub use steady::steady_state;
 pub use weigh::judge;

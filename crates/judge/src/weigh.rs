@@ -81,6 +81,17 @@ impl Floor {
     }
 }
 
+/// What the A/A pairs of a table differ by.
+pub fn floor_of(table: &Table) -> Floor {
+    if twins(table).next().is_none() {
+        return Floor { median: None, by_operation: Vec::new(), broken: Vec::new() };
+    }
+    let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
+    let rows = row::rows(table, &series);
+    let priors = row::priors(&rows);
+    floor(table, &series, &rows, &priors)
+}
+
 fn floor(table: &Table, series: &[Series], rows: &[Row], priors: &[Prior]) -> Floor {
     let mut floor = Floor { median: None, by_operation: vec![None; table.operations.len()], broken: Vec::new() };
     for (twin, of) in twins(table) {

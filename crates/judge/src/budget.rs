@@ -1,0 +1,151 @@
+//! What time buys: planning a budget beforehand, and spending it where it decides most.
+//! In: how long trials take, what is open, seconds left. Out: [`BudgetPlan`], or the trials of the next block.
+//! Times come from trials that were run, or from the runner's estimates before any was.
+
+use crate::decide::{self, everyone};
+use crate::decision::{BudgetPlan, Needed, Open, Policy};
+use crate::figure::LEVEL;
+use crate::numbers::t_critical;
+use crate::rank;
+use crate::table::{Table, TableError};
+
+/// Scatter that is assumed where none has been seen: 5 %, where the method calls a cell unstable.
+const ASSUMED: f64 = 0.05;
+
+/// Says what the time of a policy will buy, for a table whose cells know how long a trial takes.
+///
+/// # Errors
+/// The table contradicts itself or passes a limit.
+pub fn plan_budget(table: &Table, policy: &Policy) -> Result<BudgetPlan, TableError> {
+    let decision = decide::decide(table, &Policy { seconds_left: None, ..*policy })?;
+    let everything = everyone(table);
+    let block_seconds = seconds(table, &everything).unwrap_or(0.0);
+    let done = decide::blocks_done(table);
+    let cap = policy.max_blocks.saturating_sub(done);
+    let blocks = match policy.seconds_left {
+        Some(left) if block_seconds > 0.0 => ((left / block_seconds).max(0.0) as u32).min(cap),
+        _ => cap,
+    };
+    let measured = table.cells.iter().any(|cell| cell.samples.iter().any(crate::Sample::is_measured));
+    let beyond = |figure: &&Open| figure.blocks_left.is_none_or(|needed| needed > blocks);
+    let open: Vec<Open> = decision.open.iter().filter(beyond).cloned().collect();
+    let needs = decision.blocks_left.map(|needed| needed.min(cap));
+    let seconds_for_all = needs.filter(|_| block_seconds > 0.0).map(|blocks| f64::from(blocks) * block_seconds);
+    let total = done + blocks;
+    let text = if measured {
+        measured_text(blocks, block_seconds, open.len(), seconds_for_all)
+    } else {
+        unmeasured_text(blocks, block_seconds, total)
+    };
+    let half_width = half_width(total);
+    Ok(BudgetPlan {
+        block_seconds,
+        blocks,
+        seconds_for_all,
+        half_width,
+        smallest_shown: smallest_shown(total),
+        open,
+        text,
+    })
+}
+
+/// Half-width of a figure's interval after so many blocks at 5 % scatter, a share.
+fn half_width(blocks: u32) -> Option<f64> {
+    let count = f64::from(blocks);
+    (blocks >= 3).then(|| t_critical(1.0 - LEVEL, count - 1.0) * ASSUMED / count.sqrt())
+}
+
+/// Difference of two contenders that is shown in four cases of five after so many blocks at 5 % scatter, a share.
+fn smallest_shown(blocks: u32) -> Option<f64> {
+    let count = f64::from(blocks);
+    let level = rank::ALPHA * rank::look(blocks as usize);
+    let reach = |df: f64| t_critical(level, df) + 0.84;
+    (blocks >= 3).then(|| (reach(count - 1.0) * ASSUMED * (2.0 / count).sqrt()).exp_m1())
+}
+
+fn unmeasured_text(blocks: u32, block_seconds: f64, total: u32) -> String {
+    let time = duration(f64::from(blocks) * block_seconds);
+    let head = format!(
+        "{blocks} {} of {} each, {time} in all",
+        crate::notes::plural(blocks as usize, "block"),
+        duration(block_seconds)
+    );
+    match (half_width(total), smallest_shown(total)) {
+        (Some(half), Some(shown)) => format!(
+            "{head}. At 5 % scatter between trials that gives figures to ±{:.0} % and shows differences from {:.0} % on.",
+            half * 100.0,
+            shown * 100.0
+        ),
+        _ => format!("{head}: too few for any interval; three blocks are the least."),
+    }
+}
+
+fn measured_text(blocks: u32, block_seconds: f64, open: usize, for_all: Option<f64>) -> String {
+    let head =
+        format!("{blocks} more {} of {}", crate::notes::plural(blocks as usize, "block"), duration(block_seconds));
+    match (open, for_all) {
+        (0, _) => format!("{head} are likely to resolve all."),
+        (open, Some(seconds)) => {
+            format!("{head} are likely to leave {open} open; resolving all would take about {}.", duration(seconds))
+        }
+        (open, None) => format!("{head} are likely to leave {open} open."),
+    }
+}
+
+/// Seconds that these trials take: each once, whatever number of operations its workload has. Trials of unknown length
+/// are taken to be as long as the others are on average; `None` where no length is known.
+pub fn seconds(table: &Table, trials: &[Needed]) -> Option<f64> {
+    let known: Vec<Option<f64>> = trials.iter().map(|trial| trial_seconds(table, trial)).collect();
+    let count = known.iter().flatten().count();
+    let sum: f64 = known.iter().flatten().sum();
+    (count > 0).then(|| sum * trials.len() as f64 / count as f64)
+}
+
+fn trial_seconds(table: &Table, trial: &Needed) -> Option<f64> {
+    let of_trial = table.cells.iter().filter(|cell| {
+        cell.contender == trial.contender && table.operations[cell.operation].id.workload == trial.workload
+    });
+    of_trial.filter_map(|cell| cell.facts.trial_seconds).max_by(f64::total_cmp)
+}
+
+/// The part of a block that fits what is left, where it decides most: workloads that can be resolved in time first, the
+/// cheapest of them first; then as much of the next as there is time for.
+pub fn within(table: &Table, next: &[Needed], open: &[Open], left: f64) -> Vec<Needed> {
+    let mut workloads: Vec<(String, f64, f64)> = Vec::new();
+    for trial in next {
+        if workloads.iter().any(|known| known.0 == trial.workload) {
+            continue;
+        }
+        let own: Vec<Needed> = next.iter().filter(|other| other.workload == trial.workload).cloned().collect();
+        let block = seconds(table, &own).unwrap_or(0.0);
+        let of_it = open.iter().filter(|figure| table.operations[figure.operation].id.workload == trial.workload);
+        let blocks = of_it.filter_map(|figure| figure.blocks_left).max().unwrap_or(1);
+        workloads.push((trial.workload.clone(), block, block * f64::from(blocks)));
+    }
+    workloads.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let mut spare = left;
+    let mut taken: Vec<String> = Vec::new();
+    for (workload, block, all) in &workloads {
+        if *block <= spare {
+            spare -= all.min(spare);
+            taken.push(workload.clone());
+        }
+    }
+    next.iter().filter(|trial| taken.contains(&trial.workload)).cloned().collect()
+}
+
+/// "40 s", "12 min", "2 h 10 min".
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 10.0 => format!("{s:.1} s"),
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 5940.0 => format!("{:.0} min", s / 60.0),
+        s => {
+            let minutes = (s / 60.0).round() as u64;
+            match minutes % 60 {
+                0 => format!("{} h", minutes / 60),
+                rest => format!("{} h {rest} min", minutes / 60),
+            }
+        }
+    }
+}

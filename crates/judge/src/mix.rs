@@ -1,0 +1,186 @@
+//! A winner for a stated mix of operations: the time that the mix takes each contender.
+//! In: a table and a [`Mix`]. Out: a [`MixJudgement`].
+//! Times are added within each block and only then compared, so that what operations share is not counted twice.
+
+use crate::comparison::{Mix, MixError, MixJudgement, MixTime};
+use crate::judgement::{Estimand, Interval, Relation, Sentence};
+use crate::series::Series;
+use crate::table::{Cell, Direction, Operation, OperationId, Sample, Table};
+use crate::weigh;
+use crate::words;
+
+/// Most parts of a mix.
+const MAX_PARTS: usize = 64;
+
+impl Mix {
+    /// Reads `create=1,read=10,delete=1`.
+    ///
+    /// # Errors
+    /// It is written in another way, empty, or a count is not positive.
+    pub fn parse(given: &str) -> Result<Self, MixError> {
+        let error = || MixError::Unreadable { given: given.into() };
+        let mut parts = Vec::new();
+        for part in given.split(',') {
+            let (name, count) = part.split_once('=').ok_or_else(error)?;
+            let count: f64 = count.trim().parse().map_err(|_| error())?;
+            if name.trim().is_empty() || !count.is_finite() || count <= 0.0 || parts.len() == MAX_PARTS {
+                return Err(error());
+            }
+            parts.push((name.trim().to_string(), count));
+        }
+        Ok(Mix { parts })
+    }
+}
+
+/// Judges a mix. A time counts for one carrying-out of its operation, a rate for one of its items (or bytes).
+///
+/// # Errors
+/// A part names no operation, or more than one, or one whose figure is neither a time nor a rate.
+pub fn judge_mix(table: &Table, mix: &Mix) -> Result<MixJudgement, MixError> {
+    let mut parts = Vec::with_capacity(mix.parts.len());
+    for (name, count) in &mix.parts {
+        let operation = find(table, name)?;
+        parts.push((operation, *count, seconds_of(&table.operations[operation], name)?));
+    }
+    let first = parts.first().map(|part| part.0).ok_or_else(|| MixError::Unreadable { given: String::new() })?;
+    let (mixed, shares, left_out) = mixed(table, &parts);
+    let weighed = weigh::weigh(&mixed);
+    let times = weighed.figures.iter().map(|figure| MixTime {
+        contender: figure.contender,
+        seconds: figure.median,
+        interval: figure
+            .interval
+            .map(|i| Interval { of: if i.of == Estimand::Median { i.of } else { Estimand::GeometricMean }, ..i }),
+        shares: shares[figure.contender].clone(),
+    });
+    let cells: Vec<usize> =
+        (0..table.cells.len()).filter(|&cell| parts.iter().any(|part| part.0 == table.cells[cell].operation)).collect();
+    let mut sentences: Vec<Sentence> = words::sentences(&mixed, &weighed);
+    for sentence in &mut sentences {
+        sentence.operation = None;
+        sentence.cells = cells.clone();
+    }
+    let times = times.collect();
+    let mut rankings = weighed.rankings;
+    rankings.iter_mut().for_each(|ranking| ranking.operation = first);
+    Ok(MixJudgement { times, left_out, rankings, sentences })
+}
+
+/// How to turn a value into seconds.
+#[derive(Clone, Copy)]
+enum Seconds {
+    Times(f64),
+    PerSecond,
+}
+
+fn seconds_of(operation: &Operation, name: &str) -> Result<Seconds, MixError> {
+    let unit = operation.unit.trim();
+    match unit {
+        "s" | "second" | "seconds" => Ok(Seconds::Times(1.0)),
+        "ms" => Ok(Seconds::Times(1e-3)),
+        "us" | "µs" => Ok(Seconds::Times(1e-6)),
+        "ns" => Ok(Seconds::Times(1e-9)),
+        rate if rate.ends_with("/s") || rate.ends_with(" per second") => Ok(Seconds::PerSecond),
+        _ => Err(MixError::NoTime { name: name.into(), unit: unit.into() }),
+    }
+}
+
+fn find(table: &Table, name: &str) -> Result<usize, MixError> {
+    let matches = |operation: &Operation| {
+        let id = &operation.id;
+        let short = [id.operation.clone(), format!("{} {}", id.operation, id.cache)];
+        let full = short.iter().map(|short| format!("{}/{short}", id.workload));
+        !operation.secondary && (short.iter().any(|s| s == name) || full.into_iter().any(|f| f == name))
+    };
+    let found: Vec<usize> = (0..table.operations.len()).filter(|&at| matches(&table.operations[at])).collect();
+    let name_all = |operations: &mut dyn Iterator<Item = &Operation>| {
+        let names: Vec<String> = operations
+            .filter(|operation| !operation.secondary)
+            .map(|operation| format!("{}/{} {}", operation.id.workload, operation.id.operation, operation.id.cache))
+            .collect();
+        names.join(", ")
+    };
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(MixError::NoSuchOperation { name: name.into(), known: name_all(&mut table.operations.iter()) }),
+        many => {
+            let candidates = name_all(&mut many.iter().map(|&at| &table.operations[at]));
+            Err(MixError::Ambiguous { name: name.into(), candidates })
+        }
+    }
+}
+
+type Mixed = (Table, Vec<Vec<f64>>, Vec<(usize, String)>);
+
+/// A table of one operation, the mix, whose samples are the sums by block; the shares of the parts; who lacks what.
+fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
+    let names: Vec<String> =
+        parts.iter().map(|p| format!("{} x {}", p.1, table.operations[p.0].id.operation)).collect();
+    let operation = Operation {
+        id: OperationId::new("mix", &names.join(" + "), ""),
+        phrase: format!("the mix {}", names.join(" + ")),
+        unit: "s".into(),
+        direction: Direction::LowerIsBetter,
+        secondary: false,
+    };
+    let mut out = Table { contenders: table.contenders.clone(), operations: vec![operation], cells: Vec::new() };
+    let mut shares = vec![Vec::new(); table.contenders.len()];
+    let mut left_out = Vec::new();
+    for contender in 0..table.contenders.len() {
+        let cells: Vec<Option<&Cell>> = parts.iter().map(|part| table.cell(part.0, contender)).collect();
+        if let Some(lacking) =
+            cells.iter().position(|cell| cell.is_none_or(|c| !c.samples.iter().any(Sample::is_measured)))
+        {
+            left_out.push((contender, table.operations[parts[lacking].0].id.operation.clone()));
+            continue;
+        }
+        let by_block: Vec<Vec<(u32, f64)>> = cells
+            .iter()
+            .flatten()
+            .zip(parts)
+            .map(|(cell, (_, count, seconds))| times(&Series::of(cell), *count, *seconds))
+            .collect();
+        let (samples, sums) = add(&by_block);
+        if samples.is_empty() {
+            left_out.push((contender, "a block in which all were measured".into()));
+            continue;
+        }
+        let total: f64 = sums.iter().sum();
+        shares[contender] = sums.iter().map(|sum| sum / total).collect();
+        out.cells.push(Cell { operation: 0, contender, samples, ..Cell::default() });
+    }
+    (out, shares, left_out)
+}
+
+fn times(series: &Series, count: f64, seconds: Seconds) -> Vec<(u32, f64)> {
+    let time = |log: f64| match seconds {
+        Seconds::Times(unit) => count * log.exp() * unit,
+        Seconds::PerSecond => count / log.exp(),
+    };
+    series.blocks.iter().map(|&(block, log)| (block, time(log))).collect()
+}
+
+/// Adds the parts in the blocks that all have: one sample a block, and the sum of each part.
+fn add(parts: &[Vec<(u32, f64)>]) -> (Vec<Sample>, Vec<f64>) {
+    let mut samples = Vec::new();
+    let mut sums = vec![0.0; parts.len()];
+    for &(block, _) in &parts[0] {
+        let in_block: Vec<f64> =
+            parts.iter().filter_map(|part| part.iter().find(|found| found.0 == block).map(|found| found.1)).collect();
+        if in_block.len() < parts.len() {
+            continue;
+        }
+        sums.iter_mut().zip(&in_block).for_each(|(sum, time)| *sum += time);
+        samples.push(Sample { trial: i64::from(block), block, value: in_block.iter().sum(), ..Sample::default() });
+    }
+    (samples, sums)
+}
+
+impl MixJudgement {
+    /// The contender that is shown to be faster with this mix than every other, where there is one.
+    pub fn winner(&self) -> Option<usize> {
+        let [only] = self.rankings.as_slice() else { return None };
+        let beaten = only.others.iter().all(|other| other.relation == Relation::Worse);
+        (only.won && beaten).then_some(only.best)
+    }
+}
