@@ -106,6 +106,15 @@ pub fn suggestion(word: &str, known: &[&str]) -> String {
     }
 }
 
+/// A file longer than the limit is not read at all.
+pub(crate) fn limit_length(text: &str, file: &str, limit: usize) -> Result<()> {
+    if text.len() <= limit {
+        return Ok(());
+    }
+    let problem = Problem::new(format!("{} bytes long; the limit is {limit}", text.len()));
+    Err(problem.within(text, file))
+}
+
 /// Line and column, from 1, of a byte offset.
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let mut offset = offset.min(text.len());

@@ -3,16 +3,32 @@
 //! Knows nothing of devices, filesystems or statistics.
 
 pub mod axes;
+pub mod catalog;
+mod check;
+mod compile;
 pub mod contender;
 pub mod error;
 pub mod facts;
+mod fileset;
 pub mod message;
+pub mod names;
 pub mod outcome;
 pub mod plan;
+mod plan_syntax;
 pub mod program;
 pub mod quantity;
+mod scope;
+mod steps;
+mod syntax;
+mod walk;
+mod work;
+pub mod workload;
 
+pub use catalog::Catalog;
 pub use contender::Contender;
 pub use error::{LanguageError, Result, nearest};
 pub use facts::{Compiled, Estimate, PhaseFacts};
+pub use names::{Known, check_names};
 pub use plan::{Fresh, Place, Plan, PlannedWork, Sampling, Until};
+pub use plan_syntax::{parse_aliases, parse_contenders};
+pub use workload::{OptionFacts, Workload};

@@ -1,0 +1,248 @@
+//! From a raw workload file and its variables to a flat program.
+//! In: [`RawWorkload`], one scale's variables, a seed. Out: [`Compiled`], checked by [`crate::check`].
+//! Phases whose condition does not hold, and filesets that no phase uses, are left out.
+
+use crate::check;
+use crate::error::Problem;
+use crate::facts::{Compiled, PhaseFacts, TotalFacts};
+use crate::fileset;
+use crate::program::{After, Cache, Durable, End, Figure, Fileset, Phase, Program};
+use crate::quantity::{Scope, Unit};
+use crate::scope::{Resolved, choice, holds, number, text};
+use crate::syntax::{RawPhase, RawTotal, RawWorkload, each};
+use crate::work;
+use std::path::PathBuf;
+
+pub(crate) type Outcome<T> = std::result::Result<T, Problem>;
+
+/// Phases that one workload may have.
+pub const PHASES_LIMIT: usize = 256;
+/// Filesets that one workload may have.
+pub const FILESETS_LIMIT: usize = 256;
+/// Passes that one phase may have.
+pub const PASSES_LIMIT: u64 = 10_000;
+/// Longest pause, phase or time limit, in nanoseconds: a week.
+pub const TIME_LIMIT_NS: u64 = 7 * 86_400_000_000_000;
+/// A phase that takes longer fails, unless the workload says otherwise, in seconds: six hours.
+const TIME_LIMIT_DEFAULT: u64 = 6 * 3_600;
+/// Failed operations at which a phase fails, unless the workload says otherwise: the first.
+const ERROR_LIMIT_DEFAULT: u64 = 0;
+
+/// What is being put together; phases refer to filesets by their place in `filesets`.
+pub(crate) struct Context<'a> {
+    pub raw: &'a RawWorkload,
+    pub scope: &'a Scope,
+    pub filesets: Vec<Fileset>,
+}
+
+pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: u64) -> Outcome<Compiled> {
+    check_counts(raw)?;
+    let name = raw.name.get_ref();
+    identifier("workload", name).map_err(|problem| problem.at(raw.name.span()))?;
+    let mut context = Context { raw, scope: &resolved.scope, filesets: Vec::new() };
+    let mut phases = Vec::new();
+    let mut facts = Vec::new();
+    let mut spans = Vec::new();
+    for phase in &raw.phases {
+        if all_hold(phase, context.scope)? {
+            let (compiled, fact) = one_phase(&mut context, phase).map_err(|problem| problem.at(phase.name.span()))?;
+            phases.push(compiled);
+            facts.push(fact);
+            spans.push(phase.name.span());
+        }
+    }
+    let totals = totals(raw, &facts, context.scope)?;
+    let program = Program {
+        workload: name.clone(),
+        seed,
+        root: PathBuf::new(),
+        device: None,
+        durable: Durable::default(),
+        error_limit: optional(raw.error_limit.as_ref(), Unit::Plain, context.scope)?.unwrap_or(ERROR_LIMIT_DEFAULT),
+        time_limit: time_limit(raw, context.scope)?,
+        filesets: context.filesets,
+        phases,
+    };
+    let estimate = check::check(&program, &facts, &spans)?;
+    let mut settings = resolved.settings;
+    settings.retain(|_, value| !value.is_empty());
+    Ok(Compiled { program, phases: facts, totals, estimate, scale: scale.to_owned(), settings })
+}
+
+fn check_counts(raw: &RawWorkload) -> Outcome<()> {
+    if raw.phases.len() > PHASES_LIMIT {
+        return Err(Problem::new(format!("{} phases; the limit is {PHASES_LIMIT}", raw.phases.len())));
+    }
+    if raw.filesets.len() > FILESETS_LIMIT {
+        return Err(Problem::new(format!("{} filesets; the limit is {FILESETS_LIMIT}", raw.filesets.len())));
+    }
+    Ok(())
+}
+
+/// Names are used in file names, tables and on the command line.
+pub(crate) fn identifier(what: &str, name: &str) -> Outcome<()> {
+    let good = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if starts_well && name.len() <= 64 && name.chars().all(good) {
+        return Ok(());
+    }
+    Err(Problem::new(format!("`{}` cannot be the name of a {what}", name.escape_debug()))
+        .help("use up to 64 letters, digits, `-`, `_` and `.`, a letter or digit first"))
+}
+
+fn all_hold(phase: &RawPhase, scope: &Scope) -> Outcome<bool> {
+    for condition in each(&phase.when) {
+        if !holds(&condition, scope)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+pub(crate) fn optional(field: Option<&crate::syntax::Field>, unit: Unit, scope: &Scope) -> Outcome<Option<u64>> {
+    field.map(|field| number(field, unit, scope)).transpose()
+}
+
+/// Number in a field, no larger than a limit.
+pub(crate) fn limited(
+    field: Option<&crate::syntax::Field>,
+    (what, unit): (&str, Unit),
+    (default, least, most): (u64, u64, u64),
+    scope: &Scope,
+) -> Outcome<u64> {
+    let Some(field) = field else { return Ok(default) };
+    let value = number(field, unit, scope)?;
+    if (least..=most).contains(&value) {
+        return Ok(value);
+    }
+    Err(Problem::new(format!("{what} = {value} is not between {least} and {most}")).at(field.span()))
+}
+
+fn time_limit(raw: &RawWorkload, scope: &Scope) -> Outcome<u64> {
+    let default = TIME_LIMIT_DEFAULT * 1_000_000_000;
+    let what = ("time-limit in nanoseconds", Unit::Nanoseconds);
+    let limit = limited(raw.time_limit.as_ref(), what, (default, 1_000_000_000, TIME_LIMIT_NS), scope)?;
+    Ok(limit.div_ceil(1_000_000_000))
+}
+
+/// Index of a fileset in the program; it is compiled when first used.
+pub(crate) fn fileset_index(context: &mut Context<'_>, name: &toml::Spanned<String>) -> Outcome<usize> {
+    let wanted = name.get_ref();
+    if let Some(index) = context.filesets.iter().position(|fileset| fileset.name == *wanted) {
+        return Ok(index);
+    }
+    let raw = context.raw.filesets.iter().find(|fileset| fileset.name.get_ref() == wanted).ok_or_else(|| {
+        let known: Vec<&str> = context.raw.filesets.iter().map(|fileset| fileset.name.get_ref().as_str()).collect();
+        Problem::unknown("fileset", wanted, &known).at(name.span())
+    })?;
+    let compiled = fileset::fileset(raw, context.scope).map_err(|problem| problem.at(raw.name.span()))?;
+    context.filesets.push(compiled);
+    Ok(context.filesets.len() - 1)
+}
+
+const CACHES: &[(&str, Cache)] = &[("cold", Cache::Cold), ("warm", Cache::Warm), ("as-found", Cache::AsFound)];
+const FIGURES: &[(&str, Figure)] =
+    &[("bytes/s", Figure::BytesPerSecond), ("items/s", Figure::ItemsPerSecond), ("seconds", Figure::Seconds)];
+
+fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, PhaseFacts)> {
+    let name = raw.name.get_ref().clone();
+    identifier("phase", &name)?;
+    let groups = work::groups(context, raw)?;
+    let scope = context.scope;
+    let cache = raw.cache.as_ref().map_or(Ok(Cache::AsFound), |field| choice(field, "cache state", CACHES, scope))?;
+    let figure =
+        raw.figure.as_ref().map_or(Ok(Figure::ItemsPerSecond), |field| choice(field, "figure", FIGURES, scope))?;
+    let operation = raw.operation.as_ref().map_or_else(|| Ok(name.clone()), |field| text(field, scope))?;
+    let title = raw.title.clone().unwrap_or_else(|| name.replace('-', " "));
+    let facts = PhaseFacts {
+        name: name.clone(),
+        doing: raw.doing.clone().unwrap_or_else(|| title.clone()),
+        title,
+        operation: operation.clone(),
+        cache_label: match &raw.label {
+            Some(label) => text(label, scope)?,
+            None => CACHES.iter().find(|(_, known)| *known == cache).map_or("", |(word, _)| word).to_owned(),
+        },
+        variant: raw.variant.clone(),
+        figure,
+        figure_group: raw.figure_group.as_ref().map(|group| group.get_ref().clone()),
+        share_of: raw.share_of.as_ref().map(|field| text(field, scope)).transpose()?,
+        preparation: raw.preparation,
+    };
+    let phase = Phase {
+        name,
+        operation,
+        cache,
+        figure,
+        writes: groups.iter().any(work::writes),
+        passes: limited(raw.passes.as_ref(), ("passes", Unit::Plain), (1, 1, PASSES_LIMIT), scope)? as u32,
+        pause_ns: time(raw.pause.as_ref(), "pause", scope)?,
+        end: end(raw, scope)?,
+        groups,
+        preparation: raw.preparation,
+        after: after(raw, scope)?,
+    };
+    Ok((phase, facts))
+}
+
+fn time(field: Option<&crate::syntax::Field>, what: &str, scope: &Scope) -> Outcome<u64> {
+    limited(field, (&format!("{what} in nanoseconds"), Unit::Nanoseconds), (0, 0, TIME_LIMIT_NS), scope)
+}
+
+fn end(raw: &RawPhase, scope: &Scope) -> Outcome<End> {
+    let ramp_ns = time(raw.ramp.as_ref(), "ramp", scope)?;
+    let Some(field) = &raw.time else {
+        return match &raw.ramp {
+            Some(ramp) => {
+                Err(Problem::new("`ramp` without `time`").help("a ramp is for phases that end by time").at(ramp.span()))
+            }
+            None => Ok(End::Work),
+        };
+    };
+    let measure_ns = time(Some(field), "time", scope)?;
+    if measure_ns < 1_000_000 {
+        return Err(Problem::new("`time` is shorter than 1 ms").at(field.span()));
+    }
+    Ok(End::Time { measure_ns, ramp_ns })
+}
+
+fn after(raw: &RawPhase, scope: &Scope) -> Outcome<After> {
+    let mut after = After::default();
+    for field in each(&raw.after) {
+        match choice(&field, "thing to do after a phase", &[("sync", 0), ("drop-caches", 1)], scope)? {
+            0 => after.sync = true,
+            _ => after.drop_caches = true,
+        }
+    }
+    Ok(after)
+}
+
+/// Totals whose phases are all there; one whose phases were left out by their conditions is left out too.
+fn totals(raw: &RawWorkload, phases: &[PhaseFacts], scope: &Scope) -> Outcome<Vec<TotalFacts>> {
+    raw.totals.iter().filter_map(|total| one_total(total, raw, phases, scope).transpose()).collect()
+}
+
+fn one_total(total: &RawTotal, raw: &RawWorkload, phases: &[PhaseFacts], scope: &Scope) -> Outcome<Option<TotalFacts>> {
+    identifier("total", &total.name)?;
+    for name in &total.of {
+        if !raw.phases.iter().any(|phase| phase.name.get_ref() == name.get_ref()) {
+            let known: Vec<&str> = raw.phases.iter().map(|phase| phase.name.get_ref().as_str()).collect();
+            return Err(Problem::unknown("phase", name.get_ref(), &known).at(name.span()));
+        }
+    }
+    let present = |name: &toml::Spanned<String>| phases.iter().any(|phase| phase.name == *name.get_ref());
+    if !total.of.iter().all(present) {
+        return Ok(None);
+    }
+    if phases.iter().any(|phase| phase.name == total.name) {
+        return Err(Problem::new(format!("`{}` is the name of a phase and of a total", total.name)));
+    }
+    Ok(Some(TotalFacts {
+        name: total.name.clone(),
+        title: total.title.clone(),
+        doing: total.doing.clone(),
+        operation: total.operation.clone(),
+        cache_label: text(&total.label, scope)?,
+        of: total.of.iter().map(|name| name.get_ref().clone()).collect(),
+    }))
+}

@@ -1,0 +1,195 @@
+//! Filesets of a workload file, compiled.
+//! In: [`RawFileset`] and variables. Out: [`Fileset`] with every number in its limits.
+//! The arithmetic on a fileset's sizes, files and directories that checks and estimates need stands here too.
+
+use crate::compile::{Outcome, identifier, optional};
+use crate::error::Problem;
+use crate::program::{Content, Fileset, Layout, Names, Size};
+use crate::quantity::{QUANTITY_LIMIT, Scope, Unit, evaluate};
+use crate::scope::{choice, number, text};
+use crate::syntax::{Field, RawFileset, RawLayout, Scalar};
+
+/// Files that one fileset may have, for each owner.
+pub const FILES_LIMIT: u64 = 1 << 40;
+/// Directories on one level.
+pub const DIRECTORIES_LIMIT: u64 = 1 << 24;
+
+const NAMES: &[(&str, Names)] = &[
+    ("decimal", Names::Decimal),
+    ("number-then-random", Names::NumberThenRandom),
+    ("random-then-number", Names::RandomThenNumber),
+    ("maildir", Names::Maildir),
+];
+
+pub(crate) fn fileset(raw: &RawFileset, scope: &Scope) -> Outcome<Fileset> {
+    let name = raw.name.get_ref().clone();
+    identifier("fileset", &name)?;
+    let (files, size) = files_and_size(raw, scope)?;
+    let fileset = Fileset {
+        directory: directory(raw, scope)?,
+        files,
+        per_worker: raw.per_worker,
+        layout: layout(raw, files, scope)?,
+        names: raw.names.as_ref().map_or(Ok(Names::Decimal), |field| choice(field, "way of naming", NAMES, scope))?,
+        size,
+        content: content(raw, scope)?,
+        name,
+    };
+    let largest = u128::from(largest_bytes(&fileset)) * u128::from(files);
+    if !matches!(fileset.size, Size::Total { .. }) && largest > u128::from(QUANTITY_LIMIT) {
+        return Err(Problem::new(format!("fileset `{}` may hold more than 2^60 bytes", fileset.name)));
+    }
+    Ok(fileset)
+}
+
+/// Relative, and staying below the root.
+fn directory(raw: &RawFileset, scope: &Scope) -> Outcome<String> {
+    let Some(field) = &raw.directory else { return Ok(String::new()) };
+    let path = text(field, scope)?;
+    for part in path.split('/') {
+        one_name(part).map_err(|problem| {
+            Problem::new(format!("`{}` cannot be the directory of a fileset", path.escape_debug()))
+                .help(format!("{}; it lies below the workload's own directory", problem.problem))
+                .at(field.span())
+        })?;
+    }
+    Ok(path)
+}
+
+/// A single name of a file or directory, fit to be put below another.
+pub(crate) fn one_name(name: &str) -> Outcome<()> {
+    let bad = name.is_empty() || name == "." || name == ".." || name.len() > 200;
+    if bad || name.contains(['/', '\\']) || name.chars().any(|character| character.is_control()) {
+        return Err(Problem::new(format!("`{}` is no plain name", name.escape_debug())));
+    }
+    Ok(())
+}
+
+fn layout(raw: &RawFileset, files: u64, scope: &Scope) -> Outcome<Layout> {
+    let Some(layout) = &raw.layout else { return Ok(Layout::Flat) };
+    let count = |value: &Scalar, most: u64| -> Outcome<u64> {
+        let number = evaluate(&value.0, Unit::Plain, scope).map_err(|problem| problem.at(layout.span()))?;
+        if (1..=most).contains(&number) {
+            return Ok(number);
+        }
+        Err(Problem::new(format!("{number} in `layout` is not between 1 and {most}")).at(layout.span()))
+    };
+    Ok(match layout.get_ref() {
+        RawLayout::Flat => Layout::Flat,
+        RawLayout::PerDirectory(value) => Layout::PerDirectory(count(value, FILES_LIMIT)?),
+        RawLayout::Directories(value) => match count(value, DIRECTORIES_LIMIT.min(files))? {
+            1 => Layout::Flat,
+            directories => Layout::Directories(directories),
+        },
+        RawLayout::Hashed(outer, inner) => Layout::Hashed(count(outer, 65_536)?, count(inner, 65_536)?),
+    })
+}
+
+/// How many files, and how large: `files` with `size` or with `smallest` and `largest`; or `total`, with `largest` for one.
+fn files_and_size(raw: &RawFileset, scope: &Scope) -> Outcome<(u64, Size)> {
+    let name = raw.name.get_ref();
+    let bytes = |field: &Option<Field>| optional(field.as_ref(), Unit::Bytes, scope);
+    let size = match (bytes(&raw.size)?, bytes(&raw.smallest)?, bytes(&raw.largest)?, bytes(&raw.total)?) {
+        (Some(each), None, None, None) => Size::Uniform(each, each),
+        (None, Some(smallest), Some(largest), None) if smallest <= largest => Size::Uniform(smallest, largest),
+        (None, Some(smallest), Some(largest), None) => {
+            return Err(Problem::new(format!("`smallest` ({smallest} B) is larger than `largest` ({largest} B)")));
+        }
+        (None, None, largest, Some(bytes)) => Size::Total { bytes, largest: largest.unwrap_or(bytes) },
+        _ => {
+            return Err(Problem::new(format!("fileset `{name}` does not say how large its files are"))
+                .help("give `size`, or `smallest` and `largest`, or `total` with or without `largest`"));
+        }
+    };
+    let files = match (&raw.files, size) {
+        (None, Size::Total { bytes, largest }) if bytes > 0 && largest > 0 => bytes.div_ceil(largest),
+        (None, Size::Total { .. }) => return Err(Problem::new(format!("fileset `{name}` holds no bytes"))),
+        (Some(field), Size::Total { .. }) => {
+            return Err(Problem::new("`files` beside `total`")
+                .help("the number of files follows from `total` and `largest`")
+                .at(field.span()));
+        }
+        (Some(field), _) => number(field, Unit::Plain, scope)?,
+        (None, _) => {
+            return Err(
+                Problem::new(format!("fileset `{name}` does not say how many files it has")).help("give `files`")
+            );
+        }
+    };
+    if files == 0 || files > FILES_LIMIT {
+        let place = raw.files.as_ref().or(raw.total.as_ref()).map_or(raw.name.span(), |field| field.span());
+        return Err(Problem::new(format!("fileset `{name}` has {files} files; it must have 1 to 2^40")).at(place));
+    }
+    Ok((files, size))
+}
+
+fn content(raw: &RawFileset, scope: &Scope) -> Outcome<Content> {
+    let known = [("incompressible", false), ("zeros", true)];
+    let zeros = raw.content.as_ref().map_or(Ok(false), |field| choice(field, "content", &known, scope))?;
+    let share = |field: &Option<Field>, what: &str| {
+        crate::compile::limited(field.as_ref(), (what, Unit::Percent), (0, 0, 100), scope).map(|share| share as u8)
+    };
+    let content = Content {
+        compressible_percent: share(&raw.compressible, "compressible")?,
+        duplicate_percent: share(&raw.duplicate, "duplicate")?,
+        zeros,
+        verify: raw.verify,
+    };
+    if content.verify && (content.zeros || content.duplicate_percent > 0) {
+        return Err(Problem::new("`verify` needs blocks that differ").help("leave out `zeros` and `duplicate`"));
+    }
+    Ok(content)
+}
+
+/// Largest size of one file, in bytes.
+pub(crate) fn largest_bytes(fileset: &Fileset) -> u64 {
+    match fileset.size {
+        Size::Uniform(_, largest) => largest,
+        Size::Total { bytes, largest } => bytes.min(largest),
+    }
+}
+
+/// Smallest size of one file, in bytes, but for the last of a total.
+pub(crate) fn smallest_bytes(fileset: &Fileset) -> u64 {
+    match fileset.size {
+        Size::Uniform(smallest, _) => smallest,
+        Size::Total { bytes, largest } => bytes.min(largest),
+    }
+}
+
+/// Mean bytes of so many files of one owner.
+pub(crate) fn mean_bytes(fileset: &Fileset, files: u64) -> u64 {
+    let (bytes, of) = match fileset.size {
+        Size::Uniform(smallest, largest) => (u128::from(smallest) + u128::from(largest), 2),
+        Size::Total { bytes, .. } => (u128::from(bytes), u128::from(fileset.files)),
+    };
+    u64::try_from(bytes * u128::from(files) / of).unwrap_or(u64::MAX)
+}
+
+/// Most bytes of so many files of one owner.
+pub(crate) fn most_bytes(fileset: &Fileset, files: u64) -> u64 {
+    match fileset.size {
+        Size::Uniform(_, largest) => largest.saturating_mul(files),
+        Size::Total { .. } => mean_bytes(fileset, files),
+    }
+}
+
+/// Directories that one owner's files lie in, those that lead to them included.
+pub(crate) fn directories(fileset: &Fileset) -> u64 {
+    match fileset.layout {
+        Layout::Flat => 1,
+        Layout::PerDirectory(files) => 1 + fileset.files.div_ceil(files),
+        Layout::Directories(directories) => 1 + directories,
+        Layout::Hashed(outer, inner) => 1 + outer + outer * inner,
+    }
+}
+
+/// Directories that hold files: the items of a phase over directories.
+pub(crate) fn leaf_directories(fileset: &Fileset) -> u64 {
+    match fileset.layout {
+        Layout::Flat => 1,
+        Layout::PerDirectory(files) => fileset.files.div_ceil(files),
+        Layout::Directories(directories) => directories,
+        Layout::Hashed(outer, inner) => outer * inner,
+    }
+}

@@ -1,0 +1,137 @@
+//! Names in plans and on command lines, held against what is known on this machine.
+//! In: a [`Plan`] or a word, and lists of known filesystems, schedulers and workloads. Out: contenders, or the nearest
+//! known name. A name is a filesystem or an option set, and either may be followed by `+scheduler`.
+
+use crate::contender::Contender;
+use crate::error::{LanguageError, Problem, Result};
+use crate::plan::Plan;
+use std::collections::BTreeMap;
+
+/// What can be named.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Filesystems.
+    pub filesystems: &'a [&'a str],
+    /// Schedulers of today's kernels.
+    pub schedulers: &'a [&'a str],
+    /// Workloads.
+    pub workloads: &'a [&'a str],
+    /// Old scheduler names and their heirs.
+    pub aliases: &'a BTreeMap<String, String>,
+    /// Option sets beside the plan's own.
+    pub sets: &'a BTreeMap<String, Contender>,
+}
+
+impl Plan {
+    /// The contenders of this plan, axes multiplied out, every name checked and old scheduler names replaced.
+    ///
+    /// Empty where the plan leaves the choice to whoever runs it.
+    pub fn contenders(&self, known: &Known<'_>) -> Result<Vec<Contender>> {
+        let in_plan = |problem: Problem| problem.within("", &format!("plan {}", self.name));
+        let mut contenders: Vec<Contender> = if self.compete.is_empty() {
+            self.contenders.values().cloned().collect()
+        } else {
+            let named = self.compete.iter().map(|name| self.named(name, known));
+            named.collect::<std::result::Result<_, _>>().map_err(in_plan)?
+        };
+        if contenders.is_empty() {
+            return Ok(contenders);
+        }
+        contenders = self.axes.multiply(contenders).map_err(|problem| in_plan(Problem::new(problem)))?;
+        for contender in &mut contenders {
+            check_contender(contender, known).map_err(in_plan)?;
+        }
+        for (index, contender) in contenders.iter().enumerate() {
+            if contenders[..index].iter().any(|earlier| earlier.label == contender.label) {
+                let problem = Problem::new(format!("two contenders are called `{}`", contender.label));
+                return Err(in_plan(problem.help("name each once; the noise floor is measured without that")));
+            }
+        }
+        Ok(contenders)
+    }
+
+    fn named(&self, name: &str, known: &Known<'_>) -> std::result::Result<Contender, Problem> {
+        by_name(name, known, Some(&self.contenders))
+    }
+}
+
+/// A contender by its name on a command line: `xfs`, `xfs-tuned`, `ext4+bfq`.
+pub fn resolve(name: &str, known: &Known<'_>) -> Result<Contender> {
+    let fail = |problem: Problem| problem.within("", "command line");
+    let mut contender = by_name(name, known, None).map_err(fail)?;
+    check_contender(&mut contender, known).map_err(fail)?;
+    Ok(contender)
+}
+
+fn by_name(
+    name: &str,
+    known: &Known<'_>,
+    own: Option<&BTreeMap<String, Contender>>,
+) -> std::result::Result<Contender, Problem> {
+    let (base, scheduler) = match name.split_once('+') {
+        Some((base, scheduler)) => (base, Some(scheduler)),
+        None => (name, None),
+    };
+    let set = own.and_then(|own| own.get(base)).or_else(|| known.sets.get(base));
+    let mut contender = match set {
+        Some(set) => set.clone(),
+        None if known.filesystems.contains(&base) => {
+            Contender { label: base.to_owned(), filesystem: base.to_owned(), ..Contender::default() }
+        }
+        None => {
+            let sets = own.into_iter().flat_map(BTreeMap::keys).chain(known.sets.keys());
+            let names: Vec<&str> = known.filesystems.iter().copied().chain(sets.map(String::as_str)).collect();
+            return Err(Problem::unknown("filesystem or option set", base, &names));
+        }
+    };
+    if let Some(scheduler) = scheduler {
+        let scheduler = current_scheduler(scheduler, known)?;
+        contender.label = format!("{base}+{scheduler}");
+        contender.scheduler = Some(scheduler);
+    }
+    Ok(contender)
+}
+
+/// Today's name of a scheduler.
+fn current_scheduler(name: &str, known: &Known<'_>) -> std::result::Result<String, Problem> {
+    let current = known.aliases.get(name).map_or(name, String::as_str);
+    if known.schedulers.contains(&current) {
+        return Ok(current.to_owned());
+    }
+    let names: Vec<&str> = known.schedulers.iter().copied().chain(known.aliases.keys().map(String::as_str)).collect();
+    Err(Problem::unknown("scheduler", name, &names))
+}
+
+fn check_contender(contender: &mut Contender, known: &Known<'_>) -> std::result::Result<(), Problem> {
+    if !known.filesystems.contains(&contender.filesystem.as_str()) {
+        let problem = Problem::unknown("filesystem", &contender.filesystem, known.filesystems);
+        return Err(Problem { problem: format!("contender `{}`: {}", contender.label, problem.problem), ..problem });
+    }
+    if let Some(scheduler) = &contender.scheduler {
+        let current = current_scheduler(scheduler, known)?;
+        let old = format!("+{scheduler}");
+        if let Some(base) = contender.label.strip_suffix(&old) {
+            contender.label = format!("{base}+{current}");
+        }
+        contender.scheduler = Some(current);
+    }
+    const AGES: &[&str] = &["fresh", "used", "old"];
+    if let Some(age) = &contender.age
+        && !AGES.contains(&age.as_str())
+    {
+        return Err(Problem::unknown("age", age, AGES));
+    }
+    Ok(())
+}
+
+/// Whether every filesystem, scheduler and workload that a plan names is known.
+pub fn check_names(plan: &Plan, known: &Known<'_>) -> Result<()> {
+    plan.contenders(known)?;
+    for work in &plan.workloads {
+        if !known.workloads.contains(&work.name.as_str()) {
+            let problem = Problem::unknown("workload", &work.name, known.workloads);
+            return Err(LanguageError { ..problem.within("", &format!("plan {}", plan.name)) });
+        }
+    }
+    Ok(())
+}

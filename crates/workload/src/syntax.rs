@@ -1,0 +1,243 @@
+//! The shape of a workload file, key by key, before variables are put in.
+//! In: TOML. Out: raw tables whose values remember their place, so that later errors can name line and column.
+//! Unknown keys are errors everywhere; the reference for people is `docs/workloads.md`.
+
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use toml::Spanned;
+
+/// A value that may be, or contain, `$variables`; kept as text. Numbers and truth values may be written bare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scalar(pub String);
+
+/// A value and its place.
+pub(crate) type Field = Spanned<Scalar>;
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl Visitor<'_> for Visit {
+            type Value = Scalar;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a text, a number or true or false")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar(text.to_owned()))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+            fn visit_bool<E>(self, truth: bool) -> Result<Scalar, E> {
+                Ok(Scalar(truth.to_string()))
+            }
+        }
+        input.deserialize_any(Visit)
+    }
+}
+
+/// One or many: a table or an array of tables, a text or an array of texts.
+#[derive(Debug, Clone)]
+pub(crate) struct Many<T>(pub Vec<T>);
+
+/// Each of several values, with the place of them all.
+pub(crate) fn each(many: &Option<Spanned<Many<Scalar>>>) -> impl Iterator<Item = Field> + '_ {
+    many.iter().flat_map(|many| many.get_ref().0.iter().map(|one| Spanned::new(many.span(), one.clone())))
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Visit<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Visit<T> {
+            type Value = Many<T>;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("one of these or an array of them")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Many<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(|one| Many(vec![one]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<Many<T>, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(sequence)).map(Many)
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Many<T>, E> {
+                T::deserialize(serde::de::value::StrDeserializer::new(text)).map(|one| Many(vec![one]))
+            }
+        }
+        input.deserialize_any(Visit(PhantomData))
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawWorkload {
+    pub name: Spanned<String>,
+    pub title: String,
+    pub about: String,
+    pub source: Option<String>,
+    #[serde(default)]
+    pub options: BTreeMap<Spanned<String>, RawOption>,
+    pub scales: BTreeMap<String, BTreeMap<String, Scalar>>,
+    #[serde(default)]
+    pub filesets: Vec<RawFileset>,
+    pub phases: Vec<RawPhase>,
+    #[serde(default)]
+    pub totals: Vec<RawTotal>,
+    pub error_limit: Option<Field>,
+    pub time_limit: Option<Field>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawOption {
+    pub about: String,
+    pub default: Option<Scalar>,
+    #[serde(default)]
+    pub allowed: Vec<Scalar>,
+    /// Values that set variables of their own; these are then the only ones allowed.
+    #[serde(default)]
+    pub values: BTreeMap<String, BTreeMap<String, Scalar>>,
+    #[serde(default)]
+    pub parts: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawFileset {
+    pub name: Spanned<String>,
+    pub directory: Option<Field>,
+    pub files: Option<Field>,
+    #[serde(default)]
+    pub per_worker: bool,
+    pub layout: Option<Spanned<RawLayout>>,
+    pub names: Option<Field>,
+    pub size: Option<Field>,
+    pub smallest: Option<Field>,
+    pub largest: Option<Field>,
+    pub total: Option<Field>,
+    pub content: Option<Field>,
+    pub compressible: Option<Field>,
+    pub duplicate: Option<Field>,
+    #[serde(default)]
+    pub verify: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RawLayout {
+    Flat,
+    PerDirectory(Scalar),
+    Directories(Scalar),
+    Hashed(Scalar, Scalar),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawPhase {
+    pub name: Spanned<String>,
+    pub title: Option<String>,
+    pub doing: Option<String>,
+    pub operation: Option<Field>,
+    pub label: Option<Field>,
+    pub variant: Option<String>,
+    pub cache: Option<Field>,
+    pub figure: Option<Field>,
+    pub figure_group: Option<Spanned<String>>,
+    pub passes: Option<Field>,
+    pub pause: Option<Field>,
+    pub time: Option<Field>,
+    pub ramp: Option<Field>,
+    #[serde(default)]
+    pub preparation: bool,
+    pub after: Option<Spanned<Many<Scalar>>>,
+    pub when: Option<Spanned<Many<Scalar>>>,
+    pub share_of: Option<Field>,
+    pub work: Many<RawWork>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawWork {
+    pub name: Option<Spanned<String>>,
+    pub files: Option<Spanned<String>>,
+    pub blocks: Option<Spanned<String>>,
+    pub directories: Option<Spanned<String>>,
+    #[serde(default)]
+    pub device: bool,
+    pub block: Option<Field>,
+    pub length: Option<Field>,
+    pub workers: Option<Field>,
+    pub processes: Option<Field>,
+    pub order: Option<Field>,
+    pub count: Option<Field>,
+    pub first: Option<Field>,
+    pub steps: Vec<Spanned<RawStep>>,
+    pub direct: Option<Field>,
+    pub sync: Option<Field>,
+    pub engine: Option<Field>,
+    pub depth: Option<Field>,
+    #[serde(default)]
+    pub create: bool,
+    pub fsync_on_close: Option<Field>,
+    pub sync_every: Option<Field>,
+    pub sync_call: Option<Field>,
+    pub stdio: Option<Field>,
+    pub read_share: Option<Field>,
+    pub call: Option<Field>,
+    pub rate: Option<Field>,
+    pub arrivals: Option<Field>,
+}
+
+/// A step: a bare word, or a table with one key for those that need more.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RawStep {
+    Mkdir,
+    Create,
+    Open,
+    OpenTruncate,
+    OpenReadWrite,
+    Read,
+    Write,
+    Modify,
+    Close,
+    Fsync,
+    Fdatasync,
+    FsyncDirectory,
+    Chown,
+    Chmod,
+    Stat,
+    LookUp,
+    Rename(String),
+    Link(String),
+    Unlink,
+    List,
+    Rmdir,
+    Share(RawShare),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawShare {
+    pub percent: Scalar,
+    pub steps: Vec<RawStep>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawTotal {
+    pub name: String,
+    pub title: String,
+    pub doing: String,
+    pub operation: String,
+    pub label: Field,
+    pub of: Vec<Spanned<String>>,
+}

@@ -1,0 +1,256 @@
+//! The work of a phase: who does which steps on what, in which order.
+//! In: [`RawWork`] tables and variables. Out: [`Group`]s, each sound in itself.
+//! What needs the whole workload to be judged (do the files exist?) is left to [`crate::check`].
+
+use crate::compile::{Context, Outcome, fileset_index, identifier, limited, optional};
+use crate::error::Problem;
+use crate::fileset::one_name;
+use crate::program::{Engine, Group, Io, Order, Over, Rate, Step, SyncCall, SyncMode};
+use crate::quantity::{QUANTITY_LIMIT, Scope, Unit, evaluate};
+use crate::scope::{choice, truth};
+use crate::steps;
+use crate::syntax::{RawPhase, RawShare, RawStep, RawWork};
+use toml::Spanned;
+
+/// Workers of one phase.
+pub const WORKERS_LIMIT: u64 = 1024;
+/// Steps of one group, those inside shares counted too.
+pub const STEPS_LIMIT: usize = 64;
+/// Operations under way for each worker through io_uring.
+pub const DEPTH_LIMIT: u64 = 4096;
+/// Bytes of one block or call.
+pub const BLOCK_LIMIT: u64 = 64 << 20;
+/// Operations a second that may be asked for.
+pub const RATE_LIMIT: u64 = 100_000_000;
+
+const ORDERS: &[(&str, Order)] = &[
+    ("in-order", Order::InOrder),
+    ("shuffled", Order::Shuffled),
+    ("random", Order::Random),
+    ("readdir", Order::Readdir),
+    ("follow", Order::Follow),
+];
+
+pub(crate) fn groups(context: &mut Context<'_>, phase: &RawPhase) -> Outcome<Vec<Group>> {
+    let many = phase.work.0.len() > 1;
+    if phase.work.0.is_empty() || phase.work.0.len() > WORKERS_LIMIT as usize {
+        return Err(Problem::new(format!(
+            "phase `{}` has no work, or more groups than {WORKERS_LIMIT}",
+            phase.name.get_ref()
+        )));
+    }
+    let groups: Vec<Group> = phase.work.0.iter().map(|work| group(context, work, many)).collect::<Outcome<_>>()?;
+    for (index, group) in groups.iter().enumerate() {
+        if groups[..index].iter().any(|earlier| earlier.name == group.name) {
+            return Err(Problem::new(format!("two groups are called `{}`", group.name)));
+        }
+    }
+    if let Some(name) = &phase.figure_group {
+        let known: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        if !known.contains(&name.get_ref().as_str()) {
+            return Err(Problem::unknown("group", name.get_ref(), &known).at(name.span()));
+        }
+    }
+    let workers: u64 = groups.iter().map(|group| u64::from(group.workers)).sum();
+    if workers > WORKERS_LIMIT {
+        return Err(Problem::new(format!("{workers} workers in one phase; the limit is {WORKERS_LIMIT}")));
+    }
+    Ok(groups)
+}
+
+/// Whether a group writes, so that durable time is worth measuring.
+pub(crate) fn writes(group: &Group) -> bool {
+    fn writing(step: &Step) -> bool {
+        match step {
+            Step::Share(_, steps) => steps.iter().any(writing),
+            Step::Open | Step::Read | Step::Close | Step::Stat | Step::LookUp | Step::List | Step::Modify => false,
+            // Opening for both changes nothing yet.
+            Step::OpenReadWrite => false,
+            _ => true,
+        }
+    }
+    group.io.create || group.steps.iter().any(writing)
+}
+
+fn group(context: &mut Context<'_>, work: &RawWork, many: bool) -> Outcome<Group> {
+    let over = over(context, work)?;
+    let scope = context.scope;
+    let name = match &work.name {
+        Some(name) => {
+            identifier("group", name.get_ref()).map_err(|problem| problem.at(name.span()))?;
+            name.get_ref().clone()
+        }
+        None if many => return Err(Problem::new("each of several groups needs a `name`")),
+        None => "all".to_owned(),
+    };
+    let mut count = 0;
+    let steps = work.steps.iter().map(|raw| step(raw, scope, &mut count)).collect::<Outcome<Vec<_>>>()?;
+    let group = Group {
+        name,
+        workers: limited(work.workers.as_ref(), ("workers", Unit::Plain), (1, 1, WORKERS_LIMIT), scope)? as u32,
+        processes: truth(work.processes.as_ref(), scope)?,
+        order: work.order.as_ref().map_or(Ok(Order::InOrder), |field| choice(field, "order", ORDERS, scope))?,
+        count: optional(work.count.as_ref(), Unit::Plain, scope)?,
+        first: optional(work.first.as_ref(), Unit::Plain, scope)?.unwrap_or(0),
+        steps,
+        io: io(work, scope)?,
+        rate: rate(work, scope)?,
+        over,
+    };
+    let place = work.steps.first().map(Spanned::span);
+    steps::check(&group).map_err(|problem| match place {
+        Some(place) => problem.at(place),
+        None => problem,
+    })?;
+    Ok(group)
+}
+
+fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
+    let scope = context.scope;
+    let block = match &work.block {
+        Some(_) => Some(limited(work.block.as_ref(), ("block", Unit::Bytes), (0, 1, BLOCK_LIMIT), scope)?),
+        None => None,
+    };
+    let length = optional(work.length.as_ref(), Unit::Bytes, scope)?;
+    let no_blocks = |over: Over| match work.block.as_ref().or(work.length.as_ref()) {
+        Some(field) => Err(Problem::new("`block` and `length` are for `blocks` and `device`").at(field.span())),
+        None => Ok(over),
+    };
+    let lacks_block =
+        || Problem::new("work over blocks does not say how large they are").help("give `block = \"1 MiB\"`");
+    match (&work.files, &work.blocks, &work.directories, work.device) {
+        (Some(name), None, None, false) => no_blocks(Over::Files { fileset: fileset_index(context, name)? }),
+        (None, None, Some(name), false) => no_blocks(Over::Directories { fileset: fileset_index(context, name)? }),
+        (None, Some(name), None, false) => {
+            let fileset = fileset_index(context, name)?;
+            Ok(Over::Blocks { fileset, block: block.ok_or_else(lacks_block)?, length })
+        }
+        (None, None, None, true) => Ok(Over::Device {
+            block: block.ok_or_else(lacks_block)?,
+            length: length.filter(|length| *length > 0).unwrap_or(QUANTITY_LIMIT),
+        }),
+        _ => Err(Problem::new("work must be over one of `files`, `blocks`, `directories` and `device`")
+            .help("for example `files = \"name of a fileset\"`")),
+    }
+}
+
+fn step(raw: &Spanned<RawStep>, scope: &Scope, count: &mut usize) -> Outcome<Step> {
+    convert(raw.get_ref(), scope, count, 0).map_err(|problem| problem.at(raw.span()))
+}
+
+fn convert(raw: &RawStep, scope: &Scope, count: &mut usize, depth: usize) -> Outcome<Step> {
+    *count += 1;
+    if *count > STEPS_LIMIT || depth > 4 {
+        return Err(Problem::new(format!("more than {STEPS_LIMIT} steps, or shares more than 4 deep")));
+    }
+    Ok(match raw {
+        RawStep::Mkdir => Step::Mkdir,
+        RawStep::Create => Step::Create,
+        RawStep::Open => Step::Open,
+        RawStep::OpenTruncate => Step::OpenTruncate,
+        RawStep::OpenReadWrite => Step::OpenReadWrite,
+        RawStep::Read => Step::Read,
+        RawStep::Write => Step::Write,
+        RawStep::Modify => Step::Modify,
+        RawStep::Close => Step::Close,
+        RawStep::Fsync => Step::Fsync,
+        RawStep::Fdatasync => Step::Fdatasync,
+        RawStep::FsyncDirectory => Step::FsyncDirectory,
+        RawStep::Chown => Step::Chown,
+        RawStep::Chmod => Step::Chmod,
+        RawStep::Stat => Step::Stat,
+        RawStep::LookUp => Step::LookUp,
+        RawStep::Unlink => Step::Unlink,
+        RawStep::List => Step::List,
+        RawStep::Rmdir => Step::Rmdir,
+        RawStep::Rename(directory) => {
+            one_name(directory)?;
+            Step::Rename(directory.clone())
+        }
+        RawStep::Link(suffix) => {
+            one_name(&format!("x{suffix}"))?;
+            if suffix.is_empty() {
+                return Err(Problem::new("a link needs a suffix that tells it from the file"));
+            }
+            Step::Link(suffix.clone())
+        }
+        RawStep::Share(share) => share_of(share, scope, count, depth)?,
+    })
+}
+
+fn share_of(share: &RawShare, scope: &Scope, count: &mut usize, depth: usize) -> Outcome<Step> {
+    let percent = evaluate(&share.percent.0, Unit::Percent, scope)?;
+    if percent > 100 {
+        return Err(Problem::new(format!("a share of {percent} % is more than all")));
+    }
+    let steps = share.steps.iter().map(|raw| convert(raw, scope, count, depth + 1)).collect::<Outcome<Vec<_>>>()?;
+    if steps.is_empty() {
+        return Err(Problem::new("a share without steps"));
+    }
+    Ok(Step::Share(percent as u8, steps))
+}
+
+fn io(work: &RawWork, scope: &Scope) -> Outcome<Io> {
+    const SYNC: &[(&str, SyncMode)] = &[("none", SyncMode::None), ("sync", SyncMode::Sync), ("dsync", SyncMode::Dsync)];
+    let sync = work.sync.as_ref().map_or(Ok(SyncMode::None), |field| choice(field, "sync mode", SYNC, scope))?;
+    Ok(Io {
+        direct: truth(work.direct.as_ref(), scope)?,
+        sync,
+        engine: engine(work, scope)?,
+        create: work.create,
+        fsync_on_close: truth(work.fsync_on_close.as_ref(), scope)?,
+        sync_every: sync_every(work, scope)?,
+        stdio: truth(work.stdio.as_ref(), scope)?,
+        read_percent: match &work.read_share {
+            Some(_) => {
+                Some(limited(work.read_share.as_ref(), ("read-share", Unit::Percent), (0, 0, 100), scope)? as u8)
+            }
+            None => None,
+        },
+        call_bytes: limited(work.call.as_ref(), ("call", Unit::Bytes), (0, 1, BLOCK_LIMIT), scope)?,
+    })
+}
+
+fn engine(work: &RawWork, scope: &Scope) -> Outcome<Engine> {
+    let known = [("calls", 0), ("io-uring", 1), ("mmap", 2)];
+    let engine = work.engine.as_ref().map_or(Ok(0), |field| choice(field, "engine", &known, scope))?;
+    let depth = limited(work.depth.as_ref(), ("depth", Unit::Plain), (1, 1, DEPTH_LIMIT), scope)? as u32;
+    match (engine, &work.depth) {
+        (1, _) => Ok(Engine::IoUring(depth)),
+        (_, Some(field)) if depth > 1 => {
+            Err(Problem::new("`depth` needs `engine = \"io-uring\"`: a system call waits for its answer")
+                .at(field.span()))
+        }
+        (0, _) => Ok(Engine::Calls),
+        _ => Ok(Engine::Mmap),
+    }
+}
+
+fn sync_every(work: &RawWork, scope: &Scope) -> Outcome<Option<(SyncCall, u64)>> {
+    const CALLS: &[(&str, SyncCall)] =
+        &[("fsync", SyncCall::Fsync), ("fdatasync", SyncCall::Fdatasync), ("syncfs", SyncCall::Syncfs)];
+    let call = work.sync_call.as_ref().map_or(Ok(SyncCall::Fsync), |field| choice(field, "sync call", CALLS, scope))?;
+    match (&work.sync_every, &work.sync_call) {
+        (Some(field), _) => {
+            let every = limited(Some(field), ("sync-every", Unit::Plain), (1, 1, QUANTITY_LIMIT), scope)?;
+            Ok(Some((call, every)))
+        }
+        (None, Some(field)) => Err(Problem::new("`sync-call` without `sync-every`").at(field.span())),
+        (None, None) => Ok(None),
+    }
+}
+
+fn rate(work: &RawWork, scope: &Scope) -> Outcome<Option<Rate>> {
+    let poisson = work
+        .arrivals
+        .as_ref()
+        .map_or(Ok(false), |field| choice(field, "kind of arrivals", &[("even", false), ("poisson", true)], scope))?;
+    match (&work.rate, &work.arrivals) {
+        (Some(field), _) => {
+            let per_second = limited(Some(field), ("rate", Unit::Plain), (1, 1, RATE_LIMIT), scope)?;
+            Ok(Some(Rate { per_second: per_second as f64, poisson }))
+        }
+        (None, Some(field)) => Err(Problem::new("`arrivals` without `rate`").at(field.span())),
+        (None, None) => Ok(None),
+    }
+}
