@@ -1,1 +1,12 @@
-//! Placeholder while the room is being built.
+//! Shows what was measured: tables in the terminal, a page with charts, and files for others to work with.
+//! In: the records of one run in the ledger, judged by the one table that also stopped the run. Out: text and files.
+//! Knows nothing of how anything was measured.
+
+mod error;
+mod number;
+mod safe;
+pub mod terminal;
+pub mod view;
+
+pub use error::ReportError;
+pub use view::{Material, View};

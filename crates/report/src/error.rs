@@ -1,0 +1,52 @@
+//! What can go wrong while showing a run, each with what the person can do.
+//! In: what the ledger, the judge and the system answered. Out: one sentence.
+
+use std::path::PathBuf;
+
+/// Why a run could not be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The ledger refused.
+    #[error(transparent)]
+    Ledger(#[from] ledger::LedgerError),
+    /// The samples cannot be judged.
+    #[error("judging run {run}: {answer}")]
+    Judging {
+        /// The run.
+        run: String,
+        /// Why not.
+        answer: String,
+    },
+    /// A file or folder could not be written.
+    #[error("writing {path}: {answer}; choose another folder with -o")]
+    Writing {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system answered.
+        answer: String,
+    },
+    /// A chart could not be drawn.
+    #[error("drawing the chart {chart}: {answer}; the other forms can be made with --format")]
+    Drawing {
+        /// Which chart.
+        chart: String,
+        /// What the library answered.
+        answer: String,
+    },
+    /// A cell was asked for that is not there.
+    #[error("looking for the cell {asked}: {why}")]
+    NoSuchCell {
+        /// As it was asked for.
+        asked: String,
+        /// What there is instead.
+        why: String,
+    },
+    /// A word of `--format` is not known.
+    #[error("no report format is called {asked}; there are {known}")]
+    NoSuchFormat {
+        /// As it was asked for.
+        asked: String,
+        /// What there is.
+        known: String,
+    },
+}

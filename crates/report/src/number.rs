@@ -1,0 +1,172 @@
+//! Figures as people read them: one unit a row, and no more digits than the interval allows.
+//! In: values in base units (bytes or items a second, seconds). Out: scaled text with its unit.
+//! Exact values go to CSV and JSON elsewhere; nothing here rounds what is kept.
+
+use ledger::program::Figure;
+use serde::Serialize;
+
+/// Most significant digits that a figure is shown with.
+const MOST_DIGITS: i32 = 4;
+/// Significant digits of a figure without an interval.
+const PLAIN_DIGITS: i32 = 3;
+
+/// A unit to show values in: base values are divided by `divisor`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Unit {
+    /// What base values are divided by.
+    pub divisor: f64,
+    /// Its sign, as it stands beside the figure: `MB/s`, `k/s`, `ms`.
+    pub sign: &'static str,
+    /// The unit in words, for screen readers and axes.
+    pub words: &'static str,
+}
+
+const BYTES: [Unit; 4] = [
+    Unit { divisor: 1e9, sign: "GB/s", words: "gigabytes a second" },
+    Unit { divisor: 1e6, sign: "MB/s", words: "megabytes a second" },
+    Unit { divisor: 1e3, sign: "kB/s", words: "kilobytes a second" },
+    Unit { divisor: 1.0, sign: "B/s", words: "bytes a second" },
+];
+const ITEMS: [Unit; 3] = [
+    Unit { divisor: 1e6, sign: "M/s", words: "million operations a second" },
+    Unit { divisor: 1e3, sign: "k/s", words: "thousand operations a second" },
+    Unit { divisor: 1.0, sign: "/s", words: "operations a second" },
+];
+const SECONDS: [Unit; 4] = [
+    Unit { divisor: 1.0, sign: "s", words: "seconds" },
+    Unit { divisor: 1e-3, sign: "ms", words: "milliseconds" },
+    Unit { divisor: 1e-6, sign: "µs", words: "microseconds" },
+    Unit { divisor: 1e-9, sign: "ns", words: "nanoseconds" },
+];
+
+impl Unit {
+    /// The unit in which the values of one row read best: the smallest of them is at least 1 where the range allows,
+    /// and the largest stays below ten thousand.
+    pub fn for_row(figure: Figure, values: impl Iterator<Item = f64> + Clone) -> Unit {
+        let largest = values.clone().fold(0.0, f64::max);
+        let smallest = values.filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+        let units: &[Unit] = match figure {
+            Figure::BytesPerSecond => &BYTES,
+            Figure::ItemsPerSecond => &ITEMS,
+            Figure::Seconds => &SECONDS,
+        };
+        let fits = |unit: &&Unit| largest / unit.divisor < 10_000.0 && smallest / unit.divisor >= 1.0;
+        let reaches = |unit: &&Unit| largest / unit.divisor >= 1.0;
+        let fallback = || units.iter().find(reaches).or(units.last()).copied().unwrap_or(SECONDS[0]);
+        units.iter().find(fits).copied().unwrap_or_else(fallback)
+    }
+
+    /// A duration in nanoseconds in the unit that suits it alone.
+    pub fn of_nanoseconds(nanoseconds: f64) -> String {
+        let seconds = nanoseconds / 1e9;
+        let unit = Unit::for_row(Figure::Seconds, std::iter::once(seconds));
+        format!("{} {}", plain(seconds / unit.divisor), unit.sign)
+    }
+
+    /// The figure without its unit; `half_width` of its interval decides how many digits it may have.
+    pub fn show(&self, value: f64, half_width: Option<f64>) -> String {
+        let value = value / self.divisor;
+        match half_width.map(|half| half / self.divisor).filter(|half| half.is_finite() && *half > 0.0) {
+            Some(half) => with_resolution(value, half),
+            None => plain(value),
+        }
+    }
+}
+
+/// Digits down to the leading digit of the half-width, at least two and at most four of them significant.
+fn with_resolution(value: f64, half_width: f64) -> String {
+    let leading = value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
+    let resolution = half_width.log10().floor() as i32;
+    let digits = (leading - resolution + 1).clamp(2, MOST_DIGITS);
+    significant(value, digits)
+}
+
+/// Three significant digits.
+pub fn plain(value: f64) -> String {
+    significant(value, PLAIN_DIGITS)
+}
+
+fn significant(value: f64, digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".into() } else { "–".into() };
+    }
+    let leading = value.abs().log10().floor() as i32;
+    let decimals = digits - 1 - leading;
+    if decimals >= 0 {
+        return format!("{value:.*}", decimals as usize);
+    }
+    // Above the allowed digits the integer part is rounded too: 10463 with three digits reads 10500.
+    let step = 10f64.powi(-decimals);
+    if value.abs() < 1e6 && digits >= PLAIN_DIGITS && leading < MOST_DIGITS {
+        return format!("{value:.0}");
+    }
+    format!("{:.0}", (value / step).round() * step)
+}
+
+/// All digits that the value has, for samples.
+pub fn exact(value: f64) -> String {
+    format!("{value}")
+}
+
+/// How many times: 1.6, 12, 140.
+pub fn ratio(value: f64) -> String {
+    match value {
+        value if value < 9.95 => format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+        value if value < 99.5 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+/// A share in percent, whole from ten on.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// Bytes in binary units, as sizes are given: 16 GiB.
+pub fn bytes(count: u64) -> String {
+    const NAMES: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    for (name, size) in NAMES {
+        if count >= size {
+            let value = count as f64 / size as f64;
+            let whole = count.is_multiple_of(size);
+            return if whole { format!("{value:.0} {name}") } else { format!("{value:.1} {name}") };
+        }
+    }
+    format!("{count} bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_has_no_digit_below_its_interval() {
+        let unit = Unit { divisor: 1e6, sign: "MB/s", words: "" };
+        assert_eq!(unit.show(105.31e6, Some(4.2e6)), "105");
+        assert_eq!(unit.show(105.31e6, Some(0.42e6)), "105.3");
+        assert_eq!(unit.show(5.237e6, Some(0.9e6)), "5.2");
+        assert_eq!(unit.show(1_234.5e6, Some(300.0e6)), "1200");
+    }
+
+    #[test]
+    fn a_row_has_one_unit_that_suits_its_smallest_and_largest() {
+        let of = |values: &[f64]| Unit::for_row(Figure::BytesPerSecond, values.iter().copied()).sign;
+        assert_eq!(of(&[1.2e9, 3.4e9]), "GB/s");
+        assert_eq!(of(&[0.4e9, 3.4e9]), "MB/s");
+        assert_eq!(of(&[12.0e3, 31.0e9]), "GB/s");
+    }
+
+    #[test]
+    fn small_times_are_not_shown_as_zero() {
+        assert_eq!(Unit::of_nanoseconds(1234.0), "1.23 µs");
+        assert_eq!(Unit::of_nanoseconds(2.5e9), "2.50 s");
+    }
+
+    #[test]
+    fn ratios_and_shares_keep_few_digits() {
+        assert_eq!((ratio(1.6), ratio(12.34), ratio(140.4)), ("1.6".into(), "12.3".into(), "140".into()));
+        assert_eq!((percent(0.034), percent(0.42)), ("3.4 %".into(), "42 %".into()));
+        assert_eq!((bytes(16 << 30), bytes(1536), bytes(12)), ("16 GiB".into(), "1.5 KiB".into(), "12 bytes".into()));
+    }
+}

@@ -1,0 +1,114 @@
+//! Tables and verdicts for the terminal: readable without colour, folded to its width.
+//! In: a [`View`] and a [`Style`]. Out: text that ends with a line end.
+
+mod cell;
+mod style;
+mod table;
+mod why;
+
+pub use style::Style;
+pub use why::why;
+
+use crate::number;
+use crate::safe;
+use crate::view::{View, WorkloadView};
+use style::{Tone, wrapped};
+
+/// Everything about a run: one table and verdict a workload, then what it rests on.
+pub fn show(view: &View, style: Style) -> String {
+    let mut text = String::new();
+    line(&mut text, &style.paint(Tone::Heading, &safe::terminal(&view.run.title)));
+    let counts = view.counts;
+    let seconds = view.run.seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
+    line(
+        &mut text,
+        &wrapped(
+            &format!(
+                "Run {} of {}: {} trials in {} blocks{seconds}.",
+                safe::terminal(&view.run.id),
+                safe::terminal(&view.run.began),
+                counts.done,
+                counts.blocks
+            ),
+            style.width,
+            "",
+        ),
+    );
+    for workload in &view.workloads {
+        line(&mut text, "");
+        text.push_str(&section(view, workload, style));
+    }
+    text.push_str(&ending(view, style));
+    text
+}
+
+/// One workload: its table, notes and verdict.
+pub fn section(view: &View, workload: &WorkloadView, style: Style) -> String {
+    let mut text = String::new();
+    let scale = if workload.scale.is_empty() { String::new() } else { format!(", {}", workload.scale) };
+    let heading = style.paint(Tone::Heading, &safe::terminal(&workload.title));
+    line(&mut text, &format!("{heading}  ({}{})", safe::terminal(&workload.name), safe::terminal(&scale)));
+    text.push_str(&table::tables(view, workload, style));
+    for sentence in &workload.sentences {
+        let mark = if style.unicode { "→ " } else { "> " };
+        line(&mut text, &wrapped(&format!("{mark}{}", safe::terminal(&sentence.text)), style.width, "  "));
+    }
+    text
+}
+
+fn ending(view: &View, style: Style) -> String {
+    let mut text = String::new();
+    line(&mut text, "");
+    for row in &view.device {
+        let show = |value| row.unit.show(value, None);
+        let said = format!(
+            "The raw device, {}: {} {} ({} to {}, {} samples)",
+            safe::terminal(&row.title),
+            show(row.median),
+            row.unit.sign,
+            show(row.range.0),
+            show(row.range.1),
+            row.samples
+        );
+        line(&mut text, &wrapped(&said, style.width, "  "));
+    }
+    for warning in &view.warnings {
+        let said = format!("{} {}", if style.unicode { "•" } else { "*" }, safe::terminal(warning));
+        line(&mut text, &wrapped(&said, style.width, "  "));
+    }
+    for failure in view.failures.iter().take(8) {
+        let said = format!(
+            "  {} failed in {}, block {}: {}",
+            safe::terminal(&failure.contender),
+            safe::terminal(&failure.workload),
+            failure.block + 1,
+            safe::terminal(&failure.reason)
+        );
+        line(&mut text, &wrapped(&said, style.width, "    "));
+    }
+    let noise = match view.noise_floor {
+        Some(noise) => format!("Noise floor by a hidden twin: {}. ", number::percent(noise)),
+        None => String::new(),
+    };
+    let effect = number::percent(view.smallest_effect);
+    line(&mut text, &wrapped(&format!("{noise}Differences below {effect} are not called one."), style.width, ""));
+    if !view.run.repeat.is_empty() {
+        line(&mut text, &wrapped(&format!("Again: {}", safe::terminal(&view.run.repeat)), style.width, "  "));
+    }
+    text
+}
+
+fn line(text: &mut String, what: &str) {
+    text.push_str(what.trim_end());
+    text.push('\n');
+}
+
+/// `12 s`, `4 min 10 s`, `3 h 5 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..=119 => format!("{whole} s"),
+        120..=7199 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}

@@ -1,0 +1,93 @@
+//! One cell of a terminal table: a mark, the figure, a bar, and what stands below.
+//! In: a cell of the view. Out: lines of text, and footnotes that several cells may share.
+
+use super::style::{Style, Tone};
+use crate::number;
+use crate::safe;
+use crate::view::{CellView, FigureView, RowView, Standing};
+use judge::NoteKind;
+
+/// Columns of a bar.
+pub(super) const BAR: usize = 9;
+
+/// Notes below a table, each with the letter that cells carry.
+#[derive(Default)]
+pub(super) struct Footnotes {
+    texts: Vec<String>,
+}
+
+impl Footnotes {
+    /// The letter of a note: a to z, then aa, ab ...
+    pub fn letter(&mut self, text: &str) -> String {
+        let place = self.texts.iter().position(|known| known == text).unwrap_or_else(|| {
+            self.texts.push(text.to_owned());
+            self.texts.len() - 1
+        });
+        letters(place)
+    }
+
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.texts.iter().enumerate().map(|(place, text)| format!("{} {text}", letters(place)))
+    }
+}
+
+fn letters(place: usize) -> String {
+    let last = char::from(b'a' + (place % 26) as u8);
+    if place < 26 { last.to_string() } else { format!("{}{last}", letters(place / 26 - 1)) }
+}
+
+/// The mark before a figure, two columns wide.
+pub(super) fn mark(standing: Standing, style: Style) -> &'static str {
+    match (standing, style.unicode) {
+        (Standing::Best, true) => "▲ ",
+        (Standing::Best, false) => "^ ",
+        (Standing::Tie, _) => "= ",
+        (Standing::Leading | Standing::Unresolved, _) => "? ",
+        (Standing::Worse | Standing::Alone, _) => "  ",
+    }
+}
+
+/// The lines of one cell: figure and bar, then below the row's title of so many lines what else is shown.
+pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, notes: &mut Footnotes) -> String {
+    let Some(figure) = &cell.figure else {
+        let reason = cell.missing.as_deref().unwrap_or("not measured");
+        let letter = notes.letter(&safe::terminal(reason));
+        return format!("  {} {letter}", if style.unicode { "–" } else { "-" });
+    };
+    let mut marks: Vec<String> = Vec::new();
+    for note in cell.notes.iter().filter(|note| note.kind != NoteKind::Durability) {
+        let letter = notes.letter(&safe::terminal(&note.text));
+        if !marks.contains(&letter) {
+            marks.push(letter);
+        }
+    }
+    let shown = format!("{}{}", mark(cell.standing, style), show(row, figure));
+    let tone = match cell.standing {
+        Standing::Best => Some(Tone::Best),
+        Standing::Tie | Standing::Leading => Some(Tone::Tie),
+        _ => None,
+    };
+    let painted = tone.map_or(shown.clone(), |tone| style.paint(tone, &shown));
+    let letters = if marks.is_empty() { String::new() } else { format!(" {}", marks.join(",")) };
+    let mut text = format!("{painted}{}", style.paint(Tone::Warning, &letters));
+    let longest =
+        row.cells.iter().filter_map(|cell| cell.figure.as_ref()).map(|figure| figure.median).fold(0.0, f64::max);
+    text.push('\n');
+    text.push_str(&style.paint(Tone::Quiet, &style.bar(figure.median / longest, BAR)));
+    if row.returned_matters || row.device.is_some() {
+        text.push_str(&"\n".repeat(title.saturating_sub(1)));
+    }
+    if row.returned_matters {
+        let returned = cell.returned.as_ref().map(|returned| show(row, returned));
+        text.push_str(&format!("\n  {}", returned.unwrap_or_default()));
+    }
+    if row.device.is_some() {
+        text.push_str(&format!("\n  {}", cell.of_device.map(number::percent).unwrap_or_default()));
+    }
+    text
+}
+
+/// The figure in the row's unit, with no more digits than its interval allows.
+pub(super) fn show(row: &RowView, figure: &FigureView) -> String {
+    row.unit.show(figure.median, figure.half_width())
+}

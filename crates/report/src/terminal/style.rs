@@ -1,0 +1,132 @@
+//! What a terminal can show: its width, colour, and characters beyond ASCII.
+//! In: the environment. Out: a [`Style`], and text painted and wrapped by it.
+
+use std::io::IsTerminal;
+use unicode_width::UnicodeWidthStr;
+
+/// Width of a page where the terminal does not say.
+const USUAL_WIDTH: usize = 80;
+
+/// How text is laid out for a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Columns.
+    pub width: usize,
+    /// Whether colour may be used; nothing is told by colour alone.
+    pub color: bool,
+    /// Whether block characters and other signs beyond ASCII may be used.
+    pub unicode: bool,
+}
+
+/// What a piece of text is, for colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    Heading,
+    Best,
+    Tie,
+    Quiet,
+    Warning,
+    Plain,
+}
+
+impl Style {
+    /// For standard output as it is: its width if it is a terminal, `NO_COLOR` and the locale obeyed.
+    pub fn of_stdout() -> Self {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let is_terminal = std::io::stdout().is_terminal();
+        let asked = variable("COLUMNS").and_then(|columns| columns.parse().ok());
+        let real =
+            if is_terminal { terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) } else { None };
+        let locale = variable("LC_ALL").or(variable("LC_CTYPE")).or(variable("LANG")).unwrap_or_default();
+        let locale = locale.to_lowercase();
+        Self {
+            width: asked.or(real).unwrap_or(USUAL_WIDTH).clamp(40, 400),
+            color: is_terminal && variable("NO_COLOR").is_none() && variable("TERM").is_none_or(|term| term != "dumb"),
+            unicode: locale.contains("utf-8") || locale.contains("utf8"),
+        }
+    }
+
+    /// Plain text of this width: no colour, every sign.
+    pub fn plain(width: usize) -> Self {
+        Self { width, color: false, unicode: true }
+    }
+
+    pub(super) fn paint(self, tone: Tone, text: &str) -> String {
+        if !self.color || text.is_empty() {
+            return text.to_owned();
+        }
+        let code = match tone {
+            Tone::Heading => "1",
+            Tone::Best => "1;32",
+            Tone::Tie => "32",
+            Tone::Quiet => "2",
+            Tone::Warning => "33",
+            Tone::Plain => return text.to_owned(),
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// A bar for a share of the longest, 0 to 1, in so many columns.
+    pub(super) fn bar(self, share: f64, columns: usize) -> String {
+        const PARTS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+        let share = share.clamp(0.0, 1.0);
+        if !self.unicode {
+            return "#".repeat(((share * columns as f64).round() as usize).max(1));
+        }
+        let eighths = ((share * columns as f64 * 8.0).round() as usize).max(1);
+        let mut bar = "█".repeat(eighths / 8);
+        if eighths % 8 > 0 {
+            bar.push(PARTS[eighths % 8 - 1]);
+        }
+        bar
+    }
+
+    /// The text without signs that the terminal cannot show.
+    pub(super) fn fitted(self, text: &str) -> String {
+        if self.unicode {
+            return text.to_owned();
+        }
+        let replaced = text.replace('µ', "u").replace('–', "-").replace('…', "...").replace('×', "x");
+        replaced.chars().map(|letter| if letter.is_ascii() { letter } else { '?' }).collect()
+    }
+}
+
+/// Breaks a text at spaces so that no line is wider than `width`; lines after the first begin with `indent`.
+pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut lines: Vec<String> = vec![];
+    let mut current: String = text.chars().take_while(|letter| *letter == ' ').collect();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        if !empty && current.width() + 1 + word.width() > width {
+            lines.push(std::mem::replace(&mut current, indent.to_owned()));
+            empty = true;
+        }
+        if !empty {
+            current.push(' ');
+        }
+        current.push_str(word);
+        empty = false;
+    }
+    lines.push(current);
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_grow_with_their_share_and_are_never_nothing() {
+        let style = Style::plain(80);
+        assert_eq!((style.bar(1.0, 4), style.bar(0.5, 4), style.bar(0.0, 4)), ("████".into(), "██".into(), "▏".into()));
+        assert_eq!(Style { unicode: false, ..style }.bar(0.5, 4), "##");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked() {
+        let text = "For creating many small files on this device: ext4 and xfs, no difference shown.";
+        for line in wrapped(text, 30, "  ").lines() {
+            assert!(line.width() <= 30, "{line}");
+        }
+    }
+}

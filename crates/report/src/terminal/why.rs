@@ -1,0 +1,136 @@
+//! One cell down to its samples: what a figure rests on.
+//! In: a cell's name as `workload/operation/contender`. Out: text.
+
+use super::style::{Style, Tone, wrapped};
+use crate::ReportError;
+use crate::number::{self, Unit};
+use crate::safe;
+use crate::view::{self, CellView, FigureView, Material, RowView, View, WorkloadView};
+use comfy_table::{CellAlignment, Table, presets};
+
+/// The figure of a cell, how it stands, its notes and every sample.
+///
+/// # Errors
+/// A cell that is not there; the message lists what is.
+pub fn why(material: &Material, view: &View, asked: &str, style: Style) -> Result<String, ReportError> {
+    let (workload, row, cell) = find(view, asked)?;
+    let contender = &view.contenders[cell.contender];
+    let mut text = String::new();
+    let mut say = |tone: Option<Tone>, what: &str| {
+        let shown = style.fitted(&wrapped(&safe::terminal(what), style.width, "  "));
+        text.push_str(&tone.map_or(shown.clone(), |tone| style.paint(tone, &shown)));
+        text.push('\n');
+    };
+    say(Some(Tone::Heading), &format!("{}, {}, {}", workload.title, row.title, contender.name));
+    match &cell.figure {
+        None => say(None, cell.missing.as_deref().unwrap_or("not measured")),
+        Some(figure) => {
+            let until = if row.durable { " until durable" } else { "" };
+            say(None, &format!("{}{until}, {} trials", described(row, figure), figure.trials));
+        }
+    }
+    if let Some(returned) = &cell.returned {
+        say(None, &format!("{} until the last call returned", described(row, returned)));
+    }
+    if let Some(said) = stands(view, row, cell) {
+        say(None, &said);
+    }
+    if let Some(cpu) = &cell.cpu {
+        say(None, &format!("CPU of the workers: {} % of one core", number::plain(cpu.median)));
+    }
+    for note in &cell.notes {
+        say(None, &format!("note: {}", note.text));
+    }
+    if let Some(safety) = &contender.safety {
+        say(None, &format!("safety: {safety}"));
+    }
+    let found = view::latency(material, row, (base_name(material, workload), &workload.scale), contender.index);
+    if let Some(latency) = found {
+        let points = latency.percentiles.iter().map(|(p, ns)| format!("p{p} {}", Unit::of_nanoseconds(*ns as f64)));
+        let points = points.collect::<Vec<_>>().join(", ").replace("p100 ", "longest ");
+        say(None, &format!("latency of {} operations: {points}", latency.count));
+    }
+    text.push_str(&samples(row, cell, style));
+    Ok(text)
+}
+
+/// The workload's name as trials know it.
+fn base_name<'a>(material: &'a Material, workload: &'a WorkloadView) -> &'a str {
+    crate::view::trial_name(material, workload)
+}
+
+fn described(row: &RowView, figure: &FigureView) -> String {
+    let show = |value| row.unit.show(value, figure.half_width());
+    let interval = match figure.interval {
+        Some((low, high)) => format!(" (95 % interval {} to {})", show(low), show(high)),
+        None => String::new(),
+    };
+    let spread = figure.rsd.map(|rsd| format!(", varies by {}", number::percent(rsd))).unwrap_or_default();
+    let range = if figure.unstable { format!(", {} to {}", show(figure.min), show(figure.max)) } else { String::new() };
+    format!("median {} {}{interval}{spread}{range}", show(figure.median), row.unit.sign)
+}
+
+fn stands(view: &View, row: &RowView, cell: &CellView) -> Option<String> {
+    let ranking = view.judgement.rankings_of(row.operation).find(|ranking| {
+        let index = view.contenders[cell.contender].index;
+        ranking.best == index || ranking.others.iter().any(|other| other.contender == index)
+    })?;
+    let best = &view.table.contenders[ranking.best].name;
+    let ratio = cell.ratio.filter(|_| view.contenders[cell.contender].name != *best)?;
+    let interval =
+        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
+    Some(format!("{} times worse than {best}{}", number::ratio(ratio), interval.unwrap_or_default()))
+}
+
+fn samples(row: &RowView, cell: &CellView, style: Style) -> String {
+    let mut table = Table::new();
+    table.load_preset(if style.unicode { presets::UTF8_HORIZONTAL_ONLY } else { presets::ASCII_HORIZONTAL_ONLY });
+    let unit = row.unit.sign;
+    let headings =
+        ["trial", "block", "pass", &format!("returned {unit}"), &format!("durable {unit}"), "CPU %", "remark"];
+    table.set_header(headings.map(|heading| style.fitted(heading)));
+    let exact = |value: Option<f64>| value.map(|value| number::exact(value / row.unit.divisor)).unwrap_or_default();
+    for sample in &cell.samples {
+        let mut remark = sample.disturbed.clone().unwrap_or_default();
+        if !sample.counts {
+            remark = format!("set aside: {remark}");
+        }
+        let single = if sample.returned.is_none() && sample.durable.is_none() { sample.value } else { sample.returned };
+        table.add_row([
+            sample.trial.to_string(),
+            (sample.block + 1).to_string(),
+            (sample.pass + 1).to_string(),
+            exact(single),
+            exact(sample.durable),
+            sample.cpu.map(number::plain).unwrap_or_default(),
+            safe::terminal(&remark),
+        ]);
+    }
+    for at in 0..6 {
+        if let Some(column) = table.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    format!("{}\n", style.fitted(&table.trim_fmt()))
+}
+
+fn find<'a>(view: &'a View, asked: &str) -> Result<(&'a WorkloadView, &'a RowView, &'a CellView), ReportError> {
+    let no_such = |why: String| ReportError::NoSuchCell { asked: safe::terminal(asked), why };
+    let parts: Vec<&str> = asked.splitn(3, '/').collect();
+    let [workload, row, contender] = parts[..] else {
+        return Err(no_such("write it as workload/operation/contender".into()));
+    };
+    if let Some(found) = view.find(workload, row, contender) {
+        return Ok(found);
+    }
+    let Some(section) = view.workloads.iter().find(|found| found.slug == workload || found.name == workload) else {
+        let known: Vec<&str> = view.workloads.iter().map(|found| found.name.as_str()).collect();
+        return Err(no_such(format!("the run has the workloads {}", known.join(", "))));
+    };
+    if !section.rows.iter().any(|found| found.key == row || found.slug == row || found.title == row) {
+        let known: Vec<&str> = section.rows.iter().map(|found| found.key.as_str()).collect();
+        return Err(no_such(format!("{workload} has the operations {}", known.join(", "))));
+    }
+    let known: Vec<&str> = view.contenders.iter().map(|found| found.name.as_str()).collect();
+    Err(no_such(format!("the contenders are {}", known.join(", "))))
+}

@@ -1,0 +1,327 @@
+//! What there is to show of a run, in one place: the terminal, the page and every export read these values.
+//! In: records of the ledger and the judge's table of them. Out: a [`View`], in base units, nothing rounded.
+//! Twins are hidden, trials that were set aside are counted, failed contenders are listed with their reason.
+
+mod build;
+mod cells;
+mod material;
+mod spread;
+mod story;
+
+pub(crate) use build::trial_name;
+pub use material::Material;
+pub use spread::{Latency, SeriesView, latency, series};
+
+use crate::number::Unit;
+use judge::{Durability, NoteKind, Table};
+use ledger::program::Figure;
+use serde::Serialize;
+
+/// A durable figure is shown beside the returned one where they differ by more than this share.
+pub const WORTH_SHOWING: f64 = 0.20;
+
+/// Everything that a report of one run says.
+#[derive(Debug, Clone, Serialize)]
+pub struct View {
+    /// The run itself.
+    pub run: RunView,
+    /// Those that are compared, in the order of the plan, twins left out.
+    pub contenders: Vec<ContenderView>,
+    /// One section each, in the order of the plan.
+    pub workloads: Vec<WorkloadView>,
+    /// The raw device beneath, where it was measured.
+    pub device: Vec<DeviceRow>,
+    /// What belongs beside the verdict as a whole.
+    pub warnings: Vec<String>,
+    /// Trials that failed.
+    pub failures: Vec<FailureView>,
+    /// How many trials there are and what became of them.
+    pub counts: Counts,
+    /// Noise of the machine by the twin, a share; absent without a twin.
+    pub noise_floor: Option<f64>,
+    /// Smallest difference that is called one, a share.
+    pub smallest_effect: f64,
+    /// The judge's table, whole.
+    #[serde(skip)]
+    pub table: Table,
+    /// What the judge says of it.
+    #[serde(skip)]
+    pub judgement: judge::Judgement,
+}
+
+/// The run.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunView {
+    /// Its id in the ledger.
+    pub id: String,
+    /// The question in a line.
+    pub title: String,
+    /// When it began, as RFC 3339 in UTC.
+    pub began: String,
+    /// How long it took, in seconds; absent while it is open.
+    pub seconds: Option<f64>,
+    /// `open`, `interrupted` or `finished`.
+    pub status: String,
+    /// Why it ended.
+    pub ending: Option<String>,
+    /// Where the figures come from, where not from here.
+    pub origin: Option<String>,
+    /// Version of the program.
+    pub version: String,
+    /// Seed of orders and contents.
+    pub seed: u64,
+    /// The command line to repeat it, one line.
+    pub repeat: String,
+    /// The machine, flattened: heading and value.
+    pub machine: Vec<(String, String)>,
+    /// The plan as resolved, flattened.
+    pub plan: Vec<(String, String)>,
+    /// What this machine's memory and clock allow.
+    pub ceiling: Vec<(String, String)>,
+}
+
+/// A contender.
+#[derive(Debug, Clone, Serialize)]
+pub struct ContenderView {
+    /// Index in the ledger and in the judge's table.
+    pub index: usize,
+    /// Place of its colour and mark: the same in every picture.
+    pub slot: usize,
+    /// Name in tables.
+    pub name: String,
+    /// Why it takes no part (any more).
+    pub error: Option<String>,
+    /// What it does for the safety of data, in words; absent where not known.
+    pub safety: Option<String>,
+    /// The same in as few words as fit below a name; empty where all contenders are alike.
+    pub badge: String,
+    /// The same as flags.
+    #[serde(skip)]
+    pub durability: Durability,
+    /// What was asked for, flattened.
+    pub asked: Vec<(String, String)>,
+    /// What was found after mounting, flattened.
+    pub found: Vec<(String, String)>,
+    /// What was found after unmounting, flattened, of the last trial.
+    pub closing: Vec<(String, String)>,
+    /// Where it stands on each axis of the plan.
+    pub axes: Vec<(String, String)>,
+}
+
+/// One workload at one scale.
+#[derive(Debug, Clone, Serialize)]
+pub struct WorkloadView {
+    /// Name by which the judge's table calls it.
+    pub name: String,
+    /// Part of file names and of links: lower case letters, digits and dashes; unique.
+    pub slug: String,
+    /// Heading.
+    pub title: String,
+    /// Scale.
+    pub scale: String,
+    /// Every option with its value.
+    pub settings: Vec<(String, String)>,
+    /// One for each operation.
+    pub rows: Vec<RowView>,
+    /// The verdict.
+    pub sentences: Vec<SentenceView>,
+}
+
+/// A sentence of the verdict with what it rests on.
+#[derive(Debug, Clone, Serialize)]
+pub struct SentenceView {
+    /// The sentence.
+    pub text: String,
+    /// Cells that it rests on, as `workload/operation/contender`, for `show --why`.
+    pub cells: Vec<String>,
+}
+
+/// One operation over all contenders.
+#[derive(Debug, Clone, Serialize)]
+pub struct RowView {
+    /// Index of the headline figure in the judge's table.
+    #[serde(skip)]
+    pub operation: usize,
+    /// Part of file names and links, unique within the workload.
+    pub slug: String,
+    /// Name for `show --why`: `operation` or `operation:cache`.
+    pub key: String,
+    /// Short label.
+    pub title: String,
+    /// Cache state, as claims name it.
+    pub cache: String,
+    /// Names of the phases that it is made from.
+    pub phases: Vec<String>,
+    /// What is shown.
+    pub figure: Figure,
+    /// Whether more is better.
+    pub higher_is_better: bool,
+    /// Unit of the shown figures.
+    pub unit: Unit,
+    /// Whether the figures are until durable, so that there is a returned one beside them.
+    pub durable: bool,
+    /// Whether the two differ by more than [`WORTH_SHOWING`] for a contender.
+    pub returned_matters: bool,
+    /// The raw device's figure for the same work, in base units.
+    pub device: Option<f64>,
+    /// One for each contender of [`View::contenders`], in the same order.
+    pub cells: Vec<CellView>,
+}
+
+/// One operation of one contender.
+#[derive(Debug, Clone, Serialize)]
+pub struct CellView {
+    /// Index into [`View::contenders`].
+    pub contender: usize,
+    /// The judged figure: until durable where the phase wrote.
+    pub figure: Option<FigureView>,
+    /// Until the last call returned, where that is another one.
+    pub returned: Option<FigureView>,
+    /// CPU of the workers, in percent of one core.
+    pub cpu: Option<FigureView>,
+    /// How it stands.
+    pub standing: Standing,
+    /// How many times worse than the best.
+    pub ratio: Option<f64>,
+    /// 95 % interval of that.
+    pub ratio_interval: Option<(f64, f64)>,
+    /// Share of the raw device's figure.
+    pub of_device: Option<f64>,
+    /// Why there is no figure.
+    pub missing: Option<String>,
+    /// What belongs beside the figure.
+    pub notes: Vec<NoteView>,
+    /// Every pass of every trial, in the order of time, those set aside included.
+    pub samples: Vec<SampleView>,
+}
+
+/// A figure with its interval, in base units.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FigureView {
+    /// Median over trials.
+    pub median: f64,
+    /// 95 % interval, low and high; absent below two samples.
+    pub interval: Option<(f64, f64)>,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Trials that it rests on.
+    pub trials: usize,
+    /// Relative standard deviation, a share.
+    pub rsd: Option<f64>,
+    /// Above 5 %: min to max is shown.
+    pub unstable: bool,
+}
+
+impl FigureView {
+    /// Half the width of the interval.
+    pub fn half_width(&self) -> Option<f64> {
+        self.interval.map(|(low, high)| (high - low) / 2.0)
+    }
+}
+
+/// How a contender stands in one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Shown to be better than every other.
+    Best,
+    /// The best estimate, or no difference to it shown: they share the place.
+    Tie,
+    /// The best estimate, and the samples do not tell whether it wins.
+    Leading,
+    /// The samples do not tell.
+    Unresolved,
+    /// Worse than the best.
+    Worse,
+    /// No figure, or nothing to compare with.
+    Alone,
+}
+
+/// Something that belongs beside a figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NoteView {
+    /// Which kind.
+    pub kind: NoteKind,
+    /// In few words.
+    pub text: String,
+}
+
+/// One pass of one trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SampleView {
+    /// Number of the trial within the run, from 0.
+    pub trial: usize,
+    /// Block, from 0.
+    pub block: u32,
+    /// Pass, from 0.
+    pub pass: u32,
+    /// The judged figure; absent where nothing was measured.
+    pub value: Option<f64>,
+    /// Until the last call returned.
+    pub returned: Option<f64>,
+    /// Until durable.
+    pub durable: Option<f64>,
+    /// CPU of the workers, in percent of one core.
+    pub cpu: Option<f64>,
+    /// Whether it counts in the figure; one that does not was set aside.
+    pub counts: bool,
+    /// What disturbed it.
+    pub disturbed: Option<String>,
+}
+
+/// The raw device's figure for one kind of work.
+#[derive(Debug, Clone, Serialize)]
+pub struct DeviceRow {
+    /// Phase, as `workload/phase`.
+    pub phase: String,
+    /// Short label.
+    pub title: String,
+    /// What is shown.
+    pub figure: Figure,
+    /// Unit.
+    pub unit: Unit,
+    /// Median over all trials.
+    pub median: f64,
+    /// Smallest and largest.
+    pub range: (f64, f64),
+    /// How many samples.
+    pub samples: usize,
+}
+
+/// A trial that failed.
+#[derive(Debug, Clone, Serialize)]
+pub struct FailureView {
+    /// Contender.
+    pub contender: String,
+    /// Workload.
+    pub workload: String,
+    /// Block, from 0.
+    pub block: u32,
+    /// Why.
+    pub reason: String,
+}
+
+/// What became of the trials.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Blocks begun.
+    pub blocks: u32,
+    /// Trials that gave samples.
+    pub done: usize,
+    /// Trials that failed.
+    pub failed: usize,
+    /// Trials that were disturbed and repeated.
+    pub set_aside: usize,
+}
+
+impl View {
+    /// The cell of a workload's slug, a row's key or slug, and a contender's name.
+    pub fn find(&self, workload: &str, row: &str, contender: &str) -> Option<(&WorkloadView, &RowView, &CellView)> {
+        let workload = self.workloads.iter().find(|found| found.slug == workload || found.name == workload)?;
+        let row = workload.rows.iter().find(|found| found.key == row || found.slug == row || found.title == row)?;
+        let place = self.contenders.iter().position(|found| found.name == contender)?;
+        Some((workload, row, row.cells.get(place)?))
+    }
+}

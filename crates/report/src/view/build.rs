@@ -1,0 +1,368 @@
+//! Builds the view of a run: the judge's table and judgement, laid out as sections, rows and cells.
+//! In: [`Material`]. Out: a [`View`].
+
+use super::cells::{RowContext, differ};
+use super::story;
+use super::{
+    ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, RowView, RunView, SentenceView, View,
+    WorkloadView,
+};
+use crate::ReportError;
+use crate::number::Unit;
+use judge::{Direction, Judgement, Table};
+use ledger::facts::PhaseFacts;
+use ledger::program::Figure;
+use ledger::{Origin, RunStatus, TrialStatus, WorkRecord};
+use std::collections::{BTreeMap, HashSet};
+
+impl View {
+    /// Judges the run and lays it out.
+    ///
+    /// # Errors
+    /// A run that is too large to judge, or that contradicts itself.
+    pub fn of(material: &Material) -> Result<View, ReportError> {
+        let table = weigh::table(&material.run, &material.contenders, &material.trials);
+        let judgement = judge::judge(&table)
+            .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
+        let contenders = contenders(material, &table);
+        let (device, beneath) = device(material);
+        let counting = material.counting();
+        let mut slugs = HashSet::new();
+        let mut workloads = Vec::new();
+        for work in material.run.new.works.iter().filter(|work| !is_device(&material.run.new.works, work)) {
+            let builder = Builder { material, counting: &counting, table: &table, judgement: &judgement };
+            workloads.push(builder.workload(work, &contenders, &beneath, &mut slugs));
+        }
+        let counts = counts(material, &counting);
+        let warnings = story::warnings(&material.run, &contenders, &workloads, counts, &judgement);
+        Ok(View {
+            run: run(material),
+            failures: failures(material),
+            contenders,
+            workloads,
+            device,
+            warnings,
+            counts,
+            noise_floor: judgement.noise_floor,
+            smallest_effect: judgement.smallest_effect,
+            table,
+            judgement,
+        })
+    }
+}
+
+struct Builder<'a> {
+    material: &'a Material,
+    counting: &'a HashSet<usize>,
+    table: &'a Table,
+    judgement: &'a Judgement,
+}
+
+/// Figures of the raw device by `workload/phase`.
+type Beneath = BTreeMap<String, f64>;
+
+impl Builder<'_> {
+    fn workload(
+        &self,
+        work: &WorkRecord,
+        contenders: &[ContenderView],
+        beneath: &Beneath,
+        slugs: &mut HashSet<String>,
+    ) -> WorkloadView {
+        let name = name_in_table(&self.material.run.new.works, work);
+        let mut row_slugs = HashSet::new();
+        let rows: Vec<RowView> = self
+            .table
+            .operations
+            .iter()
+            .enumerate()
+            .filter(|(_, operation)| operation.id.workload == name && operation.id.figure.is_empty())
+            .map(|(index, _)| self.row(work, index, contenders, beneath, &mut row_slugs))
+            .collect();
+        let sentences = self
+            .judgement
+            .sentences
+            .iter()
+            .filter(|said| said.operation.is_some_and(|at| self.table.operations[at].id.workload == name))
+            .map(|said| self.sentence(said))
+            .collect();
+        WorkloadView {
+            slug: unique(slug(&name), slugs),
+            title: if work.title.is_empty() { work.name.clone() } else { work.title.clone() },
+            scale: work.scale.clone(),
+            settings: work.settings.clone().into_iter().collect(),
+            name,
+            rows,
+            sentences,
+        }
+    }
+
+    fn sentence(&self, said: &judge::Sentence) -> SentenceView {
+        let names = said.cells.iter().filter_map(|cell| self.table.cells.get(*cell)).map(|cell| {
+            let id = &self.table.operations[cell.operation].id;
+            format!("{}/{}/{}", id.workload, key(id), self.table.contenders[cell.contender].name)
+        });
+        SentenceView { text: said.text.clone(), cells: names.collect() }
+    }
+
+    fn row(
+        &self,
+        work: &WorkRecord,
+        operation: usize,
+        contenders: &[ContenderView],
+        beneath: &Beneath,
+        slugs: &mut HashSet<String>,
+    ) -> RowView {
+        let id = &self.table.operations[operation].id;
+        let beside = |figure: &str| {
+            let wanted = judge::OperationId { figure: figure.into(), ..id.clone() };
+            self.table.operations.iter().position(|other| other.id == wanted)
+        };
+        let facts = work
+            .phases
+            .iter()
+            .find(|facts| !facts.preparation && named(facts) == id.operation && facts.cache_label == id.cache);
+        let total = work.totals.iter().find(|total| total.operation == id.operation && total.cache_label == id.cache);
+        let (title, phases) = match (facts, total) {
+            (Some(facts), _) => (facts.title.clone(), vec![facts.name.clone()]),
+            (None, Some(total)) => (total.title.clone(), total.of.clone()),
+            (None, None) => (id.operation.clone(), vec![]),
+        };
+        let key = key(id);
+        let mut row = RowView {
+            operation,
+            slug: unique(slug(&key), slugs),
+            key,
+            title: if title.is_empty() { id.operation.clone() } else { title },
+            cache: id.cache.clone(),
+            phases,
+            figure: facts.map_or(Figure::Seconds, |facts| facts.figure),
+            higher_is_better: self.table.operations[operation].direction == Direction::HigherIsBetter,
+            unit: Unit::for_row(Figure::Seconds, std::iter::empty()),
+            durable: beside(weigh::RETURNED).is_some(),
+            returned_matters: false,
+            device: facts.and_then(|facts| facts.share_of.as_ref()).and_then(|of| beneath.get(of)).copied(),
+            cells: Vec::new(),
+        };
+        let context = RowContext {
+            material: self.material,
+            counting: self.counting,
+            table: self.table,
+            judgement: self.judgement,
+            work,
+            facts,
+            operation,
+            returned: beside(weigh::RETURNED),
+            cpu: beside(weigh::CPU),
+        };
+        row.cells = contenders
+            .iter()
+            .enumerate()
+            .map(|(place, contender)| context.cell(&row, place, contender.index))
+            .collect();
+        row.returned_matters = row.cells.iter().any(differ);
+        row.unit = unit(&row);
+        row
+    }
+}
+
+fn unit(row: &RowView) -> Unit {
+    let returned = |figure: &FigureView| figure.median;
+    let medians: Vec<f64> = row
+        .cells
+        .iter()
+        .flat_map(|cell| {
+            let beside = if row.returned_matters { cell.returned.as_ref().map(returned) } else { None };
+            cell.figure.as_ref().map(|figure| figure.median).into_iter().chain(beside)
+        })
+        .collect();
+    Unit::for_row(row.figure, medians.iter().copied())
+}
+
+/// `create` or, where the cache state tells two apart, `read:cold`.
+fn key(id: &judge::OperationId) -> String {
+    if id.cache.is_empty() { id.operation.clone() } else { format!("{}:{}", id.operation, id.cache) }
+}
+
+fn named(facts: &PhaseFacts) -> String {
+    match &facts.variant {
+        Some(variant) => format!("{} {variant}", facts.operation),
+        None => facts.operation.clone(),
+    }
+}
+
+fn name_in_table(works: &[WorkRecord], work: &WorkRecord) -> String {
+    let scales = works.iter().filter(|other| other.name == work.name).count();
+    if scales > 1 { format!("{} ({})", work.name, work.scale) } else { work.name.clone() }
+}
+
+/// The name by which trials know a workload of the view.
+pub(crate) fn trial_name<'a>(material: &'a Material, workload: &'a WorkloadView) -> &'a str {
+    let works = &material.run.new.works;
+    let found = works.iter().find(|work| work.scale == workload.scale && name_in_table(works, work) == workload.name);
+    found.map_or(workload.name.as_str(), |work| work.name.as_str())
+}
+
+/// Whether a workload measures the raw device that others are shown as a share of.
+fn is_device(works: &[WorkRecord], work: &WorkRecord) -> bool {
+    let referred = works.iter().flat_map(|other| &other.phases).filter_map(|facts| facts.share_of.as_deref());
+    work.name == "device" || referred.filter_map(|of| of.split_once('/')).any(|(name, _)| name == work.name)
+}
+
+/// The raw device is the same under every contender, so all trials of it count together.
+fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
+    let works = &material.run.new.works;
+    let counting = material.counting();
+    let (mut rows, mut beneath) = (Vec::new(), Beneath::new());
+    for work in works.iter().filter(|work| is_device(works, work)) {
+        for facts in work.phases.iter().filter(|facts| !facts.preparation) {
+            let trials = material.trials.iter().enumerate().filter(|(number, trial)| {
+                counting.contains(number) && trial.workload == work.name && trial.scale == work.scale
+            });
+            let phases = trials.flat_map(|(_, trial)| &trial.phases).filter(|phase| phase.name == facts.name);
+            let mut values: Vec<f64> = phases.filter_map(|phase| weigh::returned(phase, facts)).collect();
+            values.sort_by(f64::total_cmp);
+            let (Some(low), Some(high)) = (values.first().copied(), values.last().copied()) else {
+                continue;
+            };
+            let middle = values.len() / 2;
+            let median =
+                if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
+            let phase = format!("{}/{}", work.name, facts.name);
+            beneath.insert(phase.clone(), median);
+            rows.push(DeviceRow {
+                phase,
+                title: facts.title.clone(),
+                figure: facts.figure,
+                unit: Unit::for_row(facts.figure, std::iter::once(median)),
+                median,
+                range: (low, high),
+                samples: values.len(),
+            });
+        }
+    }
+    (rows, beneath)
+}
+
+fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
+    let visible = material.contenders.iter().filter(|record| record.twin_of.is_none());
+    let classes: HashSet<_> =
+        table.contenders.iter().filter(|judged| judged.failed.is_none()).map(|judged| judged.durability).collect();
+    visible
+        .enumerate()
+        .map(|(slot, record)| {
+            let trials = || material.trials.iter().filter(|trial| trial.contender == record.index);
+            let found = trials().find(|trial| trial.found.is_object()).map(|trial| &trial.found);
+            let closing = trials().rfind(|trial| trial.closing.is_object()).map(|trial| &trial.closing);
+            let class = table.contender(&record.label).map(|place| table.contenders[place].durability);
+            let durability = class.unwrap_or_default();
+            let axes = record.asked.get("axes").map(story::flatten).unwrap_or_default();
+            ContenderView {
+                index: record.index as usize,
+                slot,
+                name: record.label.clone(),
+                error: record.error.clone(),
+                safety: story::safety(&durability),
+                badge: if classes.len() > 1 { story::badge(&durability) } else { String::new() },
+                durability,
+                asked: story::flatten(&record.asked),
+                found: found.map(story::flatten).unwrap_or_default(),
+                closing: closing.map(story::flatten).unwrap_or_default(),
+                axes,
+            }
+        })
+        .collect()
+}
+
+fn run(material: &Material) -> RunView {
+    let record = &material.run;
+    let stamp = jiff::Timestamp::from_millisecond(record.began_ms).unwrap_or_default();
+    RunView {
+        id: record.id.clone(),
+        title: record.new.title.clone(),
+        began: stamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        seconds: record.ended_ms.map(|ended| (ended - record.began_ms) as f64 / 1e3),
+        status: match record.status {
+            RunStatus::Open => "open".into(),
+            RunStatus::Interrupted => "interrupted".into(),
+            RunStatus::Finished => "finished".into(),
+        },
+        ending: record.ending.clone(),
+        origin: match &record.new.origin {
+            Origin::Measured => None,
+            Origin::Exported => Some("measured elsewhere, read from an exported file".into()),
+            Origin::Foreign { program, file } => Some(format!("results of {program}, read from {file}")),
+        },
+        version: record.new.version.clone(),
+        seed: record.new.seed,
+        repeat: repeat(&record.new.command_line, record.new.seed),
+        machine: story::flatten(&record.new.machine),
+        plan: story::flatten(&record.new.plan),
+        ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
+    }
+}
+
+/// The command line as a person would type it, with the seed that makes it the same.
+fn repeat(words: &[String], seed: u64) -> String {
+    let quoted = |word: &String| {
+        let plain = !word.is_empty()
+            && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./:=,%+@".contains(letter));
+        if plain { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    let mut line: Vec<String> = words.iter().map(quoted).collect();
+    if !line.is_empty() && !words.iter().any(|word| word.starts_with("--seed")) {
+        line.push(format!("--seed {seed}"));
+    }
+    line.join(" ")
+}
+
+fn failures(material: &Material) -> Vec<FailureView> {
+    let failed = material.trials.iter().filter(|trial| trial.status == TrialStatus::Failed);
+    failed
+        .map(|trial| {
+            let contender = material.contenders.iter().find(|record| record.index == trial.contender);
+            FailureView {
+                contender: contender.map(|record| record.label.clone()).unwrap_or_default(),
+                workload: trial.workload.clone(),
+                block: trial.block,
+                reason: trial.reason.clone().unwrap_or_else(|| "no reason was kept".into()),
+            }
+        })
+        .collect()
+}
+
+fn counts(material: &Material, counting: &HashSet<usize>) -> Counts {
+    let with = |status| material.trials.iter().filter(|trial| trial.status == status).count();
+    let unrepeated =
+        counting.iter().filter(|number| material.trials[**number].status == TrialStatus::Disturbed).count();
+    Counts {
+        blocks: material.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0),
+        done: counting.len(),
+        failed: with(TrialStatus::Failed),
+        set_aside: with(TrialStatus::Disturbed) - unrepeated,
+    }
+}
+
+/// Lower case letters, digits and dashes.
+fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for letter in name.chars().take(60) {
+        if letter.is_ascii_alphanumeric() {
+            slug.push(letter.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "unnamed".into() } else { slug.to_owned() }
+}
+
+fn unique(slug: String, taken: &mut HashSet<String>) -> String {
+    let mut candidate = slug.clone();
+    let mut number = 2;
+    while !taken.insert(candidate.clone()) {
+        candidate = format!("{slug}-{number}");
+        number += 1;
+    }
+    candidate
+}

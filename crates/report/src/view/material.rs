@@ -1,0 +1,94 @@
+//! The records of one run, read whole.
+//! In: an open ledger and the id of a run. Out: [`Material`], which every part of the report reads.
+
+use ledger::facts::PhaseFacts;
+use ledger::{ContenderRecord, Ledger, LedgerError, RunRecord, TrialRecord, TrialStatus, WorkRecord};
+use std::collections::{BTreeMap, HashSet};
+
+/// Everything that the ledger holds of one run.
+#[derive(Debug, Clone)]
+pub struct Material {
+    /// The run; its works are filled in from the trials where it has none.
+    pub run: RunRecord,
+    /// Contenders in the order of the plan, hidden twins included.
+    pub contenders: Vec<ContenderRecord>,
+    /// Trials in the order in which they were carried out; a trial's number is its place here.
+    pub trials: Vec<TrialRecord>,
+}
+
+impl Material {
+    /// Reads a run: by its id, the beginning of it, or the latest (`None`).
+    ///
+    /// # Errors
+    /// What the ledger answers.
+    pub fn read(ledger: &Ledger, run: Option<&str>) -> Result<Self, LedgerError> {
+        let run = ledger.run(run)?;
+        let contenders = ledger.contenders(&run.id)?;
+        let trials = ledger.trials(&run.id)?;
+        Ok(Self::new(run, contenders, trials))
+    }
+
+    /// From records that are at hand.
+    pub fn new(mut run: RunRecord, contenders: Vec<ContenderRecord>, trials: Vec<TrialRecord>) -> Self {
+        if run.new.works.is_empty() {
+            run.new.works = works_of(&trials);
+        }
+        Self { run, contenders, trials }
+    }
+
+    /// Whether a trial gives samples: done, or disturbed and never repeated with success.
+    pub(crate) fn counting(&self) -> HashSet<usize> {
+        let key = |trial: &TrialRecord| (trial.block, trial.contender, trial.workload.clone(), trial.scale.clone());
+        let done: HashSet<_> = self.trials.iter().filter(|trial| trial.status == TrialStatus::Done).map(key).collect();
+        let mut last = BTreeMap::new();
+        for (number, trial) in self.trials.iter().enumerate() {
+            match trial.status {
+                TrialStatus::Disturbed if !done.contains(&key(trial)) => {
+                    last.insert(key(trial), number);
+                }
+                _ => {}
+            }
+        }
+        let sound = self.trials.iter().enumerate().filter(|(_, trial)| trial.status == TrialStatus::Done);
+        sound.map(|(number, _)| number).chain(last.into_values()).collect()
+    }
+}
+
+/// Works as far as trials tell them: phases by their own names, in the order in which they were performed.
+fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
+    let mut works: Vec<WorkRecord> = Vec::new();
+    for trial in trials {
+        let known = works.iter().position(|work| work.name == trial.workload && work.scale == trial.scale);
+        let place = known.unwrap_or_else(|| {
+            works.push(WorkRecord {
+                name: trial.workload.clone(),
+                scale: trial.scale.clone(),
+                title: trial.workload.clone(),
+                settings: BTreeMap::new(),
+                phases: Vec::new(),
+                totals: Vec::new(),
+            });
+            works.len() - 1
+        });
+        for phase in &trial.phases {
+            let phases = &mut works[place].phases;
+            if phases.iter().any(|facts| facts.name == phase.name) {
+                continue;
+            }
+            let cache = serde_json::to_value(phase.cache).ok();
+            phases.push(PhaseFacts {
+                name: phase.name.clone(),
+                title: phase.name.clone(),
+                doing: phase.name.clone(),
+                operation: phase.operation.clone(),
+                cache_label: cache.and_then(|cache| cache.as_str().map(str::to_owned)).unwrap_or_default(),
+                variant: (phase.name != phase.operation).then(|| phase.name.clone()),
+                figure: phase.figure,
+                figure_group: None,
+                share_of: None,
+                preparation: phase.preparation,
+            });
+        }
+    }
+    works
+}

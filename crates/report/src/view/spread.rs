@@ -1,0 +1,136 @@
+//! What a single figure hides: the latencies of all operations, and throughput over time.
+//! In: histograms in the HDR interchange form and series of the trials that count. Out: percentiles and lines.
+
+use super::{Material, RowView};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use ledger::TrialRecord;
+use ledger::program::Figure;
+use serde::Serialize;
+
+/// Percentiles that tables and pictures show.
+pub const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
+/// Most points of one line over time.
+const MOST_POINTS: usize = 120;
+/// Longest histogram text that is read, in bytes.
+const HISTOGRAM_LIMIT: usize = 4 << 20;
+
+/// Latency of whole items over all trials that count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Latency {
+    /// Operations recorded.
+    pub count: u64,
+    /// Mean in nanoseconds.
+    pub mean_ns: f64,
+    /// For each of [`PERCENTILES`] that the count supports: the percentile and nanoseconds.
+    pub percentiles: Vec<(f64, u64)>,
+}
+
+/// Throughput over time: the median over trials in each interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeriesView {
+    /// Length of an interval, in seconds.
+    pub interval: f64,
+    /// Bytes or items a second, in base units.
+    pub values: Vec<f64>,
+}
+
+/// Latency of a row's whole items for a contender; absent where none was recorded or none can be read.
+pub fn latency(material: &Material, row: &RowView, workload: (&str, &str), contender: usize) -> Option<Latency> {
+    let merged = merged_histogram(material, row, workload, contender)?;
+    let count = merged.len();
+    if count == 0 {
+        return None;
+    }
+    // A percentile beyond one in as many operations as there are is no more than the largest value again.
+    let supported = |percentile: &&f64| **percentile == 100.0 || (1.0 - **percentile / 100.0) * count as f64 >= 1.0;
+    Some(Latency {
+        count,
+        mean_ns: merged.mean(),
+        percentiles: PERCENTILES.iter().filter(supported).map(|p| (*p, merged.value_at_percentile(*p))).collect(),
+    })
+}
+
+/// All of a row's histograms of whole items, merged.
+pub(crate) fn merged_histogram(
+    material: &Material,
+    row: &RowView,
+    workload: (&str, &str),
+    contender: usize,
+) -> Option<Histogram<u64>> {
+    let mut merged: Option<Histogram<u64>> = None;
+    for trial in counted_trials(material, workload, contender) {
+        for phase in trial.phases.iter().filter(|phase| row.phases.contains(&phase.name)) {
+            for group in &phase.outcome.groups {
+                let Some(histogram) = group.latency.get("item").and_then(|item| read_histogram(&item.hdr)) else {
+                    continue;
+                };
+                match &mut merged {
+                    None => merged = Some(histogram),
+                    Some(sum) => sum.add(histogram).ok()?,
+                }
+            }
+        }
+    }
+    merged
+}
+
+/// A histogram from its interchange form; `None` where the text is none.
+pub(crate) fn read_histogram(text: &str) -> Option<Histogram<u64>> {
+    if text.len() > HISTOGRAM_LIMIT {
+        return None;
+    }
+    let bytes = BASE64_STANDARD.decode(text).ok()?;
+    let mut histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+    histogram.auto(true);
+    Some(histogram)
+}
+
+/// Throughput over time of a row for a contender; absent where no trial lasted long enough.
+pub fn series(material: &Material, row: &RowView, workload: (&str, &str), contender: usize) -> Option<SeriesView> {
+    let mut interval_ns = 0;
+    let mut lines: Vec<Vec<f64>> = Vec::new();
+    for trial in counted_trials(material, workload, contender) {
+        let phases = trial.phases.iter().filter(|phase| row.phases.contains(&phase.name));
+        let Some(series) = phases.filter_map(|phase| phase.outcome.series.as_ref()).next() else {
+            continue;
+        };
+        if series.interval_ns == 0 || (interval_ns != 0 && interval_ns != series.interval_ns) {
+            continue;
+        }
+        interval_ns = series.interval_ns;
+        let seconds = interval_ns as f64 / 1e9;
+        let counts = if row.figure == Figure::BytesPerSecond { &series.bytes } else { &series.items };
+        lines.push(counts.iter().map(|count| *count as f64 / seconds).collect());
+    }
+    let longest = lines.iter().map(Vec::len).max().filter(|longest| *longest >= 2)?;
+    let medians: Vec<f64> = (0..longest).map(|at| median(lines.iter().filter_map(|line| line.get(at)))).collect();
+    let step = medians.len().div_ceil(MOST_POINTS);
+    let values = medians.chunks(step).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect();
+    Some(SeriesView { interval: interval_ns as f64 * step as f64 / 1e9, values })
+}
+
+fn counted_trials<'a>(
+    material: &'a Material,
+    (name, scale): (&'a str, &'a str),
+    contender: usize,
+) -> impl Iterator<Item = &'a TrialRecord> {
+    let counting = material.counting();
+    material.trials.iter().enumerate().filter_map(move |(number, trial)| {
+        let mine = trial.contender as usize == contender && trial.workload == name && trial.scale == scale;
+        (mine && counting.contains(&number)).then_some(trial)
+    })
+}
+
+fn median<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
+    let mut values: Vec<f64> = values.copied().collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        odd if odd % 2 == 1 => values[middle],
+        _ => (values[middle - 1] + values[middle]) / 2.0,
+    }
+}

@@ -1,0 +1,169 @@
+//! What must be said beside the verdict as a whole: warnings, safety, the machine, in few words.
+//! In: records of the ledger and a view under construction. Out: sentences, and pairs of heading and value.
+
+use super::{ContenderView, Counts, WorkloadView};
+use crate::number;
+use judge::{Durability, Judgement, NoteKind};
+use ledger::outcome::Ceiling;
+use ledger::{Origin, RunRecord, RunStatus};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Most pairs that one description is flattened to.
+const MOST_PAIRS: usize = 400;
+/// Longest value of a pair, in characters.
+const LONGEST_VALUE: usize = 4000;
+
+/// Warnings, the weightiest first.
+pub(super) fn warnings(
+    run: &RunRecord,
+    contenders: &[ContenderView],
+    workloads: &[WorkloadView],
+    counts: Counts,
+    judgement: &Judgement,
+) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Origin::Foreign { program, file } = &run.new.origin {
+        said.push(format!("These are results of {program}, read from {file}; this program measured none of them."));
+    }
+    match run.status {
+        RunStatus::Open => said.push("The run is not finished; more trials may follow.".into()),
+        RunStatus::Interrupted => {
+            said.push(format!("The run was interrupted; `bakeoff resume {}` goes on with it.", run.id));
+        }
+        RunStatus::Finished => {}
+    }
+    if counts.blocks < 3 {
+        let blocks = if counts.blocks == 1 { "one block".into() } else { format!("{} blocks", counts.blocks) };
+        said.push(format!(
+            "There is only {blocks}: too few to tell noise from a difference. Three screen, ten decide."
+        ));
+    }
+    said.extend(safety_warning(contenders));
+    if counts.failed > 0 {
+        said.push(format!("{} failed; the reasons are listed below.", plural(counts.failed, "trial")));
+    }
+    if counts.set_aside > 0 {
+        let were = if counts.set_aside == 1 { "was" } else { "were" };
+        said.push(format!("{} {were} disturbed, set aside and repeated.", plural(counts.set_aside, "trial")));
+    }
+    said.extend(judgement.notes.iter().map(|note| note.text.clone()));
+    said.extend(counted_notes(workloads));
+    said
+}
+
+fn counted_notes(workloads: &[WorkloadView]) -> Vec<String> {
+    let kinds = [
+        (NoteKind::Unstable, "vary by more than 5 % from trial to trial; their range is shown"),
+        (NoteKind::Cache, "were served by a cache in part, although the start was to be cold"),
+        (NoteKind::Ceiling, "are near the ceiling of the data generator: the disk may be faster"),
+        (NoteKind::Disturbed, "rest on disturbed trials that could not be repeated"),
+    ];
+    let cells = || workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
+    let all = cells().filter(|cell| cell.figure.is_some()).count();
+    let with = |kind| cells().filter(|cell| cell.notes.iter().any(|note| note.kind == kind)).count();
+    let counted = kinds.iter().map(|(kind, words)| (with(*kind), words)).filter(|(count, _)| *count > 0);
+    counted.map(|(count, words)| format!("{count} of {all} figures {words}.")).collect()
+}
+
+fn safety_warning(contenders: &[ContenderView]) -> Option<String> {
+    let classes: BTreeSet<&str> = contenders.iter().filter_map(|contender| contender.safety.as_deref()).collect();
+    if classes.len() < 2 {
+        return None;
+    }
+    let members = |class: &str| {
+        let names: Vec<&str> = contenders
+            .iter()
+            .filter(|contender| contender.safety.as_deref() == Some(class))
+            .map(|contender| contender.name.as_str())
+            .collect();
+        format!("{} ({class})", names.join(", "))
+    };
+    let groups: Vec<String> = classes.iter().map(|class| members(class)).collect();
+    Some(format!("The contenders do not keep data equally safe: {}.", groups.join("; ")))
+}
+
+/// A durability class in words; `None` where nothing of it is known.
+pub(super) fn safety(class: &Durability) -> Option<String> {
+    (*class != Durability::default()).then(|| class.words())
+}
+
+/// The same in as few words as fit below a name in a table.
+pub(super) fn badge(class: &Durability) -> String {
+    let mut words = Vec::new();
+    match class.flushes {
+        Some(false) => words.push("no flushes"),
+        _ if class.copy_on_write == Some(true) => words.push("CoW"),
+        _ => words.extend(class.ordered.map(|ordered| if ordered { "ordered" } else { "unordered" })),
+    }
+    words.extend(class.checksums.filter(|sums| *sums).map(|_| "sums"));
+    words.join(" ")
+}
+
+/// What this machine's memory and clock allow.
+pub(super) fn ceiling(ceiling: &Ceiling) -> Vec<(String, String)> {
+    let rate = |value: f64| format!("{} GB/s", number::plain(value / 1e9));
+    vec![
+        ("data generator, one worker".into(), rate(ceiling.generate_bytes_per_second)),
+        ("generated and copied once".into(), rate(ceiling.write_bytes_per_second)),
+        ("one clock read".into(), format!("{} ns", number::plain(ceiling.clock_read_ns))),
+        ("one latency recorded".into(), format!("{} ns", number::plain(ceiling.record_ns))),
+        ("clock".into(), format!("{}, off by {}", ceiling.clock, number::percent(ceiling.clock_error))),
+    ]
+}
+
+/// A description as pairs of heading and value, in its own order.
+pub(super) fn flatten(value: &Value) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    descend(value, "", &mut pairs);
+    pairs
+}
+
+fn descend(value: &Value, heading: &str, pairs: &mut Vec<(String, String)>) {
+    if pairs.len() >= MOST_PAIRS {
+        return;
+    }
+    match value {
+        Value::Null => {}
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let name = name.replace('_', " ");
+                let below = if heading.is_empty() { name } else { format!("{heading}, {name}") };
+                descend(field, &below, pairs);
+            }
+        }
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            for (number, item) in items.iter().enumerate() {
+                descend(item, &format!("{heading} {}", number + 1), pairs);
+            }
+        }
+        Value::Array(items) => {
+            let words: Vec<String> = items.iter().map(plain_text).collect();
+            push(pairs, heading, words.join(" "));
+        }
+        other => push(pairs, heading, plain_text(other)),
+    }
+}
+
+fn push(pairs: &mut Vec<(String, String)>, heading: &str, text: String) {
+    if text.is_empty() {
+        return;
+    }
+    let short: String = text.chars().take(LONGEST_VALUE).collect();
+    let text = if short.len() < text.len() { format!("{short} …") } else { text };
+    pairs.push((heading.trim().to_owned(), text));
+}
+
+fn plain_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        other => other.to_string(),
+    }
+}
+
+/// `1 trial`, `2 trials`.
+pub(crate) fn plural(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

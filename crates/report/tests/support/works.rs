@@ -1,0 +1,93 @@
+//! Workloads of the made-up run: what their phases are called.
+//! In: nothing. Out: work records as the workload language compiles them.
+
+use ledger::WorkRecord;
+use ledger::facts::{PhaseFacts, TotalFacts};
+use ledger::program::Figure;
+use std::collections::BTreeMap;
+
+struct Line(&'static str, &'static str, &'static str, &'static str, Figure, Option<&'static str>);
+
+pub fn all() -> Vec<WorkRecord> {
+    use Figure::{BytesPerSecond, ItemsPerSecond, Seconds};
+    let sequential = [
+        Line("write-cached", "Write, cached", "writing a large file", "cached", BytesPerSecond, None),
+        Line("write-direct", "Write, direct", "writing a large file past the cache", "direct", BytesPerSecond, None),
+        Line(
+            "read-direct",
+            "Read, direct",
+            "reading a large file past the cache",
+            "direct",
+            BytesPerSecond,
+            Some("device/read-sequential"),
+        ),
+        Line("read-cold", "Read, cold", "reading a large file", "cold", BytesPerSecond, Some("device/read-sequential")),
+        Line("read-repeated", "Read again", "reading a large file again and again", "warm", BytesPerSecond, None),
+    ];
+    let small = [
+        Line("create", "Create", "creating many small files", "cold", Seconds, None),
+        Line("rewrite", "Rewrite", "rewriting small files at random", "cold", Seconds, None),
+        Line("read-linear", "Read in order", "reading small files in order", "cold", Seconds, None),
+        Line("read-random", "Read at random", "reading small files at random", "cold", Seconds, None),
+        Line("delete", "Delete all", "deleting many small files", "cold", Seconds, None),
+    ];
+    let bonnie = [
+        Line("block-write", "Block write", "writing blocks", "as-found", BytesPerSecond, None),
+        Line("block-rewrite", "Rewrite", "rewriting blocks in place", "as-found", BytesPerSecond, None),
+        Line("block-read", "Block read", "reading blocks", "cold", BytesPerSecond, Some("device/read-sequential")),
+        Line("seeks", "Random seeks", "seeking at random", "as-found", ItemsPerSecond, None),
+        Line("seq-create", "Create, sequential", "creating files in order", "as-found", ItemsPerSecond, None),
+        Line("seq-stat", "Stat, sequential", "looking files up in order", "as-found", ItemsPerSecond, None),
+        Line("seq-delete", "Delete, sequential", "deleting files in order", "as-found", ItemsPerSecond, None),
+    ];
+    let directories = [
+        Line("create-flat", "Create, one directory", "creating files in one directory", "cold", ItemsPerSecond, None),
+        Line("look-up-flat", "Look up", "looking up names in one directory", "cold", ItemsPerSecond, None),
+        Line("list-flat", "List", "listing one directory", "cold", ItemsPerSecond, None),
+    ];
+    let mail = [Line("deliver", "Deliver", "delivering mail to twenty writers", "warm", ItemsPerSecond, None)];
+    let device = [Line("read-sequential", "Sequential read", "reading the device", "direct", BytesPerSecond, None)];
+    let mut works = vec![
+        work("sequential", "One large file", &sequential),
+        work("small-files", "Many small files", &small),
+        work("bonnie", "What Bonnie++ measures", &bonnie),
+        work("directories", "Large directories", &directories),
+        work("mail", "Mail delivery", &mail),
+        work("device", "The raw device", &device),
+    ];
+    works[1].totals.push(TotalFacts {
+        name: "all".into(),
+        title: "All steps".into(),
+        doing: "all work on small files".into(),
+        operation: "total".into(),
+        cache_label: "cold".into(),
+        of: ["create", "rewrite", "read-linear", "read-random", "delete"].map(str::to_owned).to_vec(),
+    });
+    works
+}
+
+fn work(name: &str, title: &str, lines: &[Line]) -> WorkRecord {
+    WorkRecord {
+        name: name.into(),
+        scale: "quick".into(),
+        title: title.into(),
+        settings: BTreeMap::from([("files".into(), "30000".into()), ("size".into(), "512 to 1536".into())]),
+        phases: lines.iter().map(facts).collect(),
+        totals: vec![],
+    }
+}
+
+fn facts(Line(name, title, doing, cache, figure, share_of): &Line) -> PhaseFacts {
+    PhaseFacts {
+        name: (*name).into(),
+        title: (*title).into(),
+        doing: (*doing).into(),
+        operation: (*name).into(),
+        cache_label: (*cache).into(),
+        variant: None,
+        figure: *figure,
+        figure_group: None,
+        share_of: share_of.map(str::to_owned),
+        preparation: false,
+    }
+}

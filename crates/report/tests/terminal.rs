@@ -1,0 +1,97 @@
+//! What a person sees in the terminal: folded, marked without colour, and safe against hostile labels.
+
+mod support;
+
+use report::terminal::{Style, show, why};
+use report::{Material, View};
+use support::{Size, made_up, usual};
+use unicode_width::UnicodeWidthStr;
+
+fn viewed(bench: &support::Bench) -> (Material, View) {
+    let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
+    let view = View::of(&material).expect("the run is judged");
+    (material, view)
+}
+
+fn without_colour(text: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' {
+            for skipped in letters.by_ref() {
+                if skipped == 'm' {
+                    break;
+                }
+            }
+        } else {
+            plain.push(letter);
+        }
+    }
+    plain
+}
+
+#[test]
+fn twelve_contenders_fold_into_eighty_columns() {
+    let (_, view) = viewed(&made_up(Size { contenders: 12, blocks: 3 }));
+    let text = show(&view, Style::plain(80));
+    let kept = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("twelve.txt");
+    std::fs::write(&kept, &text).expect("the text can be looked at afterwards");
+    for line in text.lines().filter(|line| !line.starts_with("Again")) {
+        assert!(line.width() <= 80, "{} columns: {line}", line.width());
+    }
+    for contender in &view.contenders {
+        let first = contender.name.split(' ').next().expect("a name has a word");
+        assert!(text.contains(first), "{} is not shown", contender.name);
+    }
+}
+
+#[test]
+fn colour_adds_nothing_that_signs_do_not_say() {
+    let (_, view) = viewed(&usual());
+    let plain = show(&view, Style::plain(100));
+    let kept = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("six.txt");
+    std::fs::write(&kept, &plain).expect("the text can be looked at afterwards");
+    let coloured = show(&view, Style { color: true, ..Style::plain(100) });
+    assert_ne!(plain, coloured);
+    let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(squeezed(&without_colour(&coloured)), squeezed(&plain));
+    assert!(plain.contains('▲') && plain.contains("= "), "best and ties carry signs");
+}
+
+#[test]
+fn a_terminal_without_utf8_gets_ascii_only() {
+    let (_, view) = viewed(&usual());
+    let text = show(&view, Style { width: 80, color: false, unicode: false });
+    let strange: Vec<char> = text.chars().filter(|letter| !letter.is_ascii()).collect();
+    assert!(strange.is_empty(), "{strange:?}");
+}
+
+#[test]
+fn twins_are_hidden_and_failed_contenders_are_named_with_their_reason() {
+    let (_, view) = viewed(&usual());
+    let text = show(&view, Style::plain(80));
+    assert!(!text.contains("again\n") && !text.contains("ext4, again"), "the twin is shown");
+    assert!(text.contains("install reiserfsprogs"), "the way out is not shown");
+    assert!(text.contains("No space left on device"), "the failed trial's reason is not shown");
+    assert!(view.noise_floor.is_some(), "the twin gives a noise floor");
+}
+
+#[test]
+fn why_lists_every_sample_and_says_which_were_set_aside() {
+    let (material, view) = viewed(&usual());
+    let text = why(&material, &view, "small-files/create:cold/xfs", Style::plain(100)).expect("the cell is there");
+    let (_, _, cell) = view.find("small-files", "create:cold", "xfs").expect("the cell is there");
+    assert_eq!(cell.samples.len(), 5, "four blocks and one repetition");
+    assert_eq!(text.matches("set aside: 12 % of CPU time was stolen").count(), 1, "{text}");
+    assert!(text.contains("p99"), "{text}");
+}
+
+#[test]
+fn a_cell_that_is_not_there_is_answered_with_those_that_are() {
+    let (material, view) = viewed(&usual());
+    let asked = |cell| why(&material, &view, cell, Style::plain(80)).expect_err("no such cell").to_string();
+    assert!(asked("tiny-files/create/xfs").contains("small-files"));
+    assert!(asked("small-files/mount/xfs").contains("create:cold"));
+    assert!(asked("small-files/create:cold/zfs2").contains("zfs"));
+    assert!(asked("x").contains("workload/operation/contender"));
+}
