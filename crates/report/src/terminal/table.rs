@@ -32,7 +32,7 @@ impl Layout {
         let has_figure = |place: &usize| workload.rows.iter().any(|row| row.cells[*place].figure.is_some());
         let (measured, unmeasured): (Vec<usize>, Vec<usize>) = (0..view.contenders.len()).partition(has_figure);
         // Folded tables are of equal width, so that the last is no single column.
-        let fits = (width.saturating_sub(names + 1) / contender).max(1);
+        let fits = (width.saturating_sub(names) / contender).max(1);
         let folds = measured.len().div_ceil(fits).max(1);
         let columns = measured.len().div_ceil(folds).max(1);
         let folds = measured.chunks(columns).map(<[usize]>::to_vec).collect();
@@ -82,6 +82,14 @@ fn table(
     let mut table = Table::new();
     table.load_preset(if style.unicode { presets::UTF8_HORIZONTAL_ONLY } else { presets::ASCII_HORIZONTAL_ONLY });
     table.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    for between in [
+        TableComponent::VerticalLines,
+        TableComponent::MiddleHeaderIntersections,
+        TableComponent::TopBorderIntersections,
+        TableComponent::BottomBorderIntersections,
+    ] {
+        table.remove_style(between);
+    }
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(style.width).unwrap_or(u16::MAX));
     let names = shown.iter().map(|place| {
