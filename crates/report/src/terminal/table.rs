@@ -47,7 +47,7 @@ pub(super) fn tables(view: &View, workload: &WorkloadView, style: Style) -> Stri
     let layout = Layout::of(view, workload, style.width);
     for shown in &layout.folds {
         text.push_str(&table(view, workload, shown, &layout, style, &mut notes));
-        text.push('\n');
+        text.push_str("\n\n");
     }
     let mut say = |tone: Tone, what: &str| {
         text.push_str(&style.paint(tone, &style.fitted(&wrapped(what, style.width, "  "))));
@@ -80,16 +80,8 @@ fn table(
     notes: &mut Footnotes,
 ) -> String {
     let mut table = Table::new();
-    table.load_preset(if style.unicode { presets::UTF8_HORIZONTAL_ONLY } else { presets::ASCII_HORIZONTAL_ONLY });
-    table.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-    for between in [
-        TableComponent::VerticalLines,
-        TableComponent::MiddleHeaderIntersections,
-        TableComponent::TopBorderIntersections,
-        TableComponent::BottomBorderIntersections,
-    ] {
-        table.remove_style(between);
-    }
+    table.load_preset(presets::NOTHING);
+    table.set_style(TableComponent::HeaderLines, if style.unicode { '─' } else { '-' });
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(style.width).unwrap_or(u16::MAX));
     let names = shown.iter().map(|place| {
