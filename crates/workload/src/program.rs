@@ -235,7 +235,8 @@ pub enum Over {
         /// Only the first so many bytes; None: all.
         length: Option<u64>,
     },
-    /// The directories of a fileset: one item a directory.
+    /// The directories of a fileset: one item a directory, its own first, then those between, then those that hold files;
+    /// rmdir takes them the other way round.
     Directories {
         /// Index into [`Program::filesets`].
         fileset: usize,
@@ -261,7 +262,9 @@ pub enum Order {
     Random,
     /// Files as readdir lists them, directory after directory (opendir, readdir, the steps, closedir).
     Readdir,
-    /// As readdir lists them, again and again until the other groups are done and nothing is left.
+    /// As readdir lists them in the fileset's own directory, again and again until the groups that do not follow are done
+    /// and nothing is left. The steps must take each file out of that directory (rename or unlink it). A file that is gone
+    /// before its first step is no error. Of several followers each takes the names that hash to it.
     Follow,
 }
 
@@ -301,13 +304,16 @@ pub enum Step {
     Stat,
     /// access(2): look the name up.
     LookUp,
-    /// Rename within the fileset's parent into this directory, under the same name.
+    /// Rename within the fileset's parent into this directory, under the same name: with a fileset in `mail/tmp`,
+    /// `Rename("new")` moves `mail/tmp/NAME` to `mail/new/NAME`, and the steps after it find the file there. A fileset in
+    /// `t` has the root as its parent. The directory is made before the phase's clock starts, where it is missing. Whoever
+    /// takes files from there needs a fileset of its own, in `mail/new`, with the same names.
     Rename(String),
     /// Hard link beside the file, with this suffix.
     Link(String),
     /// unlink(2).
     Unlink,
-    /// List the directory to its end (over directories).
+    /// List the directory to its end (over directories); each entry counts as an item.
     List,
     /// rmdir(2) (over directories).
     Rmdir,
@@ -324,7 +330,8 @@ pub struct Io {
     pub sync: SyncMode,
     /// System calls, io_uring or mmap.
     pub engine: Engine,
-    /// Files are created and truncated when opened.
+    /// Files are created and truncated when opened. Directories that are missing are made before the clock starts, as they
+    /// are for steps that create files where no mkdir is among them.
     pub create: bool,
     /// fsync on close, within the phase (Bonnie++ 2.00).
     pub fsync_on_close: bool,

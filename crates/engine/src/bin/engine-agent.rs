@@ -1,0 +1,9 @@
+//! The engine's process by itself, for its tests and for benches.
+//! In: requests as JSON lines on standard input. Out: replies as JSON lines on standard output.
+//! `bakeoff agent` does the same within the product's one binary.
+
+use std::io;
+
+fn main() -> io::Result<()> {
+    engine::agent(io::stdin().lock(), io::stdout())
+}

@@ -1,0 +1,373 @@
+//! Work on blocks of files or of the raw device, by system calls.
+//! In: a worker's task. Out: its tally.
+//! Other ways to move the same blocks (`streams`, `uring`, `mapped`) build on what is made ready here.
+
+use crate::content::{GRAIN, Generator, Source};
+use crate::dirs::Directories;
+use crate::draw::{below, mix, mix_all};
+use crate::files::check_grains;
+use crate::names::{Files, Name};
+use crate::ops::{self, Act, Op, Ops};
+use crate::order::Course;
+use crate::pace::Pacer;
+use crate::region::Buffer;
+use crate::space::{Place, Space};
+use crate::sys::{self, Answer, Errno, Fd};
+use crate::tally::Tally;
+use crate::worker::{Task, version};
+use workload::program::{Content, Io, Order, Over, Step, SyncCall};
+
+/// Open files that one worker keeps at most.
+const OPEN_FILES: u64 = 1024;
+
+/// Bytes from which on making the data is kept out of the write's latency by a clock reading of its own.
+pub const LARGE_FILL: usize = 4096;
+
+/// What work on blocks needs besides the tally.
+pub struct BlockWork<'a> {
+    /// The task.
+    pub task: &'a Task<'a>,
+    /// The operations.
+    pub ops: Ops,
+    /// Where blocks lie.
+    pub space: Space,
+    /// The order in which this worker takes them.
+    pub course: Course,
+    /// One block.
+    pub buffer: Buffer,
+    /// Makes what is written.
+    pub generator: Generator,
+    /// Bytes of a block.
+    pub block: u64,
+    /// Settings.
+    pub io: Io,
+    files: Option<Files>,
+    dirs: Option<Directories>,
+    open: Vec<Option<(u64, Fd)>>,
+    flags: i32,
+    truncate_first: bool,
+    checker: Generator,
+    verify: bool,
+    modifies: bool,
+    since_sync: u64,
+    direct_refused: bool,
+}
+
+impl<'a> BlockWork<'a> {
+    /// Make ready what can be made ready before the clock starts.
+    pub fn new(task: &'a Task<'a>) -> Result<BlockWork<'a>, String> {
+        let group = task.group();
+        let (files, space, course, block, content) = match group.over {
+            Over::Blocks { fileset, block, length } => {
+                let files = task.files(fileset);
+                let space = Space::of_files(&files, block, length)?;
+                let course = task.course(space.blocks(), fileset);
+                (Some(files), space, course, block, task.program.filesets[fileset].content)
+            }
+            Over::Device { block, length } => {
+                let space = Space::of_device(block, length);
+                let share = crate::order::Share { worker: u64::from(task.worker), workers: u64::from(group.workers) };
+                let course = task.course_shared(space.blocks(), share);
+                (None, space, course, block, Content::default())
+            }
+            _ => return Err("work on blocks was asked for over something else".into()),
+        };
+        let buffer = Buffer::new(block as usize).map_err(|e| format!("no memory for a block of {block} bytes: {e}"))?;
+        let mut work = BlockWork {
+            ops: Ops::new(group),
+            dirs: files.as_ref().map(|f| Directories::new(task.root, f)),
+            open: vec![None; space.files().clamp(1, OPEN_FILES) as usize],
+            flags: open_flags(group),
+            truncate_first: group.io.create && truncates_while_working(task.program, group),
+            generator: Generator::new(task.program.seed, content),
+            checker: Generator::new(task.program.seed, content),
+            verify: content.verify,
+            modifies: ops::any(&group.steps, &|s| matches!(s, Step::Modify)),
+            io: group.io,
+            since_sync: 0,
+            direct_refused: false,
+            task,
+            space,
+            course,
+            buffer,
+            block,
+            files,
+        };
+        if work.files.is_none() {
+            work.open_device()?;
+        }
+        Ok(work)
+    }
+
+    fn open_device(&mut self) -> Result<(), String> {
+        let device = self.task.program.device.as_ref().ok_or("the program names no device")?;
+        let name = crate::dirs::path(&device.to_string_lossy());
+        let fd = sys::open(libc::AT_FDCWD, &name, self.flags, 0)
+            .map_err(|e| format!("opening {} for reading: {e}", device.display()))?;
+        self.open[0] = Some((0, fd));
+        Ok(())
+    }
+
+    /// Each block in turn, each step a call.
+    pub fn by_calls(&mut self, tally: &mut Tally, pacer: &mut Pacer) {
+        let list = std::mem::take(&mut self.ops.list);
+        let mut position = self.course.from;
+        let mut more = self.course.from < self.course.to;
+        while more && tally.running() {
+            let Some(due) = pacer.wait(tally) else { break };
+            let start = tally.now;
+            let place = self.space.place(self.course.item(position));
+            if self.steps(&list, place, position, tally) {
+                if let Some(histogram) = self.ops.item {
+                    tally.span(histogram, start);
+                }
+                pacer.done(tally, self.ops.response, due);
+                tally.items(1);
+            }
+            match self.course.after(position, self.task.repeats()) {
+                Some(next) => position = next,
+                None => more = false,
+            }
+        }
+        self.ops.list = list;
+        self.close_all(tally);
+    }
+
+    /// The steps on one block; false when one failed.
+    #[inline]
+    fn steps(&mut self, list: &[Op], place: Place, position: u64, tally: &mut Tally) -> bool {
+        for op in list {
+            if let Act::Share(percent, number, inner) = &op.act {
+                let chosen = mix_all(&[self.task.program.seed, *number, position]);
+                if below(chosen, 100) < u64::from(*percent) && !self.steps(inner, place, position, tally) {
+                    return false;
+                }
+                continue;
+            }
+            if self.io.read_percent.is_some() && !self.is_chosen(&op.act, position) {
+                continue;
+            }
+            if let Err(errno) = self.act(op, place, position, tally) {
+                tally.skip();
+                tally.fail(op.name, self.path(place.file), Some(place.offset), errno);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// In a mix, whether this position reads or writes.
+    pub fn is_chosen(&self, act: &Act, position: u64) -> bool {
+        let reads = below(mix_all(&[self.task.program.seed, 0x3c5, position]), 100)
+            < u64::from(self.io.read_percent.unwrap_or(100));
+        match act {
+            Act::Read => reads,
+            Act::Write | Act::Modify => !reads,
+            _ => true,
+        }
+    }
+
+    #[inline]
+    fn act(&mut self, op: &Op, place: Place, position: u64, tally: &mut Tally) -> Answer<()> {
+        match op.act {
+            Act::Read => self.read(place, tally)?,
+            Act::Write => self.write(place, position, tally)?,
+            Act::Modify => {
+                let byte = &mut self.buffer[0];
+                *byte = byte.wrapping_add(1);
+                return Ok(());
+            }
+            Act::Sync(call) => {
+                let fd = self.fd(place, tally)?;
+                self.sync(call, fd)?;
+            }
+            _ => return Err(Errno(libc::EINVAL)),
+        }
+        tally.lap(op.histogram);
+        self.fold(op.histogram, place, tally);
+        self.sync_if_due(place, tally)
+    }
+
+    /// Fold one block's operation into the hash of the work.
+    #[inline]
+    pub fn fold(&self, histogram: usize, place: Place, tally: &mut Tally) {
+        let what = (place.file << 40) ^ place.offset ^ ((place.length as u64) << 20);
+        tally.fold(mix(what ^ mix(histogram as u64 + 1)));
+    }
+
+    #[inline]
+    fn read(&mut self, place: Place, tally: &mut Tally) -> Answer<()> {
+        let fd = self.fd(place, tally)?;
+        let mut done = 0;
+        while done < place.length {
+            let n = sys::read_at(fd, &mut self.buffer[done..place.length], place.offset + done as u64)?;
+            if n == 0 {
+                // The file is shorter than what was written to it: that is no end of file but lost data.
+                return Err(Errno(libc::ENODATA));
+            }
+            done += n;
+        }
+        tally.read(done);
+        if self.verify {
+            let buffer = std::mem::replace(&mut self.buffer, Buffer::new(1)?);
+            self.check(&buffer[..place.length], place, tally);
+            self.buffer = buffer;
+        }
+        Ok(())
+    }
+
+    /// Check what was read, where content carries stamps.
+    pub fn check(&mut self, bytes: &[u8], place: Place, tally: &mut Tally) {
+        if let (true, Some(files)) = (self.verify, &self.files) {
+            let path = || files.path(place.file);
+            check_grains(bytes, place.offset, files.identity(place.file), &mut self.checker, tally, &path);
+        }
+    }
+
+    /// What a block is to hold.
+    pub fn source(&self, place: Place, position: u64) -> Source {
+        let file = self.files.as_ref().map_or(0, |f| f.identity(place.file));
+        // Calls of less than a grain share its version, so that the grain is one piece of data.
+        let position = if self.block < GRAIN as u64 { 0 } else { position };
+        Source { file, version: version(self.task.phase, self.task.pass, position) }
+    }
+
+    #[inline]
+    fn write(&mut self, place: Place, position: u64, tally: &mut Tally) -> Answer<()> {
+        // What was read and modified is written back, unless stamps ask for data that can be checked.
+        if !self.modifies || self.verify {
+            let source = self.source(place, position);
+            self.generator.fill(&mut self.buffer[..place.length], source, place.offset);
+            if place.length >= LARGE_FILL {
+                tally.skip();
+            }
+        }
+        let fd = self.fd(place, tally)?;
+        let mut done = 0;
+        while done < place.length {
+            let n = sys::write_at(fd, &self.buffer[done..place.length], place.offset + done as u64)?;
+            if n == 0 {
+                return Err(Errno(libc::ENOSPC));
+            }
+            done += n;
+        }
+        tally.written(done);
+        Ok(())
+    }
+
+    /// The descriptor of a block's file, opened at first use.
+    #[inline]
+    pub fn fd(&mut self, place: Place, tally: &mut Tally) -> Answer<Fd> {
+        let slot = if place.file == 0 { 0 } else { (place.file % self.open.len() as u64) as usize };
+        match self.open[slot] {
+            Some((file, fd)) if file == place.file => Ok(fd),
+            _ => self.open_file(place, slot, tally),
+        }
+    }
+
+    #[cold]
+    fn open_file(&mut self, place: Place, slot: usize, tally: &mut Tally) -> Answer<Fd> {
+        if let Some((_, old)) = self.open[slot].take() {
+            self.close(old, tally)?;
+        }
+        let (Some(files), Some(dirs)) = (&self.files, &mut self.dirs) else { return Err(Errno(libc::EBADF)) };
+        let mut name = Name::new();
+        files.name(place.file, &mut name);
+        let directory = dirs.get(files.directory_of(place.file, &name), files)?;
+        let truncate = if self.truncate_first && place.offset == 0 { libc::O_TRUNC } else { 0 };
+        let direct = if self.direct_refused { libc::O_DIRECT } else { 0 };
+        let mut flags = (self.flags | truncate) & !direct;
+        let mut opened = sys::open(directory, name.c(), flags, 0o600);
+        if opened == Err(Errno(libc::EINVAL)) && flags & libc::O_DIRECT != 0 {
+            self.direct_refused = true;
+            flags &= !libc::O_DIRECT;
+            tally.remark("the filesystem refused O_DIRECT; blocks went through the page cache".into());
+            opened = sys::open(directory, name.c(), flags, 0o600);
+        }
+        let fd = opened?;
+        if flags & libc::O_DIRECT != 0 && !self.files_are_whole(place.file) {
+            tally.remark(format!("{} ends in a part of a block, which O_DIRECT cannot write", files.path(place.file)));
+        }
+        self.open[slot] = Some((place.file, fd));
+        Ok(fd)
+    }
+
+    fn files_are_whole(&self, file: u64) -> bool {
+        self.files.as_ref().is_none_or(|f| f.size(file, 0).is_multiple_of(512))
+    }
+
+    fn close(&mut self, fd: Fd, tally: &mut Tally) -> Answer<()> {
+        if self.io.fsync_on_close {
+            tally.skip();
+            sys::fsync(fd)?;
+            tally.lap(self.ops.sync);
+        }
+        sys::close(fd)
+    }
+
+    /// Close what is open, within the clock.
+    pub fn close_all(&mut self, tally: &mut Tally) {
+        for slot in 0..self.open.len() {
+            if let Some((file, fd)) = self.open[slot].take()
+                && let Err(errno) = self.close(fd, tally)
+            {
+                tally.fail("close", self.path(file), None, errno);
+            }
+        }
+        tally.skip();
+    }
+
+    /// Sync between operations where the program asks for it.
+    #[inline]
+    pub fn sync_if_due(&mut self, place: Place, tally: &mut Tally) -> Answer<()> {
+        let Some((call, every)) = self.io.sync_every else { return Ok(()) };
+        self.since_sync += 1;
+        if self.since_sync < every {
+            return Ok(());
+        }
+        self.since_sync = 0;
+        let fd = self.fd(place, tally)?;
+        self.sync(call, fd)?;
+        tally.lap(self.ops.sync);
+        Ok(())
+    }
+
+    fn sync(&self, call: SyncCall, fd: Fd) -> Answer<()> {
+        match call {
+            SyncCall::Fsync => sys::fsync(fd),
+            SyncCall::Fdatasync => sys::fdatasync(fd),
+            SyncCall::Syncfs => sys::syncfs(self.task.root),
+        }
+    }
+
+    /// Path of a file below the root, or of the device, for messages.
+    pub fn path(&self, file: u64) -> String {
+        match (&self.files, &self.task.program.device) {
+            (Some(files), _) => files.path(file),
+            (None, Some(device)) => device.display().to_string(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// Flags with which a group opens its files.
+fn open_flags(group: &workload::program::Group) -> i32 {
+    let reads = ops::any(&group.steps, &|s| matches!(s, Step::Read));
+    let writes = ops::any(&group.steps, &|s| matches!(s, Step::Write));
+    let mapped = group.io.engine == workload::program::Engine::Mmap;
+    let access = match (reads || mapped, writes) {
+        (true, true) => libc::O_RDWR,
+        (false, true) => libc::O_WRONLY,
+        _ => libc::O_RDONLY,
+    };
+    access | ops::flags(&group.io, writes) | if group.io.create { libc::O_CREAT } else { 0 }
+}
+
+/// Whether files are truncated by the worker as it comes to their first block, within the clock; elsewhere that would
+/// destroy what another worker, or an earlier round, wrote, and it is done before the clock starts.
+pub fn truncates_while_working(program: &workload::program::Program, group: &workload::program::Group) -> bool {
+    let Over::Blocks { fileset, .. } = group.over else { return false };
+    let alone = group.workers == 1 || program.filesets[fileset].per_worker;
+    let once = group.count.is_none() && group.rate.is_none();
+    alone && once && group.order == Order::InOrder && group.io.engine != workload::program::Engine::Mmap
+}

@@ -1,0 +1,162 @@
+//! The page cache of a phase's files: read them into it, and count what is in it.
+//! In: a program and a phase. Out: bytes read, or bytes cached. Never within a phase's clock.
+//! Counting opens the files it looks at, which brings their inodes back into memory: count, then drop once more, where a
+//! phase is to start with nothing cached at all.
+
+use crate::dirs::{self, Directories, Listing};
+use crate::names::{Files, Name};
+use crate::prepare::owners;
+use crate::region::Buffer;
+use crate::sys::{self, Answer, Errno, Fd};
+use std::time::{Duration, Instant};
+use workload::message::Reply;
+use workload::program::{Group, Order, Over, Program};
+
+/// Files looked at when counting, at most.
+const SAMPLE: u64 = 4096;
+
+/// Bytes of one read when warming.
+const CHUNK: usize = 1 << 20;
+
+/// What a visitor does with each open file.
+type Visit<'a> = dyn FnMut(Fd) -> Answer<()> + 'a;
+
+/// Read the files of a phase once.
+pub fn warm(program: &Program, phase: usize) -> Reply {
+    let deadline = Instant::now() + Duration::from_secs(program.time_limit);
+    let mut buffer = match Buffer::new(CHUNK) {
+        Ok(buffer) => buffer,
+        Err(e) => return Reply::Refused { reason: format!("no memory to read files into: {e}") },
+    };
+    let mut bytes = 0;
+    let mut read_all = |fd: Fd| {
+        loop {
+            let n = sys::read(fd, &mut buffer)?;
+            bytes += n as u64;
+            if n == 0 {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(Errno(libc::ETIMEDOUT));
+            }
+        }
+    };
+    let visited = visit_phase(program, phase, u64::MAX, &mut read_all);
+    match visited {
+        Ok(_) => Reply::Warmed { bytes },
+        Err(reason) => Reply::Refused { reason: format!("warming the files of the phase: {reason}") },
+    }
+}
+
+/// Count the bytes of a phase's files that are cached.
+pub fn count(program: &Program, phase: usize) -> Reply {
+    let page = sys::page_size();
+    let mut pages = 0;
+    let mut unknown = false;
+    let mut look = |fd: Fd| {
+        let answer = match sys::cached_pages(fd) {
+            Err(Errno(libc::ENOSYS | libc::EPERM)) => sys::stat_open(fd).and_then(|s| sys::resident_pages(fd, s.size)),
+            other => other,
+        };
+        match answer {
+            Ok(found) => pages += found,
+            // The filesystem keeps its data elsewhere than in the page cache, or does not say.
+            Err(_) => unknown = true,
+        }
+        Ok(())
+    };
+    match visit_phase(program, phase, SAMPLE, &mut look) {
+        Ok(files) => Reply::Cached { bytes: (!unknown).then_some(pages * page), files },
+        Err(reason) => Reply::Refused { reason: format!("counting cached pages: {reason}") },
+    }
+}
+
+/// Visit the files of a phase, at most so many, evenly spread. Answers how many there were.
+fn visit_phase(program: &Program, phase: usize, limit: u64, visit: &mut Visit) -> Result<u64, String> {
+    let root = sys::open_directory(libc::AT_FDCWD, &dirs::path(&program.root.to_string_lossy()))
+        .map_err(|e| format!("opening {}: {e}", program.root.display()))?;
+    let mut visited = 0;
+    let mut seen = Vec::new();
+    for group in &program.phases[phase].groups {
+        if seen.contains(&(group.over, group.first, group.count)) {
+            continue;
+        }
+        seen.push((group.over, group.first, group.count));
+        let result = visit_group(program, group, root, limit, visit);
+        match result {
+            Ok(n) => visited += n,
+            Err(e) => {
+                let _ = sys::close(root);
+                return Err(e);
+            }
+        }
+    }
+    let _ = sys::close(root);
+    Ok(visited)
+}
+
+fn visit_group(program: &Program, group: &Group, root: Fd, limit: u64, visit: &mut Visit) -> Result<u64, String> {
+    let (fileset, whole) = match group.over {
+        Over::Files { fileset } => (fileset, group.order == Order::Random || group.order == Order::Readdir),
+        Over::Blocks { fileset, .. } => (fileset, true),
+        Over::Directories { fileset } => return list_directories(program, group, fileset, root),
+        Over::Device { .. } => {
+            let Some(device) = &program.device else { return Ok(0) };
+            let fd = sys::open(libc::AT_FDCWD, &dirs::path(&device.to_string_lossy()), libc::O_RDONLY, 0)
+                .map_err(|e| format!("opening {}: {e}", device.display()))?;
+            let answer = visit(fd);
+            let _ = sys::close(fd);
+            return answer.map(|()| 1).map_err(|e| format!("{}: {e}", device.display()));
+        }
+    };
+    let all = owners(program, group, fileset);
+    let share = (limit / all.len().max(1) as u64).max(1);
+    let mut visited = 0;
+    for files in &all {
+        let first = if whole { 0 } else { group.first.min(files.count) };
+        let last = if whole { files.count } else { group.count.map_or(files.count, |c| (first + c).min(files.count)) };
+        visited += visit_files(files, first, last, share, root, visit)?;
+    }
+    Ok(visited)
+}
+
+fn visit_files(files: &Files, first: u64, last: u64, limit: u64, root: Fd, visit: &mut Visit) -> Result<u64, String> {
+    let count = last - first;
+    let looked_at = count.min(limit);
+    let mut handles = Directories::new(root, files);
+    let mut name = Name::new();
+    let mut visited = 0;
+    for number in 0..looked_at {
+        let index = first + (u128::from(number) * u128::from(count) / u128::from(looked_at)) as u64;
+        files.name(index, &mut name);
+        let opened = handles
+            .get(files.directory_of(index, &name), files)
+            .and_then(|directory| sys::open(directory, name.c(), libc::O_RDONLY, 0));
+        match opened {
+            // What a phase is yet to create cannot be cached.
+            Err(Errno(libc::ENOENT)) => continue,
+            Err(e) => return Err(format!("opening {}: {e}", files.path(index))),
+            Ok(fd) => {
+                let answer = visit(fd);
+                let _ = sys::close(fd);
+                answer.map_err(|e| format!("reading {}: {e}", files.path(index)))?;
+                visited += 1;
+            }
+        }
+    }
+    Ok(visited)
+}
+
+/// Directories are warmed by listing them; they have no pages of their own to count.
+fn list_directories(program: &Program, group: &Group, fileset: usize, root: Fd) -> Result<u64, String> {
+    for files in owners(program, group, fileset) {
+        let mut handles = Directories::new(root, &files);
+        for directory in 0..files.directories() {
+            let Ok(fd) = handles.get(directory, &files) else { continue };
+            let mut listing = Listing::new();
+            sys::seek(fd, 0).map_err(|e| format!("listing {}: {e}", files.base))?;
+            while listing.fetch(fd).map_err(|e| format!("listing {}: {e}", files.base))? {}
+        }
+    }
+    Ok(0)
+}

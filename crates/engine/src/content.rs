@@ -1,0 +1,244 @@
+//! Data to write: incompressible and unique in every 4 KiB, or as compressible and repetitive as the fileset asks.
+//! In: what a file is to hold, the file's identity, an offset, a version. Out: bytes; equal in, equal out.
+//! A pool of good random words is combined with a key that is new for every 4 KiB and moves on with every 32 bytes: as
+//! fast as a copy, and no compressor or deduplicator finds anything in it.
+
+use crate::draw::{below, mix, mix_all};
+use crate::stamp;
+use workload::program::Content;
+
+/// Grain of uniqueness, compression and verification, in bytes.
+pub const GRAIN: usize = 4096;
+
+const LANES: usize = 4;
+const VECTORS: usize = GRAIN / 8 / LANES;
+
+/// How many grains duplicates are repeated from.
+const DUPLICATES: u64 = 64;
+
+/// Where written bytes go and when: what a grain's content follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// [`crate::names::Files::identity`] of the file.
+    pub file: u64,
+    /// Another one each time the same place is written, so that nothing written twice is the same.
+    pub version: u64,
+}
+
+/// The generator of one fileset's content.
+pub struct Generator {
+    content: Content,
+    seed: u64,
+    pool: Box<[[u64; LANES]; VECTORS]>,
+    scratch: Box<[u8; GRAIN]>,
+    scratch_of: Option<(Source, u64)>,
+    fill: fn(&mut [u8], &[[u64; LANES]; VECTORS], [u64; LANES]),
+}
+
+impl Generator {
+    /// A generator whose every byte follows from the seed.
+    pub fn new(seed: u64, content: Content) -> Generator {
+        let mut pool = Box::new([[0; LANES]; VECTORS]);
+        let mut state = mix(seed ^ 0x706f_6f6c);
+        for word in pool.as_flattened_mut() {
+            state = mix(state);
+            *word = mix(state ^ seed);
+        }
+        Generator { content, seed, pool, scratch: Box::new([0; GRAIN]), scratch_of: None, fill: fastest() }
+    }
+
+    /// Fill a buffer with what the file holds from `offset` on.
+    pub fn fill(&mut self, buffer: &mut [u8], source: Source, offset: u64) {
+        if self.content.zeros && !self.content.verify {
+            buffer.fill(0);
+            return;
+        }
+        let mut offset = offset;
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            let within = (offset % GRAIN as u64) as usize;
+            let take = rest.len().min(GRAIN - within);
+            let (now, later) = rest.split_at_mut(take);
+            self.piece(now, source, offset / GRAIN as u64, within);
+            offset += take as u64;
+            rest = later;
+        }
+    }
+
+    fn piece(&mut self, out: &mut [u8], source: Source, grain: u64, within: usize) {
+        if within == 0 && (out.len() == GRAIN || !self.content.verify && out.len() >= 64) {
+            self.grain(out, source, grain);
+            return;
+        }
+        // Small calls walk through a grain piece by piece: made once, then copied.
+        if self.scratch_of != Some((source, grain)) {
+            let mut scratch = std::mem::replace(&mut self.scratch, Box::new([0; GRAIN]));
+            self.grain(&mut scratch[..], source, grain);
+            self.scratch = scratch;
+            self.scratch_of = Some((source, grain));
+        }
+        out.copy_from_slice(&self.scratch[within..within + out.len()]);
+    }
+
+    /// Make the beginning of one grain.
+    fn grain(&self, out: &mut [u8], source: Source, grain: u64) {
+        if self.content.zeros {
+            out.fill(0);
+        } else {
+            let place = mix_all(&[self.seed, source.file, grain, source.version]);
+            let key = self.key(place);
+            (self.fill)(out, &self.pool, key);
+            let zeros = GRAIN * usize::from(self.content.compressible_percent.min(100)) / 100;
+            if zeros > 0 {
+                let from = (GRAIN - zeros).min(out.len());
+                out[from..].fill(0);
+            }
+        }
+        if self.content.verify && out.len() == GRAIN {
+            stamp::write(out, source, grain);
+        }
+    }
+
+    /// The key of a grain; a share of grains takes one of a few keys, so that they repeat.
+    fn key(&self, place: u64) -> [u64; LANES] {
+        let duplicate = below(mix(place), 100) < u64::from(self.content.duplicate_percent);
+        let place = if duplicate { mix_all(&[self.seed, 0xd0b1e, place % DUPLICATES]) } else { place };
+        [1, 2, 3, 4].map(|lane: u64| mix(place.wrapping_add(lane.wrapping_mul(0xa076_1d64_78bd_642f))))
+    }
+}
+
+/// Odd constants that the key moves on by, one for each lane; from the binary expansion of the golden ratio and its kin.
+const STRIDES: [u64; LANES] =
+    [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x2545_f491_4f6c_dd1d];
+
+#[inline(always)]
+fn fill_generic(out: &mut [u8], pool: &[[u64; LANES]; VECTORS], mut key: [u64; LANES]) {
+    let mut vectors = out.chunks_exact_mut(8 * LANES);
+    let mut used = 0;
+    for (vector, random) in (&mut vectors).zip(pool) {
+        for lane in 0..LANES {
+            key[lane] = key[lane].wrapping_add(STRIDES[lane]);
+            let word = random[lane] ^ key[lane];
+            vector[8 * lane..8 * lane + 8].copy_from_slice(&word.to_le_bytes());
+        }
+        used += 1;
+    }
+    let rest = vectors.into_remainder();
+    if !rest.is_empty() {
+        let mut last = [0u8; 8 * LANES];
+        for lane in 0..LANES {
+            let word = pool[used % VECTORS][lane] ^ key[lane].wrapping_add(STRIDES[lane]);
+            last[8 * lane..8 * lane + 8].copy_from_slice(&word.to_le_bytes());
+        }
+        rest.copy_from_slice(&last[..rest.len()]);
+    }
+}
+
+fn fill_plain(out: &mut [u8], pool: &[[u64; LANES]; VECTORS], key: [u64; LANES]) {
+    fill_generic(out, pool, key);
+}
+
+#[cfg(target_arch = "x86_64")]
+fn fastest() -> fn(&mut [u8], &[[u64; LANES]; VECTORS], [u64; LANES]) {
+    wide::fastest().unwrap_or(fill_plain)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fastest() -> fn(&mut [u8], &[[u64; LANES]; VECTORS], [u64; LANES]) {
+    fill_plain
+}
+
+/// The same loop, compiled for wider registers.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    #![allow(unsafe_code)]
+    use super::{LANES, VECTORS, fill_generic};
+
+    #[target_feature(enable = "avx2")]
+    fn avx2(out: &mut [u8], pool: &[[u64; LANES]; VECTORS], key: [u64; LANES]) {
+        fill_generic(out, pool, key);
+    }
+
+    fn checked(out: &mut [u8], pool: &[[u64; LANES]; VECTORS], key: [u64; LANES]) {
+        // SAFETY: only handed out after the processor said that it has AVX2.
+        unsafe { avx2(out, pool, key) }
+    }
+
+    pub fn fastest() -> Option<fn(&mut [u8], &[[u64; LANES]; VECTORS], [u64; LANES])> {
+        std::is_x86_feature_detected!("avx2").then_some(checked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn bytes(content: Content, file: u64, version: u64, length: usize) -> Vec<u8> {
+        let mut out = vec![0; length];
+        Generator::new(1, content).fill(&mut out, Source { file, version }, 0);
+        out
+    }
+
+    #[test]
+    fn no_two_grains_are_the_same() {
+        let mut seen = HashSet::new();
+        for (file, version) in [(1, 0), (2, 0), (1, 1)] {
+            for grain in bytes(Content::default(), file, version, 4 << 20).chunks(GRAIN) {
+                assert!(seen.insert(grain.to_vec()));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_spread_evenly() {
+        let data = bytes(Content::default(), 3, 0, 1 << 20);
+        let mut counts = [0u64; 256];
+        data.iter().for_each(|b| counts[usize::from(*b)] += 1);
+        let expected = (data.len() / 256) as f64;
+        let chi: f64 = counts.iter().map(|c| (*c as f64 - expected).powi(2) / expected).sum();
+        // 255 degrees of freedom: mean 255, standard deviation 22.6.
+        assert!(chi < 400.0, "chi squared {chi}");
+    }
+
+    #[test]
+    fn shares_are_kept() {
+        let half = bytes(Content { compressible_percent: 50, ..Content::default() }, 1, 0, 1 << 20);
+        let zeros = half.iter().filter(|b| **b == 0).count() as f64 / half.len() as f64;
+        assert!((0.49..0.52).contains(&zeros), "{zeros}");
+        let repeated = bytes(Content { duplicate_percent: 30, ..Content::default() }, 1, 0, 16 << 20);
+        let kinds: HashSet<&[u8]> = repeated.chunks(GRAIN).collect();
+        let share = 1.0 - (kinds.len() as f64 - DUPLICATES as f64) / (repeated.len() / GRAIN) as f64;
+        assert!((0.27..0.33).contains(&share), "{share}");
+        assert!(bytes(Content { zeros: true, ..Content::default() }, 1, 0, 9_999).iter().all(|b| *b == 0));
+    }
+
+    #[test]
+    fn pieces_of_any_length_give_the_same_stream() {
+        for content in [Content::default(), Content { verify: true, ..Content::default() }] {
+            let whole = bytes(content, 5, 2, 3 * GRAIN);
+            for piece in [1, 100, 1000, 5000] {
+                let mut generator = Generator::new(1, content);
+                let mut out = vec![0; whole.len()];
+                let mut at = 0;
+                for chunk in out.chunks_mut(piece) {
+                    generator.fill(chunk, Source { file: 5, version: 2 }, at);
+                    at += chunk.len() as u64;
+                }
+                assert!(out == whole, "pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn wide_and_plain_code_agree() {
+        let generator = Generator::new(9, Content::default());
+        let key = generator.key(77);
+        for length in [64, 100, 1023, 4096] {
+            let (mut a, mut b) = (vec![0; length], vec![0; length]);
+            fill_plain(&mut a, &generator.pool, key);
+            (generator.fill)(&mut b, &generator.pool, key);
+            assert_eq!(a, b);
+        }
+    }
+}

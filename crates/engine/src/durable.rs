@@ -1,0 +1,52 @@
+//! Making a phase's data safe, after its last call has returned.
+//! In: what the program says makes data durable. Out: nothing, or what failed.
+//! A step that fails leaves the phase without a durable time rather than with a wrong one.
+
+use crate::sys::{self, Fd};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use workload::program::Durable;
+
+/// Carry out everything in order, within the time that is left.
+pub fn make(durable: &Durable, root: Fd, left: Duration) -> Result<(), String> {
+    if durable.syncfs {
+        sys::syncfs(root).map_err(|e| format!("syncfs on the root: {e}"))?;
+    }
+    if let [program, arguments @ ..] = durable.command.as_slice() {
+        command(program, arguments, left)?;
+    }
+    durable.flush.iter().try_for_each(|path| flush(path))
+}
+
+fn flush(path: &Path) -> Result<(), String> {
+    let file = std::fs::File::open(path).map_err(|e| format!("opening {} to flush it: {e}", path.display()))?;
+    file.sync_all().map_err(|e| format!("fsync of {}: {e}", path.display()))
+}
+
+fn command(program: &str, arguments: &[String], left: Duration) -> Result<(), String> {
+    let line = std::iter::once(program).chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| format!("`{line}`: {e}"))?;
+    let deadline = Instant::now() + left;
+    // The wait grows from 50 us, so that a quick command is not charged a long nap.
+    let mut nap = Duration::from_micros(50);
+    loop {
+        match child.try_wait().map_err(|e| format!("`{line}`: {e}"))? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(format!("`{line}` ended with {status}")),
+            None if Instant::now() > deadline => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("`{line}` did not end within the phase's time limit"));
+            }
+            None => std::thread::sleep(nap),
+        }
+        nap = (nap * 2).min(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,406 @@
+//! Work on whole files: one item a file, the steps of the group carried out on each.
+//! In: a worker's task. Out: its tally.
+//! Files are taken by computed index, or as readdir lists them (`crate::listed`).
+
+use crate::content::{Generator, Source};
+use crate::dirs::Directories;
+use crate::draw::{below, mix, mix_all, mix_bytes};
+use crate::names::{Files, Name};
+use crate::ops::{Act, Op, Ops};
+use crate::order::Course;
+use crate::pace::Pacer;
+use crate::region::Buffer;
+use crate::sys::{self, Answer, Errno, Fd};
+use crate::tally::Tally;
+use crate::worker::{Task, version};
+use workload::program::{Io, SyncCall};
+
+/// Bytes of one read or write call where the program does not say.
+const CALL_BYTES: u64 = 128 << 10;
+
+/// What the steps on files need besides the tally.
+pub struct FileWork<'a> {
+    /// The task.
+    pub task: &'a Task<'a>,
+    /// The operations.
+    pub ops: Ops,
+    /// The files of this worker.
+    pub files: Files,
+    /// Handles on their directories.
+    pub dirs: Directories,
+    io: Io,
+    targets: Vec<(String, Option<Fd>)>,
+    ids: (u32, u32),
+    buffer: Buffer,
+    generator: Generator,
+    checker: Generator,
+    verify: bool,
+    since_sync: u64,
+    direct_refused: bool,
+}
+
+/// The file that is being worked on.
+pub struct Item {
+    /// Its index; a hash of its name where it is none of the fileset's.
+    pub index: u64,
+    /// Number that stands for it.
+    pub identity: u64,
+    /// Its name.
+    pub name: Name,
+    /// Number of its directory.
+    pub directory: u64,
+    /// Directory that it was moved to by a rename.
+    moved_to: Option<Fd>,
+    fd: Option<Fd>,
+    direct: bool,
+    version: u64,
+    generation: u64,
+    bytes: u64,
+}
+
+impl Item {
+    /// An item to be filled in.
+    pub fn new() -> Item {
+        Item {
+            index: 0,
+            identity: 0,
+            name: Name::new(),
+            directory: 0,
+            moved_to: None,
+            fd: None,
+            direct: false,
+            version: 0,
+            generation: 0,
+            bytes: 0,
+        }
+    }
+}
+
+/// Why an item was not carried through.
+pub enum Trouble {
+    /// A step failed; it is counted.
+    Failed,
+    /// The file was gone before the first step, which is no fault when workers share what they find.
+    Gone,
+}
+
+impl<'a> FileWork<'a> {
+    /// Make ready what can be made ready before the clock starts.
+    pub fn new(task: &'a Task<'a>, files: Files) -> Answer<FileWork<'a>> {
+        let group = task.group();
+        let content = task.program.filesets[files.fileset].content;
+        let call = if group.io.call_bytes == 0 { CALL_BYTES } else { group.io.call_bytes };
+        let ops = Ops::new(group);
+        Ok(FileWork {
+            dirs: Directories::new(task.root, &files),
+            targets: ops.targets.iter().map(|t| (files.sibling(t), None)).collect(),
+            ops,
+            files,
+            io: group.io,
+            ids: sys::own_ids(),
+            buffer: Buffer::new(call as usize)?,
+            generator: Generator::new(task.program.seed, content),
+            checker: Generator::new(task.program.seed, content),
+            verify: content.verify,
+            since_sync: 0,
+            direct_refused: false,
+            task,
+        })
+    }
+
+    /// Files by computed index.
+    pub fn by_index(&mut self, course: &Course, tally: &mut Tally, pacer: &mut Pacer) {
+        let mut item = Item::new();
+        let mut position = course.from;
+        let mut more = course.from < course.to;
+        while more && tally.running() {
+            let Some(due) = pacer.wait(tally) else { break };
+            let start = tally.now;
+            self.take(course.item(position), position, &mut item);
+            if self.perform(&mut item, tally).is_ok() {
+                if let Some(histogram) = self.ops.item {
+                    tally.span(histogram, start);
+                }
+                pacer.done(tally, self.ops.response, due);
+                tally.items(1);
+            }
+            match course.after(position, self.task.repeats()) {
+                Some(next) => position = next,
+                None => more = false,
+            }
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, index: u64, position: u64, item: &mut Item) {
+        item.index = index;
+        item.identity = self.files.identity(index);
+        self.files.name(index, &mut item.name);
+        item.directory = self.files.directory_of(index, &item.name);
+        item.version = version(self.task.phase, self.task.pass, position);
+        item.generation = 0;
+        item.bytes = 0;
+        item.moved_to = None;
+    }
+
+    /// Take a file that readdir listed.
+    pub fn take_listed(&mut self, name: &[u8], directory: u64, item: &mut Item) {
+        item.name = Name::from(name);
+        let index = self.files.index_of(name);
+        item.index = index.unwrap_or_else(|| mix_bytes(name));
+        item.identity = match index {
+            Some(index) => self.files.identity(index),
+            None => mix_all(&[mix_bytes(name), directory]),
+        };
+        item.directory = directory;
+        item.version = version(self.task.phase, self.task.pass, item.index & 0xff_ffff_ffff);
+        item.generation = 0;
+        item.bytes = 0;
+        item.moved_to = None;
+    }
+
+    /// Carry out the steps on one file.
+    #[inline]
+    pub fn perform(&mut self, item: &mut Item, tally: &mut Tally) -> Result<(), Trouble> {
+        // The list is taken out and put back so that steps may change `self`; this costs two moves of a pointer.
+        let list = std::mem::take(&mut self.ops.list);
+        let result = self.steps(&list, item, tally, true);
+        self.ops.list = list;
+        if let Some(fd) = item.fd.take() {
+            // A failed item, or one whose steps never close: the descriptor must not outlive it.
+            let _ = sys::close(fd);
+        }
+        result
+    }
+
+    #[inline]
+    fn steps(&mut self, ops: &[Op], item: &mut Item, tally: &mut Tally, outermost: bool) -> Result<(), Trouble> {
+        for (number, op) in ops.iter().enumerate() {
+            if let Act::Share(percent, number, inner) = &op.act {
+                if below(mix(item.identity ^ mix(self.task.program.seed ^ *number)), 100) < u64::from(*percent) {
+                    self.steps(inner, item, tally, false)?;
+                }
+                continue;
+            }
+            let answer = self.act(op, item, tally);
+            match answer {
+                Ok(()) => tally.fold(mix(item.identity ^ mix(op.histogram as u64 + 1) ^ item.bytes)),
+                Err(Errno(libc::ENOENT)) if self.task.follows() && outermost && number == 0 => {
+                    tally.skip();
+                    return Err(Trouble::Gone);
+                }
+                Err(errno) => {
+                    tally.skip();
+                    let file = self.path_of(item);
+                    let offset = matches!(op.act, Act::Read | Act::Write).then_some(item.bytes);
+                    tally.fail(op.name, file, offset, errno);
+                    return Err(Trouble::Failed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn path_of(&self, item: &Item) -> String {
+        let mut directory = Name::new();
+        self.files.directory_name(item.directory, &mut directory);
+        let parts = [self.files.base.clone(), directory.text(), item.name.text()];
+        parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/")
+    }
+
+    #[inline]
+    fn place(&mut self, item: &Item) -> Answer<Fd> {
+        match item.moved_to {
+            Some(fd) => Ok(fd),
+            None => self.dirs.get(item.directory, &self.files),
+        }
+    }
+
+    #[inline]
+    fn act(&mut self, op: &Op, item: &mut Item, tally: &mut Tally) -> Answer<()> {
+        match &op.act {
+            Act::Open { flags, anew } => {
+                let place = self.place(item)?;
+                item.fd = Some(self.open(place, item, *flags, tally)?);
+                if *anew {
+                    item.generation = item.version;
+                }
+            }
+            Act::Read => self.read(item, tally)?,
+            Act::Write => self.write(item, tally)?,
+            Act::Close => self.close(op, item, tally)?,
+            Act::Unlink => sys::unlink(self.place(item)?, item.name.c())?,
+            Act::Stat => {
+                let status = sys::stat(self.place(item)?, item.name.c())?;
+                std::hint::black_box(status.size);
+            }
+            Act::LookUp => sys::look_up(self.place(item)?, item.name.c())?,
+            other => self.rare(other, item)?,
+        }
+        tally.lap(op.histogram);
+        Ok(())
+    }
+
+    fn rare(&mut self, act: &Act, item: &mut Item) -> Answer<()> {
+        match act {
+            Act::Mkdir => self.dirs.ensure(item.directory, &self.files).map(|_| ()),
+            Act::Sync(call) => self.sync(*call, item.fd),
+            Act::SyncDirectory => sys::fsync(self.place(item)?),
+            Act::Chown => sys::chown(self.place(item)?, item.name.c(), self.ids),
+            Act::Chmod => sys::chmod(self.place(item)?, item.name.c(), 0o644),
+            Act::Rename(target) => {
+                let (from, to) = (self.place(item)?, self.target(*target)?);
+                sys::rename(from, item.name.c(), to, item.name.c())?;
+                item.moved_to = Some(to);
+                Ok(())
+            }
+            Act::Link(suffix) => {
+                let place = self.place(item)?;
+                let mut beside = item.name.clone();
+                beside.push(suffix.as_bytes());
+                sys::link(place, item.name.c(), place, beside.c())
+            }
+            Act::Modify => {
+                if let Some(byte) = self.buffer.first_mut() {
+                    *byte = byte.wrapping_add(1);
+                }
+                Ok(())
+            }
+            // Programs with steps on directories over files are refused beforehand.
+            _ => Err(Errno(libc::EINVAL)),
+        }
+    }
+
+    #[inline]
+    fn open(&mut self, place: Fd, item: &mut Item, flags: i32, tally: &mut Tally) -> Answer<Fd> {
+        let flags = if self.direct_refused { flags & !libc::O_DIRECT } else { flags };
+        match sys::open(place, item.name.c(), flags, 0o600) {
+            Err(Errno(libc::EINVAL)) if flags & libc::O_DIRECT != 0 => {
+                self.direct_refused = true;
+                tally.remark("the filesystem refused O_DIRECT; files went through the page cache".into());
+                self.open(place, item, flags, tally)
+            }
+            answer => {
+                item.direct = flags & libc::O_DIRECT != 0;
+                item.bytes = 0;
+                answer
+            }
+        }
+    }
+
+    /// Read to the end. A short answer is the end of a regular file, so no further call asks for it.
+    #[inline]
+    fn read(&mut self, item: &mut Item, tally: &mut Tally) -> Answer<()> {
+        let fd = item.fd.ok_or(Errno(libc::EBADF))?;
+        item.bytes = 0;
+        loop {
+            let n = sys::read(fd, &mut self.buffer)?;
+            if self.verify {
+                check_grains(&self.buffer[..n], item.bytes, item.identity, &mut self.checker, tally, &|| {
+                    self.files.path(item.index)
+                });
+            }
+            item.bytes += n as u64;
+            tally.read(n);
+            if n < self.buffer.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, item: &mut Item, tally: &mut Tally) -> Answer<()> {
+        let fd = item.fd.ok_or(Errno(libc::EBADF))?;
+        let known = item.index < self.files.count;
+        let size = self.files.size(if known { item.index } else { 0 }, item.generation);
+        let source = Source { file: item.identity, version: item.version };
+        item.bytes = 0;
+        while item.bytes < size {
+            let mut length = (size - item.bytes).min(self.buffer.len() as u64) as usize;
+            if item.direct && !length.is_multiple_of(DIRECT_GRAIN) {
+                if length > DIRECT_GRAIN {
+                    length -= length % DIRECT_GRAIN;
+                } else {
+                    // The end of a file is no whole block; only it goes through the page cache.
+                    sys::set_direct(fd, false)?;
+                    item.direct = false;
+                }
+            }
+            self.generator.fill(&mut self.buffer[..length], source, item.bytes);
+            let mut done = 0;
+            while done < length {
+                let n = sys::write(fd, &self.buffer[done..length])?;
+                if n == 0 {
+                    return Err(Errno(libc::ENOSPC));
+                }
+                done += n;
+                item.bytes += n as u64;
+                tally.written(n);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn close(&mut self, op: &Op, item: &mut Item, tally: &mut Tally) -> Answer<()> {
+        let fd = item.fd.ok_or(Errno(libc::EBADF))?;
+        if self.io.fsync_on_close || self.io.sync_every.is_some() {
+            self.sync_if_due(op, fd, tally)?;
+        }
+        item.fd = None;
+        sys::close(fd)
+    }
+
+    fn sync_if_due(&mut self, _op: &Op, fd: Fd, tally: &mut Tally) -> Answer<()> {
+        self.since_sync += 1;
+        let call = match self.io.sync_every {
+            Some((call, every)) if self.since_sync >= every => call,
+            _ if self.io.fsync_on_close => SyncCall::Fsync,
+            _ => return Ok(()),
+        };
+        self.since_sync = 0;
+        tally.skip();
+        self.sync(call, Some(fd))?;
+        tally.lap(self.ops.sync);
+        Ok(())
+    }
+
+    fn sync(&self, call: SyncCall, fd: Option<Fd>) -> Answer<()> {
+        match call {
+            SyncCall::Fsync => sys::fsync(fd.ok_or(Errno(libc::EBADF))?),
+            SyncCall::Fdatasync => sys::fdatasync(fd.ok_or(Errno(libc::EBADF))?),
+            SyncCall::Syncfs => sys::syncfs(self.task.root),
+        }
+    }
+
+    fn target(&mut self, number: usize) -> Answer<Fd> {
+        let (path, fd) = &mut self.targets[number];
+        if let Some(fd) = fd {
+            return Ok(*fd);
+        }
+        let opened = sys::open_directory(self.task.root, &crate::dirs::path(path))?;
+        *fd = Some(opened);
+        Ok(opened)
+    }
+}
+
+/// Direct I/O is cut at this many bytes: the largest logical block that disks have.
+pub const DIRECT_GRAIN: usize = 4096;
+
+/// Check every whole grain of what was read from `offset` on.
+pub fn check_grains(
+    bytes: &[u8],
+    offset: u64,
+    file: u64,
+    checker: &mut Generator,
+    tally: &mut Tally,
+    path: &dyn Fn() -> String,
+) {
+    let grain = crate::content::GRAIN;
+    let skip = (grain - (offset % grain as u64) as usize) % grain;
+    for (number, block) in bytes.get(skip..).unwrap_or_default().chunks_exact(grain).enumerate() {
+        let at = offset + (skip + number * grain) as u64;
+        let wrong = crate::stamp::check(block, file, at / grain as u64, checker).err();
+        tally.checked(wrong.map(|w| format!("{} at offset {at}: {w}", path())));
+    }
+}

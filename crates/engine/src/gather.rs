@@ -1,0 +1,197 @@
+//! The outcome of a pass, from what its workers left in shared memory.
+//! In: a pass that has ended, in order or not. Out: `workload::outcome::PhaseOutcome`.
+//! What was not measured is absent.
+
+use crate::histogram::Merged;
+use crate::ops::Ops;
+use crate::phase::Pass;
+use crate::shared::{Common, Count, Note, Slot};
+use crate::tally::{ERRORS_KEPT, intervals};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering::Relaxed;
+use workload::outcome::{
+    CpuTime, Errors, GroupOutcome, Histogram, OperationError, Pace, PhaseOutcome, Series, Verified,
+};
+use workload::program::{End, Group, Over};
+
+/// Share of operations that may start late before a rate counts as not sustained.
+const SATURATED: f64 = 0.01;
+
+/// A clock that is off the kernel's by more than this share is remarked upon.
+const CLOCK_ERROR: f64 = 1e-3;
+
+fn slots<'a>(pass: &'a Pass) -> impl Iterator<Item = Slot<'a>> {
+    let workers: u32 = pass.of_phase().groups.iter().map(|g| g.workers).sum();
+    (0..workers as usize).map(|w| pass.shared.slot(w))
+}
+
+fn sum(pass: &Pass, count: Count) -> u64 {
+    slots(pass).map(|s| s.get(count)).fold(0, u64::wrapping_add)
+}
+
+/// When counting began: the common start, or the end of the ramp.
+pub fn begin(pass: &Pass) -> u64 {
+    let start = pass.shared.common(Common::Start).load(Relaxed);
+    match pass.of_phase().end {
+        End::Work => start,
+        End::Time { ramp_ns, .. } => start + ramp_ns,
+    }
+}
+
+/// Everything about one pass.
+pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
+    let mut groups = Vec::new();
+    let mut first = 0;
+    for (number, group) in pass.of_phase().groups.iter().enumerate() {
+        groups.push(group_outcome(pass, number, group, first));
+        first += group.workers as usize;
+    }
+    PhaseOutcome {
+        phase: pass.phase,
+        pass: pass.pass,
+        items: sum(pass, Count::Items),
+        bytes_read: sum(pass, Count::Read),
+        bytes_written: sum(pass, Count::Written),
+        returned_ns: groups.iter().map(|g| g.returned_ns).max().unwrap_or(0),
+        durable_ns,
+        cpu: CpuTime { user_ns: sum_cpu(pass, Count::User), system_ns: sum_cpu(pass, Count::System) },
+        groups,
+        series: series(pass),
+        errors: errors(pass),
+        verified: verified(pass),
+        work_hash: sum(pass, Count::Hash),
+        remarks: remarks(pass),
+    }
+}
+
+/// A worker that was killed left the negative of where it began; it is left out.
+fn sum_cpu(pass: &Pass, count: Count) -> u64 {
+    slots(pass).filter(|s| s.get(Count::Finished) == 1).map(|s| s.get(count)).sum()
+}
+
+fn group_outcome(pass: &Pass, number: usize, group: &Group, first: usize) -> GroupOutcome {
+    let slots: Vec<Slot> = (first..first + group.workers as usize).map(|w| pass.shared.slot(w)).collect();
+    let total = |count: Count| slots.iter().map(|s| s.get(count)).sum::<u64>();
+    let workers_ns: Vec<u64> = slots.iter().map(|s| s.get(Count::End).saturating_sub(begin(pass))).collect();
+    let returned_ns = workers_ns.iter().copied().max().unwrap_or(0);
+    let _ = number;
+    GroupOutcome {
+        name: group.name.clone(),
+        items: total(Count::Items),
+        returned_ns,
+        bytes_read: total(Count::Read),
+        bytes_written: total(Count::Written),
+        workers_ns,
+        latency: latency(group, &slots),
+        pace: pace(group, &slots, returned_ns),
+    }
+}
+
+fn latency(group: &Group, slots: &[Slot]) -> BTreeMap<String, Histogram> {
+    let ops = Ops::new(group);
+    let merged = |number: usize| {
+        let mut merged = Merged::new();
+        slots.iter().for_each(|s| merged.add(s.histogram(number)));
+        merged.finish()
+    };
+    let mut latency: BTreeMap<String, Histogram> = ops
+        .histograms
+        .iter()
+        .enumerate()
+        .filter_map(|(number, name)| Some(((*name).to_owned(), merged(number)?)))
+        .collect();
+    if ops.item.is_none()
+        && let Some(only) = ops.list.first().and_then(|op| latency.get(op.name)).cloned()
+    {
+        latency.insert("item".into(), only);
+    }
+    latency
+}
+
+fn pace(group: &Group, slots: &[Slot], returned_ns: u64) -> Option<Pace> {
+    let rate = group.rate?;
+    let total = |count: Count| slots.iter().map(|s| s.get(count)).sum::<u64>();
+    let (late, started) = (total(Count::Late), total(Count::Started));
+    if started == 0 || returned_ns == 0 {
+        return None;
+    }
+    Some(Pace {
+        asked_per_second: rate.per_second,
+        started_per_second: started as f64 * 1e9 / returned_ns as f64,
+        late,
+        saturated: late as f64 > SATURATED * started as f64,
+    })
+}
+
+fn series(pass: &Pass) -> Option<Series> {
+    let (interval_ns, limit) = intervals(pass.program.time_limit);
+    let filled = slots(pass).map(|s| s.get(Count::Intervals) as usize).max().unwrap_or(0).min(limit);
+    if filled == 0 {
+        return None;
+    }
+    let (mut items, mut bytes) = (vec![0; filled], vec![0; filled]);
+    for slot in slots(pass) {
+        for number in 0..filled.min(slot.get(Count::Intervals) as usize) {
+            if let Some((i, b)) = slot.interval(number) {
+                items[number] += i.load(Relaxed);
+                bytes[number] += b.load(Relaxed);
+            }
+        }
+    }
+    Some(Series { interval_ns, items, bytes })
+}
+
+fn notes(pass: &Pass) -> Vec<Note> {
+    slots(pass).flat_map(|s| s.notes()).collect()
+}
+
+/// Failed operations.
+pub fn errors(pass: &Pass) -> Errors {
+    let first = notes(pass).into_iter().filter_map(|note| match note {
+        Note::Error(error) => Some(error),
+        _ => None,
+    });
+    Errors {
+        count: pass.shared.common(Common::Errors).load(Relaxed),
+        first: first.take(ERRORS_KEPT as usize).collect(),
+    }
+}
+
+/// One failed operation as a sentence.
+pub fn sentence(error: &OperationError) -> String {
+    let place = error.offset.map_or(String::new(), |offset| format!(" at offset {offset}"));
+    format!("{} of {}{place}: {}", error.step, error.file, error.message)
+}
+
+fn verified(pass: &Pass) -> Option<Verified> {
+    let verifies = pass.of_phase().groups.iter().any(|g| match g.over {
+        Over::Files { fileset } | Over::Blocks { fileset, .. } => pass.program.filesets[fileset].content.verify,
+        _ => false,
+    });
+    let (blocks, wrong) = (sum(pass, Count::Checked), sum(pass, Count::Wrong));
+    let first = notes(pass).into_iter().filter_map(|note| match note {
+        Note::Wrong(text) => Some(text),
+        _ => None,
+    });
+    verifies.then(|| Verified { blocks, wrong, first: first.take(ERRORS_KEPT as usize).collect() })
+}
+
+fn remarks(pass: &Pass) -> Vec<String> {
+    let mut said: BTreeSet<String> = notes(pass)
+        .into_iter()
+        .filter_map(|note| match note {
+            Note::Remark(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    let start = pass.shared.common(Common::Start).load(Relaxed);
+    let error = pass.clock.error_since(start);
+    // Below a tenth of a second the two readings themselves are a share of that size.
+    if error > CLOCK_ERROR && pass.clock.now().saturating_sub(start) > 100_000_000 {
+        said.insert(format!(
+            "the processor's clock was {:.2} % off the kernel's; latencies are off by as much",
+            error * 100.0
+        ));
+    }
+    said.into_iter().collect()
+}

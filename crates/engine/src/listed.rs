@@ -1,0 +1,258 @@
+//! Files and directories as they are listed: readdir order, following writers, and work on directories themselves.
+//! In: a worker's file work. Out: its tally.
+//! Directories are shared out by number, the entries of a single directory by a hash of the name.
+
+use crate::dirs::{self, Kind, Listing};
+use crate::draw::{below, mix, mix_bytes};
+use crate::files::{FileWork, Item, Trouble};
+use crate::names::Name;
+use crate::ops::{Act, Op};
+use crate::pace::Pacer;
+use crate::shared::Common;
+use crate::sys::{self, Answer, Errno, Fd};
+use crate::tally::Tally;
+use std::sync::atomic::Ordering::Acquire;
+
+/// How long a follower that found nothing waits before it looks again.
+const FOLLOW_PAUSE_NS: u64 = 1_000_000;
+
+/// What happened in one directory.
+struct Swept {
+    found: u64,
+}
+
+impl FileWork<'_> {
+    /// Files in the order in which readdir lists them, directory after directory.
+    pub fn by_readdir(&mut self, limit: u64, tally: &mut Tally, pacer: &mut Pacer) {
+        let mut left = limit;
+        loop {
+            for directory in self.own_directories() {
+                if let Err(errno) = self.sweep(directory, &mut left, tally, pacer) {
+                    tally.skip();
+                    tally.fail("readdir", self.directory_path(directory), None, errno);
+                }
+                if left == 0 || !tally.running() {
+                    break;
+                }
+            }
+            if !self.task.repeats() || !tally.running() {
+                return;
+            }
+            left = limit;
+            tally.skip();
+        }
+    }
+
+    /// As readdir lists them, until the other groups are done and nothing is left.
+    pub fn by_following(&mut self, tally: &mut Tally, pacer: &mut Pacer) {
+        let mut left = u64::MAX;
+        while tally.running() {
+            let last = self.task.shared.common(Common::Producers).load(Acquire) == 0;
+            let mut found = 0;
+            for directory in self.own_directories() {
+                match self.sweep(directory, &mut left, tally, pacer) {
+                    Ok(swept) => found += swept.found,
+                    Err(Errno(libc::ENOENT)) => {}
+                    Err(errno) => tally.fail("readdir", self.directory_path(directory), None, errno),
+                }
+            }
+            if found == 0 && last {
+                return;
+            }
+            if found == 0 {
+                crate::clock::sleep_until(crate::clock::kernel_ns() + FOLLOW_PAUSE_NS);
+                tally.skip();
+            }
+        }
+    }
+
+    /// Directories that this worker sweeps: all where it has its own, or where there is one only.
+    fn own_directories(&self) -> impl Iterator<Item = u64> + use<> {
+        let (count, share) = (self.files.directories(), self.task.share(self.files.fileset));
+        let (step, first) = if count > 1 { (share.workers, share.worker) } else { (1, 0) };
+        (first..count).step_by(step as usize)
+    }
+
+    fn is_own(&self, name: &[u8]) -> bool {
+        let share = self.task.share(self.files.fileset);
+        self.files.directories() > 1 || share.workers <= 1 || below(mix(mix_bytes(name)), share.workers) == share.worker
+    }
+
+    fn directory_path(&self, directory: u64) -> String {
+        let mut name = Name::new();
+        self.files.directory_name(directory, &mut name);
+        format!("{}/{}", self.files.base, name.text()).trim_matches('/').to_owned()
+    }
+
+    /// opendir, readdir and the steps on each entry, closedir.
+    fn sweep(&mut self, directory: u64, left: &mut u64, tally: &mut Tally, pacer: &mut Pacer) -> Answer<Swept> {
+        let fd = sys::open_directory(self.task.root, &dirs::path(&self.directory_path(directory)))?;
+        let answer = self.sweep_open(fd, directory, left, tally, pacer);
+        let _ = sys::close(fd);
+        answer
+    }
+
+    fn sweep_open(
+        &mut self,
+        fd: Fd,
+        directory: u64,
+        left: &mut u64,
+        tally: &mut Tally,
+        pacer: &mut Pacer,
+    ) -> Answer<Swept> {
+        let (mut listing, mut item) = (Listing::new(), Item::new());
+        let mut swept = Swept { found: 0 };
+        loop {
+            let more = listing.fetch(fd)?;
+            tally.lap(self.ops.readdir);
+            if !more {
+                return Ok(swept);
+            }
+            while let Some((name, kind)) = listing.next() {
+                if *left == 0 || !tally.running() {
+                    return Ok(swept);
+                }
+                let is_file = match kind {
+                    Kind::Directory => false,
+                    Kind::Other => true,
+                    Kind::Unknown => sys::stat(fd, name).is_ok_and(|s| s.mode & libc::S_IFMT != libc::S_IFDIR),
+                };
+                if is_file && self.is_own(name.to_bytes()) {
+                    self.take_listed(name.to_bytes(), directory, &mut item);
+                    swept.found += self.one_listed(&mut item, tally, pacer);
+                    *left -= 1;
+                }
+            }
+        }
+    }
+
+    /// The steps on one listed file; 1 where it was there, 0 where another took it.
+    fn one_listed(&mut self, item: &mut Item, tally: &mut Tally, pacer: &mut Pacer) -> u64 {
+        let Some(due) = pacer.wait(tally) else { return 0 };
+        let start = tally.now;
+        match self.perform(item, tally) {
+            Ok(()) => {
+                if let Some(histogram) = self.ops.item {
+                    tally.span(histogram, start);
+                }
+                pacer.done(tally, self.ops.response, due);
+                tally.items(1);
+                1
+            }
+            Err(Trouble::Failed) => 1,
+            Err(Trouble::Gone) => 0,
+        }
+    }
+
+    /// Steps on directories: the base, those between, and those that hold files.
+    ///
+    /// Items are numbered from the top down, so that parents are made first; rmdir goes from the bottom up.
+    pub fn on_directories(&mut self, tally: &mut Tally, pacer: &mut Pacer) {
+        let ops = std::mem::take(&mut self.ops.list);
+        let removes = ops.iter().any(|op| matches!(op.act, Act::Rmdir));
+        let flat = self.dirs_flat();
+        let count = if flat { 1 } else { 1 + self.files.middle_directories() + self.files.directories() };
+        let course = self.task.course(count, self.files.fileset);
+        let mut position = course.from;
+        let mut more = course.from < course.to;
+        while more && tally.running() {
+            let Some(due) = pacer.wait(tally) else { break };
+            let start = tally.now;
+            let item = course.item(position);
+            let number = if removes { count - 1 - item } else { item };
+            if let Some(items) = self.one_directory(&ops, number, tally) {
+                if let Some(histogram) = self.ops.item {
+                    tally.span(histogram, start);
+                }
+                pacer.done(tally, self.ops.response, due);
+                tally.items(items);
+            }
+            match course.after(position, self.task.repeats()) {
+                Some(next) => position = next,
+                None => more = false,
+            }
+        }
+        self.ops.list = ops;
+    }
+
+    fn dirs_flat(&self) -> bool {
+        let mut name = Name::new();
+        self.files.directory_name(0, &mut name);
+        name.bytes().is_empty()
+    }
+
+    /// Carry out the steps on one directory; entries listed, or 1. None where a step failed.
+    fn one_directory(&mut self, ops: &[Op], number: u64, tally: &mut Tally) -> Option<u64> {
+        let path = self.numbered_directory(number);
+        let mut items = 1;
+        for op in ops {
+            match self.directory_step(op, &path, tally) {
+                Ok(listed) => items = listed.unwrap_or(items),
+                Err(errno) => {
+                    tally.skip();
+                    tally.fail(op.name, path, None, errno);
+                    return None;
+                }
+            }
+            tally.lap(op.histogram);
+            tally.fold(mix(mix_bytes(path.as_bytes()) ^ mix(op.histogram as u64 + 1)));
+        }
+        Some(items)
+    }
+
+    fn numbered_directory(&self, number: u64) -> String {
+        let mut name = Name::new();
+        let middle = self.files.middle_directories();
+        match number.checked_sub(1) {
+            None => {}
+            Some(n) if n < middle => self.files.middle_name(n, &mut name),
+            Some(n) => self.files.directory_name(n - middle, &mut name),
+        }
+        format!("{}/{}", self.files.base, name.text()).trim_matches('/').to_owned()
+    }
+
+    fn directory_step(&mut self, op: &Op, below_root: &str, tally: &mut Tally) -> Answer<Option<u64>> {
+        let root = self.task.root;
+        let path = dirs::path(below_root);
+        match &op.act {
+            Act::Mkdir => match sys::mkdir(root, &path) {
+                Err(Errno(libc::ENOENT)) => dirs::make_path(root, below_root)?,
+                answer => dirs::exists_is_fine(answer)?,
+            },
+            Act::Rmdir => sys::rmdir(root, &path)?,
+            Act::Stat => std::hint::black_box(sys::stat(root, &path).map(|_| ()))?,
+            Act::LookUp => sys::look_up(root, &path)?,
+            Act::Chmod => sys::chmod(root, &path, 0o755)?,
+            Act::Chown => sys::chown(root, &path, sys::own_ids())?,
+            Act::SyncDirectory | Act::Sync(_) => {
+                let fd = sys::open_directory(root, &path)?;
+                let answer = sys::fsync(fd);
+                sys::close(fd)?;
+                answer?;
+            }
+            Act::List => {
+                let fd = sys::open_directory(root, &path)?;
+                let answer = list_all(fd, tally);
+                sys::close(fd)?;
+                return answer.map(Some);
+            }
+            _ => return Err(Errno(libc::EINVAL)),
+        }
+        Ok(None)
+    }
+}
+
+fn list_all(fd: Fd, tally: &mut Tally) -> Answer<u64> {
+    let mut listing = Listing::new();
+    let mut entries = 0;
+    while listing.fetch(fd)? {
+        while let Some((name, _)) = listing.next() {
+            entries += 1;
+            tally.fold(mix_bytes(name.to_bytes()));
+        }
+        if !tally.running() {
+            break;
+        }
+    }
+    Ok(entries)
+}

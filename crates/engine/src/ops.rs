@@ -1,0 +1,207 @@
+//! Steps made ready: flags worked out, names of histograms resolved, so that the loops only branch and call.
+//! In: a group's steps and I/O settings. Out: operations with the number of the histogram that each records into.
+//! Directories that steps rename into are numbered here, too.
+
+use workload::program::{Engine, Group, Io, Order, Over, Step, SyncCall, SyncMode};
+
+/// One operation, ready.
+#[derive(Debug, Clone)]
+pub struct Op {
+    /// What to do.
+    pub act: Act,
+    /// Histogram that its latency goes to.
+    pub histogram: usize,
+    /// Name in errors and histograms.
+    pub name: &'static str,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// Make the directories that are missing.
+    Mkdir,
+    /// Open with these flags; `anew` where the file's next generation begins.
+    Open { flags: i32, anew: bool },
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+    /// Change a byte of the buffer.
+    Modify,
+    /// Close.
+    Close,
+    /// Make the open file safe.
+    Sync(SyncCall),
+    /// fsync of the directory.
+    SyncDirectory,
+    /// chown.
+    Chown,
+    /// chmod.
+    Chmod,
+    /// stat.
+    Stat,
+    /// access.
+    LookUp,
+    /// Rename into the target directory of this number.
+    Rename(usize),
+    /// Link beside, with this suffix.
+    Link(String),
+    /// unlink.
+    Unlink,
+    /// List a directory.
+    List,
+    /// rmdir.
+    Rmdir,
+    /// These on a share of items; the number tells shares apart.
+    Share(u8, u64, Vec<Op>),
+}
+
+/// A group's operations.
+#[derive(Debug, Clone)]
+pub struct Ops {
+    /// In order.
+    pub list: Vec<Op>,
+    /// Names of the histograms, by number.
+    pub histograms: Vec<&'static str>,
+    /// Directories that files are renamed into.
+    pub targets: Vec<String>,
+    /// Histogram of whole items; None where an item is one operation and its histogram says the same.
+    pub item: Option<usize>,
+    /// Histogram of getdents calls.
+    pub readdir: usize,
+    /// Histogram of syncs between operations.
+    pub sync: usize,
+    /// Histogram of response times, from the scheduled start.
+    pub response: usize,
+}
+
+/// Open flags that a group's I/O settings add.
+pub fn flags(io: &Io, writes: bool) -> i32 {
+    let sync = match io.sync {
+        SyncMode::None => 0,
+        SyncMode::Sync => libc::O_SYNC,
+        SyncMode::Dsync => libc::O_DSYNC,
+    };
+    // A mapping goes through the page cache whatever the flags say.
+    let direct = if io.direct && io.engine != Engine::Mmap { libc::O_DIRECT } else { 0 };
+    direct | if writes { sync } else { 0 }
+}
+
+impl Ops {
+    /// Make a group's steps ready.
+    pub fn new(group: &Group) -> Ops {
+        let mut ops = Ops {
+            list: Vec::new(),
+            histograms: Vec::new(),
+            targets: Vec::new(),
+            item: None,
+            readdir: 0,
+            sync: 0,
+            response: 0,
+        };
+        let mut shares = 0;
+        ops.list = group.steps.iter().map(|s| ops.ready(s, &group.io, &mut shares)).collect();
+        if matches!(group.order, Order::Readdir | Order::Follow) && matches!(group.over, Over::Files { .. }) {
+            ops.readdir = ops.histogram("readdir");
+        }
+        if group.io.sync_every.is_some() || group.io.fsync_on_close {
+            ops.sync = ops.histogram("sync");
+        }
+        if ops.list.len() > 1 {
+            ops.item = Some(ops.histogram("item"));
+        }
+        if group.rate.is_some() {
+            ops.response = ops.histogram("response");
+        }
+        ops
+    }
+
+    fn histogram(&mut self, name: &'static str) -> usize {
+        self.histograms.iter().position(|h| *h == name).unwrap_or_else(|| {
+            self.histograms.push(name);
+            self.histograms.len() - 1
+        })
+    }
+
+    fn ready(&mut self, step: &Step, io: &Io, shares: &mut u64) -> Op {
+        let name = name(step);
+        let act = match step {
+            Step::Mkdir => Act::Mkdir,
+            Step::Create => {
+                Act::Open { flags: libc::O_CREAT | libc::O_TRUNC | libc::O_WRONLY | flags(io, true), anew: false }
+            }
+            Step::Open => Act::Open { flags: libc::O_RDONLY | flags(io, false), anew: false },
+            Step::OpenTruncate => Act::Open { flags: libc::O_WRONLY | libc::O_TRUNC | flags(io, true), anew: true },
+            Step::OpenReadWrite => Act::Open { flags: libc::O_RDWR | flags(io, true), anew: false },
+            Step::Read => Act::Read,
+            Step::Write => Act::Write,
+            Step::Modify => Act::Modify,
+            Step::Close => Act::Close,
+            Step::Fsync => Act::Sync(SyncCall::Fsync),
+            Step::Fdatasync => Act::Sync(SyncCall::Fdatasync),
+            Step::FsyncDirectory => Act::SyncDirectory,
+            Step::Chown => Act::Chown,
+            Step::Chmod => Act::Chmod,
+            Step::Stat => Act::Stat,
+            Step::LookUp => Act::LookUp,
+            Step::Rename(directory) => Act::Rename(self.target(directory)),
+            Step::Link(suffix) => Act::Link(suffix.clone()),
+            Step::Unlink => Act::Unlink,
+            Step::List => Act::List,
+            Step::Rmdir => Act::Rmdir,
+            Step::Share(percent, steps) => {
+                *shares += 1;
+                let number = *shares;
+                return Op {
+                    act: Act::Share(*percent, number, steps.iter().map(|s| self.ready(s, io, shares)).collect()),
+                    histogram: 0,
+                    name,
+                };
+            }
+        };
+        Op { act, histogram: self.histogram(name), name }
+    }
+
+    fn target(&mut self, directory: &str) -> usize {
+        self.targets.iter().position(|t| t == directory).unwrap_or_else(|| {
+            self.targets.push(directory.to_owned());
+            self.targets.len() - 1
+        })
+    }
+}
+
+/// Name of a step in errors and histograms: that of the workload language.
+fn name(step: &Step) -> &'static str {
+    match step {
+        Step::Mkdir => "mkdir",
+        Step::Create => "create",
+        Step::Open => "open",
+        Step::OpenTruncate => "open-truncate",
+        Step::OpenReadWrite => "open-read-write",
+        Step::Read => "read",
+        Step::Write => "write",
+        Step::Modify => "modify",
+        Step::Close => "close",
+        Step::Fsync => "fsync",
+        Step::Fdatasync => "fdatasync",
+        Step::FsyncDirectory => "fsync-directory",
+        Step::Chown => "chown",
+        Step::Chmod => "chmod",
+        Step::Stat => "stat",
+        Step::LookUp => "look-up",
+        Step::Rename(_) => "rename",
+        Step::Link(_) => "link",
+        Step::Unlink => "unlink",
+        Step::List => "list",
+        Step::Rmdir => "rmdir",
+        Step::Share(..) => "share",
+    }
+}
+
+/// Whether any of the steps, also inside shares, is of this kind.
+pub fn any(steps: &[Step], wanted: &dyn Fn(&Step) -> bool) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Share(_, inner) => any(inner, wanted),
+        step => wanted(step),
+    })
+}

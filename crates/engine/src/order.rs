@@ -1,0 +1,123 @@
+//! The order in which a worker takes its items.
+//! In: the group's order, its range of items and its share of the work. Out: the item at each position.
+//! Computed position by position; nothing is kept.
+
+use crate::draw::{Permutation, below, mix, mix_all};
+use workload::program::Order;
+
+/// One worker's way through the items of its group.
+#[derive(Debug, Clone, Copy)]
+pub struct Course {
+    order: Order,
+    first: u64,
+    available: u64,
+    total: u64,
+    /// First position of this worker.
+    pub from: u64,
+    /// One past its last position.
+    pub to: u64,
+    permutation: Permutation,
+    key: u64,
+}
+
+/// How a group's work is cut into shares.
+#[derive(Debug, Clone, Copy)]
+pub struct Share {
+    /// This worker, from 0.
+    pub worker: u64,
+    /// Workers among which the items are divided; 1 where each has its own.
+    pub workers: u64,
+}
+
+impl Course {
+    /// The course over `items` items from `first` on; `count` items in all, None for every one once.
+    /// In order and shuffled, the shares are neighbouring ranges of positions.
+    pub fn new(order: Order, items: u64, first: u64, count: Option<u64>, share: Share, key: &[u64]) -> Course {
+        let available = items.saturating_sub(first);
+        let total = if available == 0 { 0 } else { count.unwrap_or(available) };
+        let cut = |part: u64| (u128::from(total) * u128::from(part) / u128::from(share.workers.max(1))) as u64;
+        let key = mix_all(key);
+        let (from, to) = if share.workers <= 1 { (0, total) } else { (cut(share.worker), cut(share.worker + 1)) };
+        // A permutation is of the group, a draw is of the position: both are the same however many workers there are.
+        Course { order, first, available, total, from, to, permutation: Permutation::new(available.max(1), key), key }
+    }
+
+    /// The item at a position; positions beyond the total begin anew (another pass of a phase that ends by time).
+    #[inline]
+    pub fn item(&self, position: u64) -> u64 {
+        let within = if position < self.available { position } else { position % self.available };
+        self.first
+            + match self.order {
+                Order::Shuffled => self.permutation.at(within),
+                Order::Random => below(mix(self.key ^ mix(position)), self.available),
+                Order::InOrder | Order::Readdir | Order::Follow => within,
+            }
+    }
+
+    /// The position after this one; None when the work is done, and from the beginning where it is to be repeated.
+    #[inline]
+    pub fn after(&self, position: u64, repeat: bool) -> Option<u64> {
+        let next = position + 1;
+        if next < self.to {
+            return Some(next);
+        }
+        if !repeat || self.to == self.from {
+            return None;
+        }
+        // Positions of the second round lie one total further on, so that draws differ from those of the first.
+        let round = (next - self.from - 1) / self.total;
+        let end = self.to + round * self.total;
+        Some(if next < end { next } else { self.from + (round + 1) * self.total })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(order: Order, count: Option<u64>, worker: u64, workers: u64) -> Course {
+        Course::new(order, 100, 0, count, Share { worker, workers }, &[1])
+    }
+
+    fn items(course: &Course) -> Vec<u64> {
+        (course.from..course.to).map(|p| course.item(p)).collect()
+    }
+
+    #[test]
+    fn workers_share_the_items_without_overlap() {
+        for order in [Order::InOrder, Order::Shuffled] {
+            let mut all: Vec<u64> = (0..3).flat_map(|w| items(&course(order, None, w, 3))).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..100).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn draws_are_with_replacement_and_counted() {
+        let drawn = items(&course(Order::Random, Some(1000), 0, 1));
+        assert_eq!(drawn.len(), 1000);
+        assert!(drawn.iter().all(|i| *i < 100));
+    }
+
+    #[test]
+    fn a_range_begins_at_its_first_item() {
+        let course = Course::new(Order::InOrder, 100, 90, None, Share { worker: 0, workers: 1 }, &[1]);
+        assert_eq!(items(&course), (90..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_course_ends_or_begins_again() {
+        let course = course(Order::InOrder, None, 1, 2);
+        assert_eq!((course.from, course.to), (50, 100));
+        assert_eq!(course.after(98, false), Some(99));
+        assert_eq!(course.after(99, false), None);
+        let again = course.after(99, true).unwrap();
+        assert_eq!(course.item(again), 50);
+        let mut position = again;
+        for expected in 51..100 {
+            position = course.after(position, true).unwrap();
+            assert_eq!(course.item(position), expected);
+        }
+        assert_eq!(course.item(course.after(position, true).unwrap()), 50);
+    }
+}

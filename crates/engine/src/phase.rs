@@ -1,0 +1,350 @@
+//! One pass of one phase: workers started, let go together, watched, and their accounts gathered.
+//! In: a program, a phase, a pass. Out: the reply, and progress on the way.
+//! Whatever the workers do, this comes to an end: after the time limit they are told to stop, then killed.
+
+use crate::clock::{Calibrator, Clock, kernel_ns};
+use crate::ops::Ops;
+use crate::process::{self, Child, Ending};
+use crate::protocol::send;
+use crate::shared::{Common, Count, Note, Shared, Stop};
+use crate::sys::{self, Fd};
+use crate::tally::intervals;
+use crate::worker::{Task, work};
+use crate::{durable, gather, prepare};
+use std::io::{self, Write};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use workload::message::Reply;
+use workload::program::{End, Group, Order, Over, Phase, Program};
+
+/// Between two progress messages.
+const PROGRESS: Duration = Duration::from_secs(1);
+
+/// Between being told to stop and being killed: an operation that is under way may end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Between being killed and being given up: a process in an uninterruptible call dies when the call returns.
+const GIVE_UP: Duration = Duration::from_secs(5);
+
+/// Longest time for workers to get ready.
+const READY: Duration = Duration::from_secs(60);
+
+/// A pass that is being performed.
+pub struct Pass<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Index of the phase.
+    pub phase: usize,
+    /// Pass, from 0.
+    pub pass: u32,
+    /// The shared memory.
+    pub shared: Shared,
+    /// The clock.
+    pub clock: Clock,
+    root: Fd,
+    children: Vec<Child>,
+}
+
+/// Perform one pass.
+pub fn perform(
+    program: &Program,
+    phase: usize,
+    pass: u32,
+    calibrator: &Calibrator,
+    output: &mut impl Write,
+) -> io::Result<Reply> {
+    let failed = |reason: String| Reply::Failed { phase, partial: None, reason };
+    let root = match sys::open_directory(libc::AT_FDCWD, &crate::dirs::path(&program.root.to_string_lossy())) {
+        Ok(root) => root,
+        Err(e) => return Ok(failed(format!("opening {}: {e}", program.root.display()))),
+    };
+    let reply = match start(program, phase, pass, calibrator, root) {
+        Ok(mut pass) => {
+            let watched = pass.watch(output)?;
+            let reply = pass.close(watched);
+            pass.children.iter_mut().for_each(Child::kill);
+            reply
+        }
+        Err(reason) => failed(reason),
+    };
+    let _ = sys::close(root);
+    Ok(reply)
+}
+
+fn start<'a>(
+    program: &'a Program,
+    phase: usize,
+    pass: u32,
+    calibrator: &Calibrator,
+    root: Fd,
+) -> Result<Pass<'a>, String> {
+    prepare::phase(program, phase, root)?;
+    let groups = &program.phases[phase].groups;
+    let workers: usize = groups.iter().map(|g| g.workers as usize).sum();
+    let histograms = groups.iter().map(|g| Ops::new(g).histograms.len()).max().unwrap_or(0);
+    let shared = Shared::new(groups.len(), workers, intervals(program.time_limit).1, histograms)
+        .map_err(|e| format!("shared memory for {workers} workers: {e}"))?;
+    let producers = groups.iter().filter(|g| g.order != Order::Follow).map(|g| u64::from(g.workers)).sum();
+    shared.common(Common::Producers).store(producers, Ordering::Release);
+    let clock = calibrator.clock();
+    let mut pass = Pass { program, phase, pass, shared, clock, root, children: Vec::new() };
+    if let Err(reason) = pass.fork_all() {
+        pass.shared.stop(Stop::Death);
+        process::open_gate(pass.shared.common(Common::Gate));
+        pass.children.iter_mut().for_each(Child::kill);
+        return Err(reason);
+    }
+    Ok(pass)
+}
+
+impl Pass<'_> {
+    /// The phase.
+    pub fn of_phase(&self) -> &Phase {
+        &self.program.phases[self.phase]
+    }
+
+    fn workers(&self) -> u64 {
+        self.of_phase().groups.iter().map(|g| u64::from(g.workers)).sum()
+    }
+
+    fn task(&self, group: usize, worker: u32) -> Task<'_> {
+        let before: u32 = self.of_phase().groups[..group].iter().map(|g| g.workers).sum();
+        Task {
+            program: self.program,
+            phase: self.phase,
+            pass: self.pass,
+            group,
+            worker,
+            slot: (before + worker) as usize,
+            shared: &self.shared,
+            clock: self.clock,
+            root: self.root,
+        }
+    }
+
+    /// A process for each worker; for threads, a process in which they run, so that it can be killed.
+    fn fork_all(&mut self) -> Result<(), String> {
+        for (number, group) in self.program.phases[self.phase].groups.iter().enumerate() {
+            let said = |e| format!("starting a worker of group {}: {e}", group.name);
+            if group.processes || group.workers == 1 {
+                for worker in 0..group.workers {
+                    let task = self.task(number, worker);
+                    let child = process::fork(|| {
+                        work(&task);
+                        0
+                    });
+                    self.children.push(child.map_err(said)?);
+                }
+            } else {
+                let child = process::fork(|| self.threads(number, group));
+                self.children.push(child.map_err(said)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn threads(&self, number: usize, group: &Group) -> i32 {
+        let tasks: Vec<Task> = (0..group.workers).map(|worker| self.task(number, worker)).collect();
+        std::thread::scope(|scope| {
+            for task in &tasks {
+                let started = std::thread::Builder::new().spawn_scoped(scope, || {
+                    process::own_descriptor_table();
+                    work(task);
+                });
+                if let Err(e) = started {
+                    self.shared.slot(task.slot).note(&Note::Fatal(format!("starting a thread: {e}")));
+                    self.shared.stop(Stop::Death);
+                    process::open_gate(self.shared.common(Common::Gate));
+                    return 1;
+                }
+            }
+            0
+        })
+    }
+
+    /// Let the workers go and watch them to their end. Err: why the pass failed.
+    fn watch(&mut self, output: &mut impl Write) -> io::Result<Result<(), String>> {
+        if let Err(reason) = self.wait_until_ready() {
+            self.shared.stop(Stop::Death);
+            process::open_gate(self.shared.common(Common::Gate));
+            self.end_all();
+            return Ok(Err(reason));
+        }
+        let limit = Duration::from_secs(self.program.time_limit);
+        let start = self.clock.now();
+        self.shared.common(Common::Start).store(start, Ordering::Release);
+        process::open_gate(self.shared.common(Common::Gate));
+        let begun = kernel_ns();
+        let mut next = begun + PROGRESS.as_nanos() as u64;
+        loop {
+            process::wait_for_any(&self.children, next.saturating_sub(kernel_ns()).div_ceil(1_000_000));
+            if let Some(reason) = self.deaths() {
+                self.shared.stop(Stop::Death);
+                self.end_all();
+                return Ok(Err(reason));
+            }
+            if self.children.iter_mut().all(|c| c.poll().is_some()) {
+                return Ok(self.why_stopped());
+            }
+            if self.shared.stopped().is_some() {
+                self.end_all();
+                return Ok(self.why_stopped());
+            }
+            let now = kernel_ns();
+            if now - begun > limit.as_nanos() as u64 {
+                self.shared.stop(Stop::Time);
+                continue;
+            }
+            if now >= next {
+                next = now + PROGRESS.as_nanos() as u64;
+                send(output, &self.progress())?;
+            }
+        }
+    }
+
+    fn wait_until_ready(&mut self) -> Result<(), String> {
+        let ready = self.shared.common(Common::Ready);
+        let deadline = kernel_ns() + READY.as_nanos() as u64;
+        loop {
+            let count = ready.load(Ordering::Acquire);
+            if count >= self.workers() {
+                return Ok(());
+            }
+            process::wait_while(ready, count as u32);
+            if let Some(reason) = self.children.iter_mut().find_map(|c| death(c.poll())) {
+                return Err(reason);
+            }
+            if self.shared.stopped().is_some() {
+                return self.why_stopped();
+            }
+            if kernel_ns() > deadline {
+                return Err(format!("{} of {} workers were ready after {READY:?}", count, self.workers()));
+            }
+        }
+    }
+
+    fn deaths(&mut self) -> Option<String> {
+        let dead = self.children.iter_mut().find_map(|c| death(c.poll()))?;
+        let place = (0..self.workers() as usize).map(|w| self.shared.slot(w)).find(|s| s.get(Count::CurrentFile) > 0);
+        Some(match place {
+            // The file's number is kept one higher, so that 0 says that there is none.
+            Some(slot) => {
+                let (file, offset) = (slot.get(Count::CurrentFile) - 1, slot.get(Count::CurrentOffset));
+                format!("{dead}; the last place that was touched through a mapping was offset {offset} of file {file}")
+            }
+            None => dead,
+        })
+    }
+
+    fn why_stopped(&self) -> Result<(), String> {
+        let fatal =
+            (0..self.workers() as usize).flat_map(|w| self.shared.slot(w).notes()).find_map(|note| match note {
+                Note::Fatal(reason) => Some(reason),
+                _ => None,
+            });
+        match (self.shared.stopped(), fatal) {
+            (_, Some(reason)) => Err(reason),
+            (None, None) => Ok(()),
+            (Some(Stop::Errors), _) => {
+                let count = self.shared.common(Common::Errors).load(Ordering::Relaxed);
+                let first = gather::errors(self).first.first().map(gather::sentence).unwrap_or_default();
+                Err(format!(
+                    "{count} operations failed, more than the {} that are borne; the first: {first}",
+                    self.program.error_limit
+                ))
+            }
+            (Some(Stop::Time), _) => Err(format!("it ran past its time limit of {} s", self.program.time_limit)),
+            (Some(Stop::Death), _) => Err("a worker could not go on".into()),
+        }
+    }
+
+    /// Wait for workers that were told to stop; kill those that do not.
+    fn end_all(&mut self) {
+        for patience in [GRACE, GIVE_UP] {
+            let deadline = kernel_ns() + patience.as_nanos() as u64;
+            while kernel_ns() < deadline {
+                if self.children.iter_mut().all(|c| c.poll().is_some()) {
+                    return;
+                }
+                process::wait_for_any(&self.children, 100);
+            }
+            self.children.iter_mut().for_each(Child::kill);
+        }
+    }
+
+    fn progress(&self) -> Reply {
+        let slots = || (0..self.workers() as usize).map(|w| self.shared.slot(w));
+        let sum = |count: Count| slots().map(|s| s.get(count)).sum::<u64>();
+        Reply::Progress {
+            phase: self.phase,
+            items: sum(Count::Items),
+            of: self.expected(),
+            bytes: sum(Count::Read) + sum(Count::Written),
+        }
+    }
+
+    /// Items in all, where the program says so.
+    fn expected(&self) -> Option<u64> {
+        let phase = self.of_phase();
+        if phase.end != End::Work {
+            return None;
+        }
+        phase.groups.iter().map(|g| expected_of(self.program, g)).sum()
+    }
+
+    /// Durable time, and the outcome.
+    fn close(&mut self, watched: Result<(), String>) -> Reply {
+        let phase = self.of_phase();
+        let mut durable_ns = None;
+        let mut watched = watched;
+        let start = self.shared.common(Common::Start).load(Ordering::Relaxed);
+        if phase.writes && watched.is_ok() {
+            let used = Duration::from_nanos(self.clock.now().saturating_sub(start));
+            let left = Duration::from_secs(self.program.time_limit).saturating_sub(used);
+            match durable::make(&self.program.durable, self.root, left) {
+                Ok(()) => durable_ns = Some(self.clock.now() - gather::begin(self)),
+                Err(reason) => watched = Err(format!("the data could not be made safe: {reason}")),
+            }
+        }
+        let outcome = Box::new(gather::outcome(self, durable_ns));
+        match watched {
+            Ok(()) => Reply::Done(outcome),
+            Err(reason) => Reply::Failed { phase: self.phase, partial: Some(outcome), reason },
+        }
+    }
+}
+
+fn death(ending: Option<Ending>) -> Option<String> {
+    match ending? {
+        Ending::Exit(0) => None,
+        Ending::Exit(70) => {
+            Some("a worker ended by a fault in the engine itself (its message is on standard error)".into())
+        }
+        Ending::Exit(status) => Some(format!("a worker ended with status {status}")),
+        Ending::Signal(libc::SIGBUS) => Some(
+            "a worker was killed by SIGBUS: the filesystem could not provide a page (no space, or an I/O error)".into(),
+        ),
+        Ending::Signal(signal) => Some(format!("a worker was killed by signal {signal}")),
+    }
+}
+
+fn expected_of(program: &Program, group: &Group) -> Option<u64> {
+    if group.order == Order::Follow {
+        return Some(0);
+    }
+    match group.over {
+        Over::Files { fileset } => {
+            let owners = prepare::owners(program, group, fileset);
+            let each = group.count.unwrap_or(owners.first()?.count.saturating_sub(group.first));
+            Some(each * owners.len() as u64)
+        }
+        Over::Blocks { fileset, block, length } => {
+            let owners = prepare::owners(program, group, fileset);
+            let all =
+                || Some(crate::space::Space::of_files(owners.first()?, block, length).ok()?.blocks() - group.first);
+            Some(group.count.or_else(all)? * owners.len() as u64)
+        }
+        Over::Device { block, length } => Some(group.count.unwrap_or((length / block).saturating_sub(group.first))),
+        Over::Directories { .. } => None,
+    }
+}

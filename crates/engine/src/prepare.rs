@@ -1,0 +1,76 @@
+//! What must be there before the clock of a phase starts, because it is no part of the work that is timed.
+//! In: a program and a phase. Out: directories that files are created in or moved to; files that must be empty.
+//! A phase whose steps make directories themselves makes them within its clock; so does one over directories.
+
+use crate::blocks::truncates_while_working;
+use crate::dirs::{self, Directories};
+use crate::names::{Files, Name};
+use crate::ops;
+use crate::sys::{self, Answer, Fd};
+use workload::program::{Engine, Group, Order, Over, Program, Step};
+
+/// Files of a group, one for each owner.
+pub fn owners(program: &Program, group: &Group, fileset: usize) -> Vec<Files> {
+    let set = &program.filesets[fileset];
+    let owners = if set.per_worker { group.workers } else { 1 };
+    (0..owners).map(|owner| Files::new(program.seed, fileset, set, owner, group.workers)).collect()
+}
+
+/// Prepare one phase.
+pub fn phase(program: &Program, phase: usize, root: Fd) -> Result<(), String> {
+    for group in &program.phases[phase].groups {
+        let (fileset, blocks) = match group.over {
+            Over::Files { fileset } => (fileset, false),
+            Over::Blocks { fileset, .. } => (fileset, true),
+            Over::Directories { .. } | Over::Device { .. } => continue,
+        };
+        for files in owners(program, group, fileset) {
+            let said = |e: sys::Errno| format!("preparing {} below the root: {e}", files.base);
+            targets(&group.steps, &files, root).map_err(said)?;
+            let makes = ops::any(&group.steps, &|s| matches!(s, Step::Mkdir));
+            let creates = group.io.create || ops::any(&group.steps, &|s| matches!(s, Step::Create));
+            if creates && !makes {
+                directories(&files, root).map_err(said)?;
+            }
+            if group.order == Order::Follow {
+                dirs::make_path(root, &files.base).map_err(said)?;
+            }
+            if blocks && group.io.create && !truncates_while_working(program, group) {
+                empty_files(&files, root, group.io.engine == Engine::Mmap).map_err(said)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn targets(steps: &[Step], files: &Files, root: Fd) -> Answer<()> {
+    for step in steps {
+        match step {
+            Step::Rename(directory) => dirs::make_path(root, &files.sibling(directory))?,
+            Step::Share(_, inner) => targets(inner, files, root)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn directories(files: &Files, root: Fd) -> Answer<()> {
+    let mut handles = Directories::new(root, files);
+    let used = if files.count == 0 { 1 } else { files.directories() };
+    (0..used).try_for_each(|directory| handles.ensure(directory, files).map(|_| ()))
+}
+
+/// Create files empty, or at their full size for mappings, which cannot make a file grow.
+fn empty_files(files: &Files, root: Fd, full: bool) -> Answer<()> {
+    let mut handles = Directories::new(root, files);
+    let mut name = Name::new();
+    for index in 0..files.count {
+        files.name(index, &mut name);
+        let directory = handles.get(files.directory_of(index, &name), files)?;
+        let fd = sys::open(directory, name.c(), libc::O_CREAT | libc::O_TRUNC | libc::O_WRONLY, 0o600)?;
+        let sized = if full { sys::truncate(fd, files.size(index, 0)) } else { Ok(()) };
+        sys::close(fd)?;
+        sized?;
+    }
+    Ok(())
+}

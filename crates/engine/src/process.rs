@@ -1,0 +1,158 @@
+//! Processes and threads: fork, wait, kill, gates, CPU time.
+//! In: what a child is to do. Out: its end, and what it used.
+//! The agent itself never has a second thread, so that a fork copies a whole and quiet process.
+#![allow(unsafe_code)]
+
+use crate::sys::Errno;
+use std::sync::atomic::{AtomicU64, Ordering};
+use workload::outcome::CpuTime;
+
+/// A forked child.
+pub struct Child {
+    pid: i32,
+    pidfd: i32,
+    ended: Option<Ending>,
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// With this exit status.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Fork; the child carries out `work` and exits with its status, and dies with its parent.
+pub fn fork(work: impl FnOnce() -> i32) -> Result<Child, Errno> {
+    // SAFETY: getpid takes nothing.
+    let parent = unsafe { libc::getpid() };
+    // SAFETY: the agent has one thread only, so the child's memory and locks are whole.
+    match unsafe { libc::fork() } {
+        -1 => Err(Errno::last()),
+        0 => {
+            // SAFETY: takes numbers only. The parent may have died before, hence the check.
+            unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if libc::getppid() != parent {
+                    libc::_exit(0);
+                }
+            }
+            let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(70);
+            // SAFETY: ends the process without running the parent's exit handlers or flushing its streams.
+            unsafe { libc::_exit(status) }
+        }
+        pid => {
+            // SAFETY: takes numbers only.
+            let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
+            Ok(Child { pid, pidfd, ended: None })
+        }
+    }
+}
+
+impl Child {
+    /// Whether it has ended, and how; never waits.
+    pub fn poll(&mut self) -> Option<Ending> {
+        if self.ended.is_none() {
+            let mut status = 0;
+            // SAFETY: the kernel fills one integer.
+            let r = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) };
+            if r == self.pid {
+                let signalled = libc::WIFSIGNALED(status);
+                let signal = Ending::Signal(libc::WTERMSIG(status));
+                self.ended = Some(if signalled { signal } else { Ending::Exit(libc::WEXITSTATUS(status)) });
+            } else if r < 0 && Errno::last().0 != libc::EINTR {
+                self.ended = Some(Ending::Exit(71));
+            }
+        }
+        self.ended
+    }
+
+    /// Send SIGKILL.
+    pub fn kill(&mut self) {
+        if self.poll().is_none() {
+            // SAFETY: the child has not been waited for, so the number is still its own.
+            unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.pidfd >= 0 {
+            let _ = crate::sys::close(self.pidfd);
+        }
+    }
+}
+
+/// Wait until one of the children that still run ends, or for so many milliseconds.
+pub fn wait_for_any(children: &[Child], milliseconds: u64) {
+    let mut polls: Vec<libc::pollfd> = children
+        .iter()
+        .filter(|c| c.ended.is_none() && c.pidfd >= 0)
+        .map(|c| libc::pollfd { fd: c.pidfd, events: libc::POLLIN, revents: 0 })
+        .collect();
+    // Without pidfds (before Linux 5.3) the wait is short, and waitpid is asked more often.
+    let blind = children.iter().any(|c| c.pidfd < 0);
+    let timeout = if blind { milliseconds.min(5) } else { milliseconds } as i32;
+    // SAFETY: the kernel reads and writes `polls.len()` structures.
+    unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout) };
+}
+
+/// Give this thread a descriptor table of its own, so that workers share no lock on it.
+pub fn own_descriptor_table() -> bool {
+    // SAFETY: takes a number only; descriptors stay valid, as copies.
+    unsafe { libc::unshare(libc::CLONE_FILES) == 0 }
+}
+
+/// Sleep until the word is no longer `value`, at most a second.
+pub fn wait_while(word: &AtomicU64, value: u32) {
+    let second = libc::timespec { tv_sec: 1, tv_nsec: 0 };
+    // SAFETY: the kernel reads 32 bits at the low half of a live word, and one structure.
+    unsafe { libc::syscall(libc::SYS_futex, low_half(word), libc::FUTEX_WAIT, value, &second, 0, 0) };
+}
+
+/// Wake all that wait on the word.
+pub fn wake(word: &AtomicU64) {
+    // SAFETY: the kernel uses the address as a key only.
+    unsafe { libc::syscall(libc::SYS_futex, low_half(word), libc::FUTEX_WAKE, i32::MAX, 0, 0, 0) };
+}
+
+fn low_half(word: &AtomicU64) -> *const u32 {
+    let start: *const u32 = std::ptr::from_ref(word).cast();
+    if cfg!(target_endian = "little") { start } else { start.wrapping_add(1) }
+}
+
+/// Wait until the word is set, by a gate that others open with [`open_gate`].
+pub fn wait_at_gate(word: &AtomicU64) {
+    while word.load(Ordering::Acquire) == 0 {
+        wait_while(word, 0);
+    }
+}
+
+/// Open a gate.
+pub fn open_gate(word: &AtomicU64) {
+    word.store(1, Ordering::Release);
+    wake(word);
+}
+
+/// CPU time of this whole process so far.
+pub fn cpu_of_process() -> CpuTime {
+    cpu(libc::RUSAGE_SELF)
+}
+
+/// CPU time of this thread so far.
+pub fn cpu_of_thread() -> CpuTime {
+    cpu(libc::RUSAGE_THREAD)
+}
+
+fn cpu(who: i32) -> CpuTime {
+    // SAFETY: zero is a valid value of this plain structure, and the kernel fills it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(who, &mut usage);
+        usage
+    };
+    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
+    CpuTime { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
+}

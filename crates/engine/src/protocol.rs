@@ -1,0 +1,98 @@
+//! The agent's side of the seam: one request after the other, each answered.
+//! In: JSON lines of `workload::message::Request`. Out: JSON lines of `workload::message::Reply`.
+//! A request that cannot be carried out is answered with the reason; the agent goes on.
+
+use crate::clock::Calibrator;
+use crate::{cached, ceiling, check, phase, sys};
+use std::io::{self, BufRead, Read, Write};
+use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request};
+use workload::program::Program;
+
+/// What the agent remembers from one request to the next.
+pub struct Agent {
+    /// The program that was loaded.
+    pub program: Option<Program>,
+    /// The clock's calibration.
+    pub calibrator: Calibrator,
+}
+
+/// Serve requests from `input` until it ends or `Quit` comes.
+///
+/// Must be called from a process with one thread: phases are performed in forked children.
+pub fn agent(input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
+    let (mut input, mut output) = (input, output);
+    sys::raise_open_files();
+    let mut agent = Agent { program: None, calibrator: Calibrator::start() };
+    let hello =
+        Reply::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), pid: std::process::id() };
+    send(&mut output, &hello)?;
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = input.by_ref().take(LINE_LIMIT as u64 + 1).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(());
+        }
+        if line.len() > LINE_LIMIT {
+            refuse(&mut output, format!("a request of more than {LINE_LIMIT} bytes"))?;
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a request longer than the protocol allows"));
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match serde_json::from_slice(&line) {
+            Ok(Request::Quit) => return Ok(()),
+            Ok(request) => agent.answer(request, &mut output)?,
+            Err(e) => refuse(&mut output, format!("not a request of protocol {PROTOCOL}: {e}"))?,
+        }
+    }
+}
+
+/// Send one reply.
+pub fn send(output: &mut impl Write, reply: &Reply) -> io::Result<()> {
+    let mut line = serde_json::to_vec(reply)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}
+
+fn refuse(output: &mut impl Write, reason: String) -> io::Result<()> {
+    send(output, &Reply::Refused { reason })
+}
+
+impl Agent {
+    fn answer(&mut self, request: Request, output: &mut impl Write) -> io::Result<()> {
+        let reply = match request {
+            Request::Load(program) => match check::program(&program) {
+                Ok(()) => {
+                    self.program = Some(*program);
+                    Reply::Loaded
+                }
+                Err(reason) => Reply::Refused { reason },
+            },
+            Request::MeasureCeiling => Reply::Ceiling(ceiling::measure(&self.calibrator)),
+            Request::Quit => return Ok(()),
+            Request::Perform { phase, pass } => match self.phase_exists(phase) {
+                Ok(program) => phase::perform(program, phase, pass, &self.calibrator, output)?,
+                Err(reason) => Reply::Refused { reason },
+            },
+            Request::Warm { phase } => match self.phase_exists(phase) {
+                Ok(program) => cached::warm(program, phase),
+                Err(reason) => Reply::Refused { reason },
+            },
+            Request::CountCached { phase } => match self.phase_exists(phase) {
+                Ok(program) => cached::count(program, phase),
+                Err(reason) => Reply::Refused { reason },
+            },
+        };
+        send(output, &reply)
+    }
+
+    fn phase_exists(&self, phase: usize) -> Result<&Program, String> {
+        let program = self.program.as_ref().ok_or("no program is loaded; send `load` first")?;
+        match program.phases.len() {
+            count if phase < count => Ok(program),
+            count => Err(format!("phase {phase} was asked for, but the program has {count}, numbered from 0")),
+        }
+    }
+}

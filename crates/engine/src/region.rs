@@ -1,0 +1,106 @@
+//! Memory from the kernel: shared between the workers and the process that gathers, and buffers for I/O.
+//! In: lengths. Out: words that many processes may touch, and byte buffers aligned for direct I/O.
+//! Everything in shared memory is an atomic word, so that all other code on it is safe.
+#![allow(unsafe_code)]
+
+use crate::sys::Errno;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+/// Shared words, zero at first; pages that are never touched take no memory.
+pub struct Region {
+    start: NonNull<AtomicU64>,
+    words: usize,
+}
+
+// SAFETY: the region is plain memory that stays mapped until it is dropped, and all access is through atomics.
+unsafe impl Sync for Region {}
+// SAFETY: as above.
+unsafe impl Send for Region {}
+
+impl Region {
+    /// Map so many words, shared with processes that are forked later.
+    pub fn new(words: usize) -> Result<Region, Errno> {
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        map(words * 8, flags).map(|start| Region { start: start.cast(), words })
+    }
+}
+
+impl Deref for Region {
+    type Target = [AtomicU64];
+    fn deref(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping holds `words` words for as long as `self` lives; zero is a valid atomic.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: unmaps exactly what `new` mapped; no slice outlives `self`.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.words * 8) };
+    }
+}
+
+/// A buffer for I/O, aligned to pages (to 2 MiB, in huge pages where the kernel has them, when it is that large).
+pub struct Buffer {
+    start: NonNull<u8>,
+    mapped: NonNull<u8>,
+    mapped_length: usize,
+    length: usize,
+}
+
+// SAFETY: the buffer is owned memory like a Vec.
+unsafe impl Send for Buffer {}
+
+const HUGE: usize = 2 << 20;
+
+impl Buffer {
+    /// A buffer of so many bytes, zeroed.
+    pub fn new(length: usize) -> Result<Buffer, Errno> {
+        let length = length.max(1);
+        let large = length >= HUGE / 8;
+        let mapped_length = if large { length.next_multiple_of(HUGE) + HUGE } else { length.next_multiple_of(4096) };
+        let mapped: NonNull<u8> = map(mapped_length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS)?.cast();
+        let skip = if large { mapped.as_ptr().align_offset(HUGE) } else { 0 };
+        // SAFETY: `skip` is less than HUGE, which was added to the mapping's length.
+        let start = unsafe { mapped.add(skip) };
+        if large {
+            // SAFETY: advice on our own mapping; refusal changes nothing that matters.
+            unsafe { libc::madvise(start.as_ptr().cast(), length.next_multiple_of(HUGE), libc::MADV_HUGEPAGE) };
+        }
+        Ok(Buffer { start, mapped, mapped_length, length })
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `length` bytes from `start` lie within the mapping, which lives as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: unmaps exactly what `new` mapped.
+        unsafe { libc::munmap(self.mapped.as_ptr().cast(), self.mapped_length) };
+    }
+}
+
+fn map(bytes: usize, flags: i32) -> Result<NonNull<libc::c_void>, Errno> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a fresh anonymous mapping at a place of the kernel's choice.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes.max(8), access, flags, -1, 0) };
+    match NonNull::new(start) {
+        Some(start) if start.as_ptr() != libc::MAP_FAILED => Ok(start),
+        _ => Err(Errno::last()),
+    }
+}

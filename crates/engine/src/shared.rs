@@ -1,0 +1,257 @@
+//! What the workers of a phase and the process that gathers share: the gate, the stop mark, and a slot for each worker.
+//! In: numbers stored by workers as they go. Out: the same numbers, readable at any time, also after a worker was killed.
+//! Each slot holds counters, notes (errors in full), a time series and histograms.
+
+use crate::histogram;
+use crate::region::Region;
+use crate::sys::Errno;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use workload::outcome::OperationError;
+
+/// Words for all workers together; each on a cache line of its own.
+#[derive(Debug, Clone, Copy)]
+pub enum Common {
+    /// Workers that are ready to start.
+    Ready = 0,
+    /// Set when the clock starts.
+    Gate = 8,
+    /// Set when workers are to stop; see [`Stop`].
+    Stop = 16,
+    /// The common start, in the clock's nanoseconds.
+    Start = 24,
+    /// Operations that failed, all workers together.
+    Errors = 32,
+    /// Workers still at work that are not followers.
+    Producers = 40,
+}
+
+const COMMON_WORDS: usize = 64;
+
+/// Words of a group: the open loop's shared schedule.
+pub const GROUP_WORDS: usize = 16;
+
+/// Why workers were told to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// Too many operations failed.
+    Errors = 1,
+    /// The phase ran past its time limit.
+    Time = 2,
+    /// A worker died, or could not start.
+    Death = 3,
+}
+
+/// Counters in a worker's slot.
+#[derive(Debug, Clone, Copy)]
+pub enum Count {
+    /// Items completed.
+    Items = 0,
+    /// Bytes read.
+    Read,
+    /// Bytes written.
+    Written,
+    /// Sum of the hashes of everything done.
+    Hash,
+    /// Clock at the last return.
+    End,
+    /// Clock when counting began (the common start, or the end of the ramp).
+    Begin,
+    /// User CPU nanoseconds.
+    User,
+    /// System CPU nanoseconds.
+    System,
+    /// Set when the worker finished its work in order.
+    Finished,
+    /// Operations started late, of an open loop.
+    Late,
+    /// Operations started, of an open loop.
+    Started,
+    /// Blocks whose content was checked.
+    Checked,
+    /// Blocks whose content was wrong.
+    Wrong,
+    /// File that is being worked on (mappings only).
+    CurrentFile,
+    /// Offset that is being worked on (mappings only).
+    CurrentOffset,
+    /// Intervals of the series that are filled.
+    Intervals,
+    /// Bytes used in the notes.
+    Notes,
+}
+
+const COUNT_WORDS: usize = 24;
+const NOTE_WORDS: usize = 3072;
+
+/// What a worker has to say in words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Note {
+    /// An operation failed.
+    Error(OperationError),
+    /// Content was wrong.
+    Wrong(String),
+    /// Something was not done as asked.
+    Remark(String),
+    /// The worker cannot work at all.
+    Fatal(String),
+}
+
+/// The shared memory of one pass.
+pub struct Shared {
+    region: Region,
+    groups: usize,
+    workers: usize,
+    intervals: usize,
+    histograms: usize,
+}
+
+impl Shared {
+    /// Memory for so many groups and workers, intervals of the series, and histograms for each worker.
+    pub fn new(groups: usize, workers: usize, intervals: usize, histograms: usize) -> Result<Shared, Errno> {
+        let mut shared = Shared { region: Region::new(0)?, groups, workers, intervals, histograms };
+        shared.region = Region::new(COMMON_WORDS + groups * GROUP_WORDS + workers * shared.slot_words())?;
+        Ok(shared)
+    }
+
+    fn slot_words(&self) -> usize {
+        (COUNT_WORDS + NOTE_WORDS + 2 * self.intervals + self.histograms * histogram::WORDS).next_multiple_of(512)
+    }
+
+    /// A word for all workers.
+    pub fn common(&self, word: Common) -> &AtomicU64 {
+        &self.region[word as usize]
+    }
+
+    /// Tell the workers to stop; the first reason stands.
+    pub fn stop(&self, why: Stop) {
+        let _ = self.common(Common::Stop).compare_exchange(0, why as u64, Relaxed, Relaxed);
+    }
+
+    /// Why the workers were told to stop, if they were.
+    pub fn stopped(&self) -> Option<Stop> {
+        match self.common(Common::Stop).load(Relaxed) {
+            1 => Some(Stop::Errors),
+            2 => Some(Stop::Time),
+            3 => Some(Stop::Death),
+            _ => None,
+        }
+    }
+
+    /// The words of a group.
+    pub fn group(&self, group: usize) -> &[AtomicU64] {
+        assert!(group < self.groups);
+        let from = COMMON_WORDS + group * GROUP_WORDS;
+        &self.region[from..from + GROUP_WORDS]
+    }
+
+    /// The slot of a worker, counted over all groups.
+    pub fn slot(&self, worker: usize) -> Slot<'_> {
+        assert!(worker < self.workers);
+        let from = COMMON_WORDS + self.groups * GROUP_WORDS + worker * self.slot_words();
+        Slot { words: &self.region[from..from + self.slot_words()], intervals: self.intervals }
+    }
+}
+
+/// One worker's part of the shared memory.
+#[derive(Clone, Copy)]
+pub struct Slot<'a> {
+    words: &'a [AtomicU64],
+    intervals: usize,
+}
+
+impl<'a> Slot<'a> {
+    /// Read a counter.
+    pub fn get(&self, count: Count) -> u64 {
+        self.words[count as usize].load(Relaxed)
+    }
+
+    /// Store a counter.
+    #[inline]
+    pub fn set(&self, count: Count, value: u64) {
+        self.words[count as usize].store(value, Relaxed);
+    }
+
+    /// Add to a counter.
+    pub fn add(&self, count: Count, value: u64) {
+        self.set(count, self.get(count).wrapping_add(value));
+    }
+
+    /// The words of a histogram.
+    pub fn histogram(&self, number: usize) -> &'a [AtomicU64] {
+        let from = COUNT_WORDS + NOTE_WORDS + 2 * self.intervals + number * histogram::WORDS;
+        &self.words[from..from + histogram::WORDS]
+    }
+
+    /// Items and bytes of one interval of the series; None beyond the last.
+    pub fn interval(&self, number: usize) -> Option<(&'a AtomicU64, &'a AtomicU64)> {
+        let from = COUNT_WORDS + NOTE_WORDS + 2 * number;
+        (number < self.intervals).then(|| (&self.words[from], &self.words[from + 1]))
+    }
+
+    /// Forget the series.
+    pub fn clear_series(&self) {
+        for number in 0..(self.get(Count::Intervals) as usize).min(self.intervals) {
+            if let Some((items, bytes)) = self.interval(number) {
+                items.store(0, Relaxed);
+                bytes.store(0, Relaxed);
+            }
+        }
+        self.set(Count::Intervals, 0);
+    }
+
+    /// Leave a note; dropped when the room for notes is used up.
+    pub fn note(&self, note: &Note) {
+        let Ok(mut text) = serde_json::to_vec(note) else { return };
+        text.push(b'\n');
+        let used = self.get(Count::Notes) as usize;
+        if used + text.len() > NOTE_WORDS * 8 {
+            return;
+        }
+        for (i, byte) in text.iter().enumerate() {
+            let (word, shift) = ((used + i) / 8, (used + i) % 8 * 8);
+            self.words[COUNT_WORDS + word].fetch_or(u64::from(*byte) << shift, Relaxed);
+        }
+        self.set(Count::Notes, (used + text.len()) as u64);
+    }
+
+    /// The notes left so far.
+    pub fn notes(&self) -> Vec<Note> {
+        let used = self.get(Count::Notes) as usize;
+        let byte = |i: usize| (self.words[COUNT_WORDS + i / 8].load(Relaxed) >> (i % 8 * 8)) as u8;
+        let text: Vec<u8> = (0..used).map(byte).collect();
+        text.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_come_back_as_they_were_left() {
+        let shared = Shared::new(1, 2, 10, 1).unwrap();
+        let notes = [Note::Remark("first".into()), Note::Wrong("ünd second".into())];
+        notes.iter().for_each(|n| shared.slot(1).note(n));
+        assert_eq!(shared.slot(1).notes(), notes);
+        assert!(shared.slot(0).notes().is_empty());
+    }
+
+    #[test]
+    fn notes_beyond_the_limit_are_dropped_whole() {
+        let shared = Shared::new(1, 1, 0, 0).unwrap();
+        (0..2000).for_each(|i| shared.slot(0).note(&Note::Remark(format!("remark {i}"))));
+        let kept = shared.slot(0).notes();
+        assert!(kept.len() > 500 && kept.len() < 2000);
+        assert_eq!(kept.last(), Some(&Note::Remark(format!("remark {}", kept.len() - 1))));
+    }
+
+    #[test]
+    fn the_first_reason_to_stop_stands() {
+        let shared = Shared::new(1, 1, 0, 0).unwrap();
+        shared.stop(Stop::Time);
+        shared.stop(Stop::Death);
+        assert_eq!(shared.stopped(), Some(Stop::Time));
+    }
+}

@@ -1,0 +1,95 @@
+//! The stamp that verified content carries in every 4 KiB: where and when it was written.
+//! In: a grain and what should be in it. Out: the stamp written, or what is wrong with what was read, in words.
+//! The rest of the grain follows from the stamp, so every byte can be checked without remembering anything.
+
+use crate::content::{GRAIN, Generator, Source};
+use crate::draw::mix_all;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"bakeoff1");
+
+/// Length of the stamp: magic, file, grain, version, and a sum over them.
+const LENGTH: usize = 40;
+
+fn words(source: Source, grain: u64) -> [u64; 5] {
+    let sum = mix_all(&[MAGIC, source.file, grain, source.version]);
+    [MAGIC, source.file, grain, source.version, sum]
+}
+
+/// Write the stamp at the beginning of a grain.
+pub fn write(grain_bytes: &mut [u8], source: Source, grain: u64) {
+    for (bytes, word) in grain_bytes[..LENGTH].chunks_exact_mut(8).zip(words(source, grain)) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// Check one whole grain; an answer in words when it is wrong. `scratch` makes what it should be.
+pub fn check(bytes: &[u8], file: u64, grain: u64, scratch: &mut Generator) -> Result<(), String> {
+    debug_assert_eq!(bytes.len(), GRAIN);
+    let mut found = [0u64; 5];
+    for (word, chunk) in found.iter_mut().zip(bytes[..LENGTH].chunks_exact(8)) {
+        *word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+    }
+    let [magic, found_file, found_grain, version, sum] = found;
+    if magic != MAGIC {
+        let blank = bytes.iter().all(|b| *b == 0);
+        return Err(if blank {
+            "only zeros".into()
+        } else {
+            "no stamp, so the beginning of the block is damaged".into()
+        });
+    }
+    if mix_all(&[magic, found_file, found_grain, version]) != sum {
+        return Err("a damaged stamp".into());
+    }
+    if (found_file, found_grain) != (file, grain) {
+        let whose = if found_file == file { "the same file" } else { "another file" };
+        return Err(format!("what was written to block {found_grain} of {whose}"));
+    }
+    let mut expected = [0u8; GRAIN];
+    scratch.fill(&mut expected, Source { file, version }, grain * GRAIN as u64);
+    match bytes.iter().zip(&expected).position(|(a, b)| a != b) {
+        None => Ok(()),
+        Some(at) => Err(format!(
+            "byte {at} of the block is {:#04x} instead of {:#04x} ({} bytes differ)",
+            bytes[at],
+            expected[at],
+            bytes.iter().zip(&expected).filter(|(a, b)| a != b).count()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::program::Content;
+
+    fn generator() -> Generator {
+        Generator::new(3, Content { verify: true, ..Content::default() })
+    }
+
+    fn written() -> Vec<u8> {
+        let mut bytes = vec![0; GRAIN];
+        generator().fill(&mut bytes, Source { file: 8, version: 5 }, 2 * GRAIN as u64);
+        bytes
+    }
+
+    #[test]
+    fn what_was_written_passes() {
+        assert_eq!(check(&written(), 8, 2, &mut generator()), Ok(()));
+    }
+
+    #[test]
+    fn every_flipped_byte_is_found() {
+        for at in 0..GRAIN {
+            let mut bytes = written();
+            bytes[at] ^= 0x10;
+            assert!(check(&bytes, 8, 2, &mut generator()).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn a_block_in_the_wrong_place_is_named() {
+        let wrong = check(&written(), 8, 3, &mut generator()).unwrap_err();
+        assert!(wrong.contains("block 2 of the same file"), "{wrong}");
+    }
+}

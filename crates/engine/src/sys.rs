@@ -1,0 +1,288 @@
+//! System calls on files and directories, each one call and nothing else.
+//! In: descriptors, names, buffers. Out: what the kernel answered, or its errno.
+//! The only place in which the engine touches files; memory and processes are in `region` and `process`.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::fmt;
+
+/// An errno.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// The errno of the call that has just failed in this thread.
+    pub fn last() -> Errno {
+        Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", std::io::Error::from_raw_os_error(self.0))
+    }
+}
+
+impl From<Errno> for std::io::Error {
+    fn from(e: Errno) -> std::io::Error {
+        std::io::Error::from_raw_os_error(e.0)
+    }
+}
+
+/// What a call returns.
+pub type Answer<T> = Result<T, Errno>;
+
+/// A descriptor; whoever opened it closes it.
+pub type Fd = i32;
+
+#[inline]
+fn answer(r: i32) -> Answer<i32> {
+    if r < 0 { Err(Errno::last()) } else { Ok(r) }
+}
+
+#[inline]
+fn answer_size(r: isize) -> Answer<usize> {
+    if r < 0 { Err(Errno::last()) } else { Ok(r as usize) }
+}
+
+/// openat(2); the descriptor closes on exec.
+#[inline]
+pub fn open(dir: Fd, name: &CStr, flags: i32, mode: u32) -> Answer<Fd> {
+    // SAFETY: `name` is a C string that outlives the call.
+    answer(unsafe { libc::openat(dir, name.as_ptr(), flags | libc::O_CLOEXEC, mode) })
+}
+
+/// Open a directory for reading and as the base of other calls.
+pub fn open_directory(dir: Fd, name: &CStr) -> Answer<Fd> {
+    open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY, 0)
+}
+
+/// close(2).
+#[inline]
+pub fn close(fd: Fd) -> Answer<()> {
+    // SAFETY: closing a number touches no memory of ours.
+    answer(unsafe { libc::close(fd) }).map(|_| ())
+}
+
+/// read(2).
+#[inline]
+pub fn read(fd: Fd, buffer: &mut [u8]) -> Answer<usize> {
+    // SAFETY: the kernel writes at most `len` bytes into a buffer of that length.
+    answer_size(unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) })
+}
+
+/// write(2).
+#[inline]
+pub fn write(fd: Fd, buffer: &[u8]) -> Answer<usize> {
+    // SAFETY: the kernel reads at most `len` bytes from a buffer of that length.
+    answer_size(unsafe { libc::write(fd, buffer.as_ptr().cast(), buffer.len()) })
+}
+
+/// pread(2).
+#[inline]
+pub fn read_at(fd: Fd, buffer: &mut [u8], offset: u64) -> Answer<usize> {
+    // SAFETY: as in `read`.
+    answer_size(unsafe { libc::pread64(fd, buffer.as_mut_ptr().cast(), buffer.len(), offset as i64) })
+}
+
+/// pwrite(2).
+#[inline]
+pub fn write_at(fd: Fd, buffer: &[u8], offset: u64) -> Answer<usize> {
+    // SAFETY: as in `write`.
+    answer_size(unsafe { libc::pwrite64(fd, buffer.as_ptr().cast(), buffer.len(), offset as i64) })
+}
+
+/// mkdirat(2) with mode 0755.
+pub fn mkdir(dir: Fd, name: &CStr) -> Answer<()> {
+    // SAFETY: `name` is a C string that outlives the call.
+    answer(unsafe { libc::mkdirat(dir, name.as_ptr(), 0o755) }).map(|_| ())
+}
+
+/// unlinkat(2).
+#[inline]
+pub fn unlink(dir: Fd, name: &CStr) -> Answer<()> {
+    // SAFETY: as in `mkdir`.
+    answer(unsafe { libc::unlinkat(dir, name.as_ptr(), 0) }).map(|_| ())
+}
+
+/// unlinkat(2) with AT_REMOVEDIR.
+pub fn rmdir(dir: Fd, name: &CStr) -> Answer<()> {
+    // SAFETY: as in `mkdir`.
+    answer(unsafe { libc::unlinkat(dir, name.as_ptr(), libc::AT_REMOVEDIR) }).map(|_| ())
+}
+
+/// renameat(2).
+pub fn rename(from: Fd, old: &CStr, to: Fd, new: &CStr) -> Answer<()> {
+    // SAFETY: both names are C strings that outlive the call.
+    answer(unsafe { libc::renameat(from, old.as_ptr(), to, new.as_ptr()) }).map(|_| ())
+}
+
+/// linkat(2).
+pub fn link(from: Fd, old: &CStr, to: Fd, new: &CStr) -> Answer<()> {
+    // SAFETY: both names are C strings that outlive the call.
+    answer(unsafe { libc::linkat(from, old.as_ptr(), to, new.as_ptr(), 0) }).map(|_| ())
+}
+
+/// What stat(2) says that the engine needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Status {
+    /// Size in bytes.
+    pub size: u64,
+    /// Type and mode bits.
+    pub mode: u32,
+}
+
+/// fstatat(2), following no symbolic link.
+#[inline]
+pub fn stat(dir: Fd, name: &CStr) -> Answer<Status> {
+    let mut s = std::mem::MaybeUninit::<libc::stat64>::uninit();
+    // SAFETY: the kernel fills the whole structure when it answers 0; it is read only then.
+    unsafe {
+        answer(libc::fstatat64(dir, name.as_ptr(), s.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW))?;
+        let s = s.assume_init_ref();
+        Ok(Status { size: s.st_size as u64, mode: s.st_mode })
+    }
+}
+
+/// fstat(2).
+pub fn stat_open(fd: Fd) -> Answer<Status> {
+    let mut s = std::mem::MaybeUninit::<libc::stat64>::uninit();
+    // SAFETY: as in `stat`.
+    unsafe {
+        answer(libc::fstat64(fd, s.as_mut_ptr()))?;
+        let s = s.assume_init_ref();
+        Ok(Status { size: s.st_size as u64, mode: s.st_mode })
+    }
+}
+
+/// faccessat(2) with F_OK.
+#[inline]
+pub fn look_up(dir: Fd, name: &CStr) -> Answer<()> {
+    // SAFETY: `name` is a C string that outlives the call.
+    answer(unsafe { libc::faccessat(dir, name.as_ptr(), libc::F_OK, 0) }).map(|_| ())
+}
+
+/// fchmodat(2).
+pub fn chmod(dir: Fd, name: &CStr, mode: u32) -> Answer<()> {
+    // SAFETY: as in `look_up`.
+    answer(unsafe { libc::fchmodat(dir, name.as_ptr(), mode, 0) }).map(|_| ())
+}
+
+/// fchownat(2) to these ids.
+pub fn chown(dir: Fd, name: &CStr, ids: (u32, u32)) -> Answer<()> {
+    // SAFETY: as in `look_up`.
+    answer(unsafe { libc::fchownat(dir, name.as_ptr(), ids.0, ids.1, 0) }).map(|_| ())
+}
+
+/// The caller's own user and group.
+pub fn own_ids() -> (u32, u32) {
+    // SAFETY: these calls take nothing and cannot fail.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+/// fsync(2).
+pub fn fsync(fd: Fd) -> Answer<()> {
+    // SAFETY: takes a number only.
+    answer(unsafe { libc::fsync(fd) }).map(|_| ())
+}
+
+/// fdatasync(2).
+pub fn fdatasync(fd: Fd) -> Answer<()> {
+    // SAFETY: takes a number only.
+    answer(unsafe { libc::fdatasync(fd) }).map(|_| ())
+}
+
+/// syncfs(2).
+pub fn syncfs(fd: Fd) -> Answer<()> {
+    // SAFETY: takes a number only.
+    answer(unsafe { libc::syncfs(fd) }).map(|_| ())
+}
+
+/// ftruncate(2).
+pub fn truncate(fd: Fd, size: u64) -> Answer<()> {
+    // SAFETY: takes numbers only.
+    answer(unsafe { libc::ftruncate64(fd, size as i64) }).map(|_| ())
+}
+
+/// Set or clear O_DIRECT on an open file.
+pub fn set_direct(fd: Fd, direct: bool) -> Answer<()> {
+    // SAFETY: takes numbers only.
+    let flags = answer(unsafe { libc::fcntl(fd, libc::F_GETFL) })?;
+    let flags = if direct { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
+    // SAFETY: takes numbers only.
+    answer(unsafe { libc::fcntl(fd, libc::F_SETFL, flags) }).map(|_| ())
+}
+
+/// getdents64(2): bytes of the buffer that were filled, 0 at the end.
+pub fn list(fd: Fd, buffer: &mut [u8]) -> Answer<usize> {
+    // SAFETY: the kernel writes at most `len` bytes into a buffer of that length.
+    let r = unsafe { libc::syscall(libc::SYS_getdents64, fd, buffer.as_mut_ptr(), buffer.len()) };
+    answer_size(r as isize)
+}
+
+/// lseek(2) to an offset from the beginning.
+pub fn seek(fd: Fd, offset: u64) -> Answer<()> {
+    // SAFETY: takes numbers only.
+    if unsafe { libc::lseek64(fd, offset as i64, libc::SEEK_SET) } < 0 { Err(Errno::last()) } else { Ok(()) }
+}
+
+/// Pages of an open file that are in the page cache: cachestat(2), Linux 6.5 or newer.
+pub fn cached_pages(fd: Fd) -> Answer<u64> {
+    // Number of the call on every architecture that Linux supports since 5.1.
+    const SYS_CACHESTAT: libc::c_long = 451;
+    let range = [0u64, 0u64];
+    let mut found = [0u64; 5];
+    // SAFETY: the kernel reads two words and writes five; both arrays are that long.
+    let r = unsafe { libc::syscall(SYS_CACHESTAT, fd, range.as_ptr(), found.as_mut_ptr(), 0u32) };
+    if r < 0 { Err(Errno::last()) } else { Ok(found[0]) }
+}
+
+/// Pages of an open file that are in the page cache, by mmap(2) and mincore(2); for kernels without cachestat(2).
+pub fn resident_pages(fd: Fd, size: u64) -> Answer<u64> {
+    const WINDOW: u64 = 1 << 30;
+    let page = page_size();
+    let mut found = 0;
+    let mut marks = vec![0u8; (WINDOW / page) as usize];
+    let mut at = 0;
+    while at < size {
+        let length = (size - at).min(WINDOW) as usize;
+        // SAFETY: a fresh mapping that nothing else knows is made, asked about and removed; `marks` has a byte for each page.
+        unsafe {
+            let map = libc::mmap64(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd, at as i64);
+            if map == libc::MAP_FAILED {
+                return Err(Errno::last());
+            }
+            let r = libc::mincore(map, length, marks.as_mut_ptr());
+            let failed = Errno::last();
+            libc::munmap(map, length);
+            if r < 0 {
+                return Err(failed);
+            }
+        }
+        let pages = (length as u64).div_ceil(page) as usize;
+        found += marks[..pages].iter().filter(|m| **m & 1 == 1).count() as u64;
+        at += WINDOW;
+    }
+    Ok(found)
+}
+
+/// Bytes of a page.
+pub fn page_size() -> u64 {
+    // SAFETY: sysconf takes a number only.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}
+
+/// Raise the soft limit on open files to the hard one, and answer it.
+pub fn raise_open_files() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel fills and reads one structure.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) < 0 {
+            return 256;
+        }
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+    }
+    limit.rlim_cur
+}

@@ -1,0 +1,265 @@
+//! One worker's account: the clock that it reads once an operation, its counters, histograms, series and errors.
+//! In: "this step has just returned". Out: numbers in the worker's slot of the shared memory.
+//! All hot-path cost of measuring is in this file.
+
+use crate::clock::Clock;
+use crate::histogram::Recorder;
+use crate::process::{cpu_of_process, cpu_of_thread};
+use crate::shared::{Common, Count, Note, Shared, Slot, Stop};
+use crate::sys::Errno;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use workload::outcome::{CpuTime, OperationError};
+use workload::program::End;
+
+/// Failed operations that are kept in full, for each worker.
+pub const ERRORS_KEPT: u64 = 16;
+
+/// Length of one interval of the series and of its list, from a phase's time limit in seconds: at most 36,000 intervals.
+pub fn intervals(time_limit: u64) -> (u64, usize) {
+    let interval_ns = if time_limit <= 3_600 { 100_000_000 } else { 1_000_000_000 };
+    let count = (time_limit.saturating_mul(1_000_000_000) / interval_ns + 1).min(36_000);
+    (interval_ns, count as usize)
+}
+
+/// One worker's account.
+pub struct Tally<'a> {
+    clock: Clock,
+    process: bool,
+    shared: &'a Shared,
+    slot: Slot<'a>,
+    stop: &'a AtomicU64,
+    recorders: Vec<Recorder<'a>>,
+    error_limit: u64,
+    /// The last reading of the clock: the end of the operation before, and so the start of the next.
+    pub now: u64,
+    items: u64,
+    read: u64,
+    written: u64,
+    hash: u64,
+    errors: u64,
+    interval_ns: u64,
+    interval: usize,
+    next_tick: u64,
+    shown: (u64, u64),
+    ramp_end: u64,
+    end: u64,
+}
+
+impl<'a> Tally<'a> {
+    /// An account that begins at the common start.
+    pub fn new(clock: Clock, shared: &'a Shared, worker: usize, histograms: usize, limits: Limits) -> Tally<'a> {
+        let slot = shared.slot(worker);
+        let start = shared.common(Common::Start).load(Relaxed);
+        let (ramp_end, end) = match limits.end {
+            End::Work => (0, u64::MAX),
+            End::Time { measure_ns, ramp_ns } => (start + ramp_ns, start + ramp_ns + measure_ns),
+        };
+        slot.set(Count::Begin, start.max(ramp_end));
+        let tally = Tally {
+            clock,
+            process: limits.process,
+            shared,
+            slot,
+            stop: shared.common(Common::Stop),
+            recorders: (0..histograms).map(|i| Recorder::new(slot.histogram(i))).collect(),
+            error_limit: limits.errors,
+            now: clock.now(),
+            items: 0,
+            read: 0,
+            written: 0,
+            hash: 0,
+            errors: 0,
+            interval_ns: limits.interval_ns,
+            interval: 0,
+            next_tick: if ramp_end > start { ramp_end } else { start + limits.interval_ns },
+            shown: (0, 0),
+            ramp_end: if ramp_end > start { ramp_end } else { 0 },
+            end,
+        };
+        tally.mark_cpu();
+        tally
+    }
+
+    /// Read the clock: the step has returned. Its latency runs from the reading before.
+    #[inline]
+    pub fn lap(&mut self, histogram: usize) {
+        let now = self.clock.now();
+        self.recorders[histogram].record(now.saturating_sub(self.now));
+        self.now = now;
+    }
+
+    /// Record a time that began at `start` and ended at the last reading.
+    #[inline]
+    pub fn span(&mut self, histogram: usize, start: u64) {
+        self.recorders[histogram].record(self.now.saturating_sub(start));
+    }
+
+    /// Read the clock without recording: what came before belongs to no step.
+    #[inline]
+    pub fn skip(&mut self) {
+        self.now = self.clock.now();
+    }
+
+    /// So many items are complete.
+    #[inline]
+    pub fn items(&mut self, items: u64) {
+        self.items += items;
+        if self.now >= self.next_tick {
+            self.tick();
+        }
+    }
+
+    /// Bytes that a read returned.
+    #[inline]
+    pub fn read(&mut self, bytes: usize) {
+        self.read += bytes as u64;
+    }
+
+    /// Bytes that a write accepted.
+    #[inline]
+    pub fn written(&mut self, bytes: usize) {
+        self.written += bytes as u64;
+    }
+
+    /// Fold something done into the hash of the work; the order of doing does not matter.
+    #[inline]
+    pub fn fold(&mut self, done: u64) {
+        self.hash = self.hash.wrapping_add(done);
+    }
+
+    /// Whether to go on: nobody said stop and the time is not over.
+    #[inline]
+    pub fn running(&self) -> bool {
+        self.stop.load(Relaxed) == 0 && self.now < self.end
+    }
+
+    /// The common start.
+    pub fn start(&self) -> u64 {
+        self.shared.common(Common::Start).load(Relaxed)
+    }
+
+    /// Whether an operation due at this moment counts, or belongs to the ramp.
+    pub fn counts(&self, due: u64) -> bool {
+        self.ramp_end == 0 || due >= self.ramp_end
+    }
+
+    /// When the phase ends; u64::MAX where the work decides.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// An operation failed: count it, keep the first in full, and stop everybody when there are too many.
+    #[cold]
+    pub fn fail(&mut self, step: &str, file: String, offset: Option<u64>, errno: Errno) {
+        self.errors += 1;
+        if self.errors <= ERRORS_KEPT {
+            let message = errno.to_string();
+            let error = OperationError { step: step.to_owned(), file, offset, errno: errno.0, message };
+            self.slot.note(&Note::Error(error));
+        }
+        let before = self.shared.common(Common::Errors).fetch_add(1, Relaxed);
+        if before >= self.error_limit {
+            self.shared.stop(Stop::Errors);
+        }
+    }
+
+    /// A block was checked; what was wrong with it, if anything.
+    pub fn checked(&mut self, wrong: Option<String>) {
+        self.slot.add(Count::Checked, 1);
+        if let Some(wrong) = wrong {
+            self.slot.add(Count::Wrong, 1);
+            if self.slot.get(Count::Wrong) <= ERRORS_KEPT {
+                self.slot.note(&Note::Wrong(wrong));
+            }
+        }
+    }
+
+    /// Say something that concerns the result.
+    pub fn remark(&self, text: String) {
+        self.slot.note(&Note::Remark(text));
+    }
+
+    /// The worker's slot.
+    pub fn slot(&self) -> Slot<'a> {
+        self.slot
+    }
+
+    /// An interval is over, or the ramp.
+    #[cold]
+    fn tick(&mut self) {
+        if self.ramp_end != 0 {
+            self.begin_counting();
+            return;
+        }
+        let bytes = self.read + self.written;
+        if let Some((items, moved)) = self.slot.interval(self.interval) {
+            items.store(self.items - self.shown.0, Relaxed);
+            moved.store(bytes - self.shown.1, Relaxed);
+            self.slot.set(Count::Intervals, self.interval as u64 + 1);
+            self.shown = (self.items, bytes);
+        }
+        // Intervals in which nothing returned stay zero: that is what happened in them.
+        let missed = (self.now - self.next_tick) / self.interval_ns + 1;
+        self.interval += missed as usize;
+        self.next_tick += missed * self.interval_ns;
+        self.flush();
+    }
+
+    /// The ramp is over: what was counted so far does not count.
+    fn begin_counting(&mut self) {
+        self.next_tick = self.ramp_end + self.interval_ns;
+        self.ramp_end = 0;
+        (self.items, self.read, self.written, self.hash, self.shown) = (0, 0, 0, 0, (0, 0));
+        self.recorders.iter_mut().for_each(Recorder::clear);
+        self.slot.clear_series();
+        for count in [Count::Late, Count::Started, Count::Checked, Count::Wrong] {
+            self.slot.set(count, 0);
+        }
+        // CPU used in the ramp is taken off what the worker reports at its end.
+        self.mark_cpu();
+        self.flush();
+    }
+
+    /// Take the CPU time used so far off what [`Tally::finish`] reports.
+    fn mark_cpu(&self) {
+        let cpu = self.cpu();
+        self.slot.set(Count::User, 0u64.wrapping_sub(cpu.user_ns));
+        self.slot.set(Count::System, 0u64.wrapping_sub(cpu.system_ns));
+    }
+
+    fn cpu(&self) -> CpuTime {
+        if self.process { cpu_of_process() } else { cpu_of_thread() }
+    }
+
+    fn flush(&mut self) {
+        self.slot.set(Count::Items, self.items);
+        self.slot.set(Count::Read, self.read);
+        self.slot.set(Count::Written, self.written);
+        self.slot.set(Count::Hash, self.hash);
+        self.slot.set(Count::End, self.now);
+        self.recorders.iter().for_each(Recorder::flush);
+    }
+
+    /// The work is done.
+    pub fn finish(mut self) {
+        // The last interval is shown only in full: a part of one is no rate.
+        self.flush();
+        let cpu = self.cpu();
+        self.slot.add(Count::User, cpu.user_ns);
+        self.slot.add(Count::System, cpu.system_ns);
+        self.slot.set(Count::Finished, 1);
+    }
+}
+
+/// What ends or limits a worker.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// When the phase ends.
+    pub end: End,
+    /// Failed operations that are borne.
+    pub errors: u64,
+    /// Length of one interval of the series.
+    pub interval_ns: u64,
+    /// The worker is a process, so all of the process's CPU time is its own.
+    pub process: bool,
+}
