@@ -36,6 +36,10 @@ pub(crate) fn fileset(raw: &RawFileset, scope: &Scope) -> Outcome<Fileset> {
         name,
     };
     let largest = u128::from(largest_bytes(&fileset)) * u128::from(files);
+    if leaf_directories(&fileset) > DIRECTORIES_LIMIT {
+        return Err(Problem::new(format!("fileset `{}` spreads over more than 2^24 directories", fileset.name))
+            .help("put more files into each"));
+    }
     if !matches!(fileset.size, Size::Total { .. }) && largest > u128::from(QUANTITY_LIMIT) {
         return Err(Problem::new(format!("fileset `{}` may hold more than 2^60 bytes", fileset.name)));
     }
@@ -58,7 +62,7 @@ fn directory(raw: &RawFileset, scope: &Scope) -> Outcome<String> {
 
 /// A single name of a file or directory, fit to be put below another.
 pub(crate) fn one_name(name: &str) -> Outcome<()> {
-    let bad = name.is_empty() || name == "." || name == ".." || name.len() > 200;
+    let bad = name.is_empty() || name == "." || name == ".." || name.len() > 64;
     if bad || name.contains(['/', '\\']) || name.chars().any(|character| character.is_control()) {
         return Err(Problem::new(format!("`{}` is no plain name", name.escape_debug())));
     }

@@ -35,7 +35,8 @@ pub(crate) fn check(group: &Group) -> Outcome<()> {
         Over::Directories { .. } => {
             not_by_readdir(group, "directories")?;
             only(&group.steps, "directories", &|step| {
-                matches!(step, Step::Mkdir | Step::List | Step::Rmdir | Step::Stat | Step::FsyncDirectory)
+                let looks = matches!(step, Step::List | Step::Stat | Step::LookUp | Step::FsyncDirectory);
+                looks || matches!(step, Step::Mkdir | Step::Rmdir | Step::Chmod | Step::Chown)
             })
         }
         Over::Device { block, .. } => {
@@ -86,6 +87,15 @@ fn blocks(group: &Group, block: u64) -> Outcome<()> {
         return Err(
             Problem::new(format!("direct work in blocks of {block} bytes")).help("O_DIRECT needs a multiple of 512")
         );
+    }
+    let single = matches!(group.steps.as_slice(), [Step::Read] | [Step::Write]);
+    if io.stdio && (!single || group.order != Order::InOrder || group.rate.is_some()) {
+        return Err(Problem::new("`stdio` puts or gets bytes in order and does nothing else")
+            .help("use one step, \"read\" or \"write\""));
+    }
+    if matches!(io.engine, Engine::IoUring(_)) && group.steps.len() != 1 && io.read_percent.is_none() {
+        return Err(Problem::new("through io_uring a block is either read or written")
+            .help("use one step, or both with `read-share`"));
     }
     if io.stdio && (block != 1 || io.engine != Engine::Calls || io.direct) {
         return Err(Problem::new("`stdio` is for blocks of one byte through the page cache").help("set `block = 1`"));

@@ -32,6 +32,8 @@ struct State {
 pub(crate) struct World<'a> {
     filesets: &'a [Fileset],
     states: Vec<State>,
+    /// Files, mean bytes and most bytes that were renamed into directories of no fileset.
+    elsewhere: (u64, u64, u64),
 }
 
 impl<'a> World<'a> {
@@ -40,7 +42,7 @@ impl<'a> World<'a> {
             |fileset: &Fileset| fileset.directory.is_empty() && fileset.layout == Layout::Flat && !fileset.per_worker;
         let states =
             filesets.iter().map(|fileset| State { directories: there(fileset), owners: 1, ..State::default() });
-        World { filesets, states: states.collect() }
+        World { filesets, states: states.collect(), elsewhere: (0, 0, 0) }
     }
 
     /// Directories of all filesets, whether there yet or not.
@@ -51,7 +53,7 @@ impl<'a> World<'a> {
 
     /// Files, mean bytes and most bytes that exist now.
     pub fn present(&self) -> (u64, u64, u64) {
-        let mut sum = (0u64, 0u64, 0u64);
+        let mut sum = self.elsewhere;
         for (fileset, state) in self.filesets.iter().zip(&self.states) {
             let mean = state.bytes.unwrap_or_else(|| mean_bytes(fileset, state.files));
             let most = state.bytes.unwrap_or_else(|| most_bytes(fileset, state.files));
@@ -82,13 +84,11 @@ impl<'a> World<'a> {
         let fileset = &self.filesets[index];
         let owners = self.owners(group, index);
         let items = self.taken(group, index)?;
-        if crate::steps::any(&group.steps, &Step::Mkdir) {
+        // The engine makes the directories of files that are created before the clock starts, unless the steps do.
+        if creates(&group.steps) || crate::steps::any(&group.steps, &Step::Mkdir) {
             self.states[index].directories = true;
         }
-        if creates(&group.steps) && !self.states[index].directories {
-            return Err(no_directories(fileset, "files"));
-        }
-        let renamed = self.rename_targets(group, index)?;
+        let renamed = self.rename_targets(group, index);
         let left = share_left(&group.steps, 1.0);
         let state = &mut self.states[index];
         if creates(&group.steps) && !matches!(group.order, Order::Readdir | Order::Follow) {
@@ -105,9 +105,15 @@ impl<'a> World<'a> {
         }
         for (to, share) in renamed {
             let arrived = (items as f64 * share).round() as u64;
-            let most = self.filesets[to].files;
-            let state = &mut self.states[to];
-            state.files = state.files.saturating_add(arrived).min(most);
+            match to {
+                Some(to) => {
+                    let most = self.filesets[to].files;
+                    let state = &mut self.states[to];
+                    state.files = state.files.saturating_add(arrived).min(most);
+                    state.directories = true;
+                }
+                None => self.moved(fileset, arrived, owners),
+            }
         }
         let bytes = |share: f64| (mean_bytes(fileset, items) as f64 * share) as u64;
         Ok(Work {
@@ -161,26 +167,24 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Filesets into which files are renamed, with the share of items that stays there.
-    fn rename_targets(&self, group: &Group, index: usize) -> Outcome<Vec<(usize, f64)>> {
+    /// Where files are renamed to, with the share of items that stays there: a fileset, or no declared one.
+    fn rename_targets(&self, group: &Group, index: usize) -> Vec<(Option<usize>, f64)> {
         let mut targets = Vec::new();
         for (place, step) in group.steps.iter().enumerate() {
             let Step::Rename(to) = step else { continue };
             let directory = target(&self.filesets[index].directory, to);
             let found = self.filesets.iter().position(|fileset| fileset.directory == directory);
-            match found {
-                Some(found) if self.states[found].directories => {
-                    targets.push((found, share_left(&group.steps[place + 1..], 1.0)));
-                }
-                _ => {
-                    return Err(Problem::new(format!("it renames files into `{directory}`, which nothing makes"))
-                        .help(
-                            "declare a fileset with that directory and a preparing phase with step \"mkdir\" over it",
-                        ));
-                }
-            }
+            targets.push((found, share_left(&group.steps[place + 1..], 1.0)));
         }
-        Ok(targets)
+        targets
+    }
+
+    /// Files that lie in a directory of no fileset from now on.
+    fn moved(&mut self, fileset: &Fileset, files: u64, owners: u64) {
+        let sum = &mut self.elsewhere;
+        sum.0 = sum.0.saturating_add(files.saturating_mul(owners));
+        sum.1 = sum.1.saturating_add(mean_bytes(fileset, files).saturating_mul(owners));
+        sum.2 = sum.2.saturating_add(most_bytes(fileset, files).saturating_mul(owners));
     }
 
     fn over_blocks(&mut self, group: &Group, index: usize, block: u64, length: Option<u64>) -> Outcome<Work> {
@@ -199,9 +203,7 @@ impl<'a> World<'a> {
         };
         let state = &mut self.states[index];
         if group.io.create {
-            if !state.directories {
-                return Err(no_directories(fileset, "files"));
-            }
+            state.directories = true;
             state.bytes = Some((group.first + items).saturating_mul(block).min(length));
             state.files = fileset.files;
         } else {
@@ -235,7 +237,7 @@ impl<'a> World<'a> {
         let state = &mut self.states[index];
         let makes = crate::steps::any(&group.steps, &Step::Mkdir);
         if !makes && !state.directories {
-            return Err(no_directories(fileset, "directories"));
+            return Err(no_directories(fileset));
         }
         if crate::steps::any(&group.steps, &Step::Rmdir) && state.files > 0 {
             return Err(Problem::new(format!(
@@ -276,9 +278,9 @@ fn beyond(group: &Group, there: u64, what: &str, name: &str) -> Problem {
     .help("lower `count` or `first`")
 }
 
-fn no_directories(fileset: &Fileset, what: &str) -> Problem {
-    Problem::new(format!("nothing has made the directories of fileset `{}` before its {what} are used", fileset.name))
-        .help("put \"mkdir\" before \"create\", or add a preparing phase with step \"mkdir\" over `directories`")
+fn no_directories(fileset: &Fileset) -> Problem {
+    Problem::new(format!("the directories of fileset `{}` do not exist then", fileset.name))
+        .help("put \"mkdir\" first, or create files in an earlier phase")
 }
 
 /// Blocks must not span two files, and direct ones must not end within a sector.

@@ -123,6 +123,9 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
         (None, None, Some(name), false) => no_blocks(Over::Directories { fileset: fileset_index(context, name)? }),
         (None, Some(name), None, false) => {
             let fileset = fileset_index(context, name)?;
+            let whole = crate::check::end_to_end(&context.filesets[fileset]);
+            // A length that the files do not have means all of them: `char-limit` may exceed a small `size`.
+            let length = length.filter(|length| *length < whole);
             Ok(Over::Blocks { fileset, block: block.ok_or_else(lacks_block)?, length })
         }
         (None, None, None, true) => Ok(Over::Device {
