@@ -58,7 +58,7 @@ fn half_width(blocks: u32) -> Option<f64> {
 /// Difference of two contenders that is shown in four cases of five after so many blocks at 5 % scatter, a share.
 fn smallest_shown(blocks: u32) -> Option<f64> {
     let count = f64::from(blocks);
-    let level = rank::ALPHA * rank::look(blocks as usize);
+    let level = rank::ALPHA / 5.0;
     let reach = |df: f64| t_critical(level, df) + 0.84;
     (blocks >= 3).then(|| (reach(count - 1.0) * ASSUMED * (2.0 / count).sqrt()).exp_m1())
 }

@@ -5,7 +5,7 @@
 use crate::comparison::{Claim, ClaimOutcome, ClaimRelation, ClaimVerdict};
 use crate::figure::LEVEL;
 use crate::judgement::Relation;
-use crate::rank::{ALPHA, Evidence, look, relation};
+use crate::rank::{ALPHA, Evidence, Looks, relation};
 use crate::row::{self, Prior, Row};
 use crate::series::Series;
 use crate::table::{Operation, Table};
@@ -30,13 +30,13 @@ pub fn judge_claims(table: &Table, claims: &[Claim]) -> Vec<ClaimVerdict> {
     let tested: Vec<Result<Tested, String>> =
         claims.iter().map(|claim| test(table, &rows, &priors, &floor, claim)).collect();
     let mut order: Vec<usize> = (0..tested.len()).filter(|&at| tested[at].is_ok()).collect();
-    let weight =
-        |at: usize| tested[at].as_ref().map_or(f64::INFINITY, |t| t.evidence.p / (ALPHA * look(t.evidence.samples)));
-    order.sort_by(|&a, &b| weight(a).total_cmp(&weight(b)));
+    let p = |at: usize| tested[at].as_ref().map_or(1.0, |tested| tested.evidence.p);
+    order.sort_by(|&a, &b| p(a).total_cmp(&p(b)));
     let count = order.len();
+    let looks = Looks::of(table);
     let mut rejected = vec![false; claims.len()];
     for (step, &at) in order.iter().enumerate() {
-        if weight(at) * (count - step) as f64 > 1.0 {
+        if p(at) > looks.level(ALPHA / (count - step) as f64) {
             break;
         }
         rejected[at] = true;

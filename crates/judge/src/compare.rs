@@ -6,7 +6,7 @@ use crate::comparison::{Change, Compared, Comparison, FailOn, FailOnError, Side}
 use crate::figure::LEVEL;
 use crate::judgement::Relation;
 use crate::numbers::median;
-use crate::rank::{ALPHA, Evidence, look, relation};
+use crate::rank::{ALPHA, Evidence, Looks, relation};
 use crate::row::{Member, Prior};
 use crate::series::Series;
 use crate::table::{Backend, Table};
@@ -19,7 +19,7 @@ struct Raw {
     phrase: String,
     evidence: Option<Evidence>,
     smallest: f64,
-    level: f64,
+    looks: Option<Looks>,
 }
 
 /// Compares two runs: every contender and operation that both have, B against A.
@@ -90,7 +90,7 @@ fn pair(a: Side, b: Side, floors: &(Floor, Floor), raws: &mut Vec<Raw>, unmatche
         } else {
             Evidence::unpaired(&mine.trials, &theirs.trials)
         };
-        let level = evidence.map_or(ALPHA, |found| if same_run { ALPHA * look(found.samples) } else { ALPHA });
+
         let centre = |series: &Series| {
             median(&series.trials.iter().map(|trial| trial.log).collect::<Vec<_>>()).unwrap_or(f64::NAN).exp()
         };
@@ -112,7 +112,7 @@ fn pair(a: Side, b: Side, floors: &(Floor, Floor), raws: &mut Vec<Raw>, unmatche
             phrase: format!("{}: {}", words::phrase(operation), sides(&first.name, &second.name)),
             evidence,
             smallest,
-            level,
+            looks: same_run.then(|| Looks::of(a.table)),
         });
     }
 }
@@ -124,18 +124,19 @@ fn sides(first: &str, second: &str) -> String {
 /// Holm's step-down over all rows, then words.
 fn finish(mut raws: Vec<Raw>, unmatched: Vec<String>) -> Comparison {
     let mut order: Vec<usize> = (0..raws.len()).filter(|&at| raws[at].evidence.is_some()).collect();
-    let weight = |at: usize| raws[at].evidence.map_or(1.0, |found| found.p / raws[at].level);
-    order.sort_by(|&a, &b| weight(a).total_cmp(&weight(b)));
+    let p = |at: usize| raws[at].evidence.map_or(1.0, |found| found.p);
+    order.sort_by(|&a, &b| p(a).total_cmp(&p(b)));
     let rows = order.len();
+    let level = |raw: &Raw, share: f64| raw.looks.map_or(ALPHA / share, |looks| looks.level(ALPHA / share));
     let mut rejected = vec![false; raws.len()];
     for (step, &at) in order.iter().enumerate() {
-        if weight(at) * (rows - step) as f64 > 1.0 {
+        if p(at) > level(&raws[at], (rows - step) as f64) {
             break;
         }
         rejected[at] = true;
     }
     for (raw, rejected) in raws.iter_mut().zip(rejected) {
-        let level = 1.0 - raw.level / rows.max(1) as f64;
+        let level = 1.0 - level(raw, rows.max(1) as f64);
         raw.row.corrected = raw.evidence.map(|found| found.interval(level, 1.0));
         raw.row.change = change(raw, rejected);
     }

@@ -1,6 +1,6 @@
 //! Whether to go on, and with whom: the stopping rule.
 //! In: a table so far and a [`Policy`]. Out: a [`Decision`].
-//! Looking after every block is paid for in [`crate::rank::look`], so stopping early makes nothing truer.
+//! Looking after every block is paid for in [`crate::rank::Looks`], so stopping early makes nothing truer.
 
 use crate::budget;
 use crate::decision::{Decision, Needed, Open, Policy, Reason, Until};
@@ -27,7 +27,8 @@ struct Known {
 pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
     table.check()?;
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
-    let (rankings, _) = weigh::rank_all(table, &series);
+    let looks = rank::Looks::up_to(table, policy.max_blocks as usize);
+    let (rankings, _) = weigh::rank_all(table, &series, looks);
     let known: Vec<Known> = table
         .cells
         .iter()
@@ -134,7 +135,7 @@ fn blocks_for(ranking: &Ranking, other: &Standing) -> Option<u32> {
     let log = other.ratio.ln();
     let half = (interval.high / interval.low).ln() / 2.0;
     let error = half / t_critical(1.0 - LEVEL, (count - 1.0).max(1.0));
-    let shown = t_critical(ranking.level * rank::look(other.samples), 2.0 * count + 4.0) * error / log.abs().max(1e-9);
+    let shown = t_critical(ranking.level, 2.0 * count + 4.0) * error / log.abs().max(1e-9);
     let room = (2.0 * ranking.smallest_effect).ln_1p() - log.abs();
     let narrow = if room > 0.0 { half / room } else { f64::INFINITY };
     let times = if log < ranking.smallest_effect.ln_1p() { narrow } else { shown.min(narrow) };

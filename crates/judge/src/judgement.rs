@@ -101,7 +101,7 @@ pub struct Ranking {
     pub others: Vec<Standing>,
     /// Smallest difference that is called one here: a share; 3 %, or what the A/A pair differs by.
     pub smallest_effect: f64,
-    /// Level left to this row after correction for all rows; statements in it hold together at this level.
+    /// Level of a single comparison at this look, after correction for all rows and for looking often.
     pub level: f64,
 }
 

@@ -123,7 +123,12 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
         direction: Direction::LowerIsBetter,
         secondary: false,
     };
-    let mut out = Table { contenders: table.contenders.clone(), operations: vec![operation], cells: Vec::new() };
+    let mut out = Table {
+        contenders: table.contenders.clone(),
+        operations: vec![operation],
+        cells: Vec::new(),
+        planned_blocks: table.planned_blocks,
+    };
     let mut shares = vec![Vec::new(); table.contenders.len()];
     let mut left_out = Vec::new();
     for contender in 0..table.contenders.len() {

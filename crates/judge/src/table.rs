@@ -22,6 +22,8 @@ pub struct Table {
     pub operations: Vec<Operation>,
     /// Samples, at most one cell for each operation and contender.
     pub cells: Vec<Cell>,
+    /// Most blocks that the plan allows (its cap): looking after every one of them is paid for. `None`: 30.
+    pub planned_blocks: Option<u32>,
 }
 
 /// One thing that is compared.

@@ -59,17 +59,17 @@ pub fn judge(table: &Table) -> Result<Judgement, TableError> {
 pub fn weigh(table: &Table) -> Weighed {
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
     let figures = (0..table.cells.len()).filter_map(|cell| figure::figure(table, cell, &series[cell])).collect();
-    let (rankings, floor) = rank_all(table, &series);
+    let (rankings, floor) = rank_all(table, &series, rank::Looks::of(table));
     Weighed { figures, rankings, floor }
 }
 
 /// Rankings and noise floor.
-pub fn rank_all(table: &Table, series: &[Series]) -> (Vec<Ranking>, Floor) {
+pub fn rank_all(table: &Table, series: &[Series], looks: rank::Looks) -> (Vec<Ranking>, Floor) {
     let rows = row::rows(table, series);
     let priors = row::priors(&rows);
     let floor = floor(table, series, &rows, &priors);
     let smallest: Vec<f64> = rows.iter().map(|row| floor.smallest(row.operation)).collect();
-    let rankings = rank::rankings(table, &rows, &priors, &smallest);
+    let rankings = rank::rankings(table, &rows, &priors, &smallest, looks);
     (rankings, floor)
 }
 
@@ -105,7 +105,7 @@ fn floor(table: &Table, series: &[Series], rows: &[Row], priors: &[Prior]) -> Fl
             let share = found.log.abs().exp_m1();
             let most = &mut floor.by_operation[row.operation];
             *most = Some(most.map_or(share, |before| before.max(share)));
-            let level = rank::ALPHA / rows.len() as f64 * rank::look(found.samples);
+            let level = rank::Looks::of(table).level(rank::ALPHA / rows.len() as f64);
             if share > SMALLEST && found.p <= level {
                 floor.broken.push(row.operation);
             }
