@@ -39,9 +39,9 @@ pub struct Filesystem {
     pub durability: DurabilityFacts,
     /// What makes written data safe.
     pub sync: SyncFacts,
-    /// How its caches are emptied beyond what the kernel's drop_caches does; empty where that is enough.
+    /// It has a cache that the kernel's drop_caches does not empty, and unmounting does.
     #[serde(default)]
-    pub empty_own_cache: Vec<Vec<String>>,
+    pub remount_empties_cache: bool,
     /// Sizes.
     pub limits: Limits,
     /// A process of its own that serves it.

@@ -1,42 +1,42 @@
 //! Devices and filesystems: custody, images, mkfs, mount, read-back, schedulers, caches.
-//! In: a [`Contender`] and a place to put it (`Where`). Out: a `Stage` to work on, and what was [`Found`] there.
+//! In: a [`Contender`] and a place to put it ([`Where`]). Out: a [`Stage`] to work on, and what was [`Found`] there.
 //! It knows nothing of statistics or reports. Only what it made itself is ever removed.
-//!
-//! The way through it, which the next step adds:
-//!
-//! ```text
-//! let registry = Registry::embedded()?;                 // + add_folder(user's folder)
-//! let contenders = Contenders::known(&registry)?;       // .get("ext4+bfq")? .add_file(...)
-//! let journal = host::Journal::new();                   // .drain() -> Vec<host::Record>
-//! let place = Where::Image { bytes, folder } | Where::Device { path, erase } | Where::Directory(path);
-//! let mut ground = Ground::open(&registry, &place, &journal)?;   // custody; nothing formatted yet
-//! ground.check(&contender)?;                            // sizes, tools, kernel support: before anything is touched
-//! let mut stage: Stage = ground.stage(&contender)?;     // or ground.stage_raw(bytes)?
-//! stage.root() -> &Path; stage.device() -> Option<&BlockDevice>; stage.watch() -> host::Watch;
-//! stage.found() -> &Found; stage.enter() -> &[String]; stage.durable() -> &Durable;
-//! stage.sync()?; stage.drop_caches()? -> Dropped; stage.remount()?; stage.usage()? -> Usage;
-//! stage.settle(limit) -> Settled; stage.close()? -> Closing;      // Drop cleans too
-//! lab::systems(&registry, &journal) -> Vec<System>; lab::commands_for(&registry, &contender, &place)? -> Vec<String>;
-//! lab::leftovers(&[scratch folders]) -> Vec<Leftover>; lab::clean(&leftovers, &journal) -> Vec<Cleaned>;
-//! ```
 
+mod caches;
+mod clean;
 mod contender;
+mod custody;
+mod daemon;
+mod directory;
 mod durability;
 mod error;
 mod filesystem;
 mod found;
+mod ground;
+mod image;
+mod looking;
+mod mark;
+mod planned;
+mod readback;
 mod registry;
 mod scheduler;
-#[allow(dead_code)]
+mod stage;
+mod systems;
 mod template;
 
+pub use caches::Dropped;
+pub use clean::{Cleaned, Leftover, clean, leftovers};
 pub use contender::{Contender, Contenders};
 pub use durability::{DataMode, Durability, Journaling};
 pub use error::LabError;
 pub use filesystem::Filesystem;
 pub use found::{Closing, Durable, Found, Settled, Usage};
+pub use ground::{Ground, Where};
+pub use planned::commands_for;
 pub use registry::Registry;
 pub use scheduler::Schedulers;
+pub use stage::Stage;
+pub use systems::{System, Tool, systems};
 
 /// Name of the pseudo contender that is the raw device beneath.
 pub const DEVICE: &str = "device";

@@ -1,0 +1,517 @@
+//! The ground: where contenders are put up, one after the other.
+//! In: [`Where`]. Out: a [`Stage`] for each contender that is asked for.
+//! A device is held from opening to dropping; an image is made for each stage and removed after it.
+
+use crate::contender::Contender;
+use crate::custody::Erasable;
+use crate::daemon::Daemon;
+use crate::error::LabError;
+use crate::filesystem::Filesystem;
+use crate::found::{Durable, Found};
+use crate::mark::{Made, Mark};
+use crate::registry::Registry;
+use crate::stage::{SYNC_LIMIT, Stage, State};
+use crate::template::{self, Places};
+use crate::{image, systems};
+use host::{BlockDevice, Command, Journal, Watch};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long mkfs may take.
+pub(crate) const MAKE_LIMIT: Duration = Duration::from_secs(3600);
+
+/// How long the device may be busy after mkfs and mount before it is only remarked upon.
+const SETTLE_LIMIT: Duration = Duration::from_secs(60);
+
+/// Where contenders are put up.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Where {
+    /// On a sparse image in a scratch folder, attached to a loop device.
+    Image {
+        /// Size of the image.
+        bytes: u64,
+        /// Folder that holds it.
+        folder: PathBuf,
+    },
+    /// On a block device or partition.
+    Device {
+        /// Device node, or a link to one.
+        path: PathBuf,
+        /// Its serial or a by-id name, which allows erasing what is on it.
+        erase: Option<String>,
+    },
+    /// In a directory, on whatever is mounted there.
+    Directory(PathBuf),
+}
+
+/// A place that was opened, with what is ours to format.
+#[derive(Debug)]
+pub struct Ground {
+    pub(crate) registry: Registry,
+    pub(crate) place: Where,
+    pub(crate) journal: Journal,
+    pub(crate) mark: Mark,
+    erasable: Option<Erasable>,
+    formatted: bool,
+    images: u32,
+}
+
+impl Ground {
+    /// Opens a place under the rules of custody. Nothing is written yet.
+    pub fn open(registry: &Registry, place: &Where, journal: &Journal) -> Result<Ground, LabError> {
+        let mark = Mark::new(false)?;
+        let root = host::process::is_root();
+        let erasable = match place {
+            Where::Image { bytes, folder } => {
+                if !root {
+                    return Err(LabError::NeedsRoot("formatting an image".into()));
+                }
+                image::fits(folder, *bytes)?;
+                None
+            }
+            Where::Device { path, erase } => {
+                if !root {
+                    return Err(LabError::NeedsRoot(format!("formatting {}", path.display())));
+                }
+                Some(Erasable::take(path, erase.as_deref(), &mark.label())?)
+            }
+            Where::Directory(path) => {
+                crate::directory::writable(path)?;
+                None
+            }
+        };
+        Ok(Ground {
+            registry: registry.clone(),
+            place: place.clone(),
+            journal: journal.clone(),
+            mark,
+            erasable,
+            formatted: false,
+            images: 0,
+        })
+    }
+
+    /// Id that stands in the names of everything made here.
+    pub fn id(&self) -> &str {
+        self.mark.id()
+    }
+
+    /// The real device that was taken; absent for images and directories.
+    pub fn device(&self) -> Option<&BlockDevice> {
+        self.erasable.as_ref().map(Erasable::device)
+    }
+
+    /// Bytes that a contender gets; absent for a directory.
+    pub fn bytes(&self) -> Option<u64> {
+        match &self.place {
+            Where::Image { bytes, .. } => Some(*bytes),
+            Where::Device { .. } => self.device().map(|device| device.size_bytes),
+            Where::Directory(_) => None,
+        }
+    }
+
+    /// Whether a contender can be staged here, as far as it can be told without touching anything: its filesystem, its tools, the
+    /// kernel, the size.
+    pub fn check(&self, contender: &Contender) -> Result<(), LabError> {
+        check(&self.registry, contender, &self.place, self.bytes())
+    }
+
+    /// Puts a contender up: made, mounted, read back.
+    pub fn stage(&mut self, contender: &Contender) -> Result<Stage<'_>, LabError> {
+        if matches!(self.place, Where::Directory(_)) {
+            return self.stage_directory(contender);
+        }
+        self.check(contender)?;
+        let filesystem = self.registry.get(&contender.filesystem)?.clone();
+        let mut stage = self.begin(&contender.label, 0)?;
+        stage.state.list = template::mount_options(&filesystem, contender);
+        stage.start_daemon(&filesystem)?;
+        stage.set_queue(contender)?;
+        stage.make(&filesystem, contender)?;
+        stage.mount(&filesystem, contender)?;
+        stage.state.filesystem = Some(filesystem);
+        stage.read_back(contender)?;
+        Ok(stage)
+    }
+
+    /// Puts the raw device up for reading. Of an image the first `bytes` hold incompressible data, since a hole would be answered
+    /// without a disk; a real device is read as it is, and never written.
+    pub fn stage_raw(&mut self, bytes: u64) -> Result<Stage<'_>, LabError> {
+        if matches!(self.place, Where::Directory(_)) {
+            let way = "name a device with --on, or an image with --image";
+            return Err(LabError::contender(
+                crate::DEVICE,
+                "a directory has no device that could be read beneath it",
+                way,
+            ));
+        }
+        let size = self.bytes().unwrap_or(0);
+        if bytes > size {
+            return Err(LabError::Size {
+                size: image::in_words(bytes),
+                problem: format!("too large: the device has {}", image::in_words(size)),
+                way_out: "read less of it, or name a larger --image".into(),
+            });
+        }
+        let mut stage = self.begin(crate::DEVICE, bytes)?;
+        let root = stage.ground.mark.folder().join("raw");
+        std::fs::create_dir_all(&root).map_err(|error| LabError::file("make", &root, error))?;
+        stage.state.root = root;
+        if let Some(image) = &stage.state.image {
+            image.forget_pages();
+        } else {
+            let remark = "blocks that were discarded earlier may be answered by the device without reading its medium";
+            stage.state.found.remarks.push(remark.into());
+        }
+        stage.state.found.filesystem = crate::DEVICE.into();
+        stage.look_at_device();
+        Ok(stage)
+    }
+
+    /// Folders, and the device: a fresh image, or the real one, verified anew.
+    fn begin(&mut self, label: &str, filled: u64) -> Result<Stage<'_>, LabError> {
+        let folder = self.mark.folder();
+        self.mark.will_make(Made::Folder { path: folder.clone() })?;
+        for name in ["mnt", "nodes"] {
+            let path = folder.join(name);
+            std::fs::create_dir_all(&path).map_err(|error| LabError::file("make", &path, error))?;
+        }
+        let image = match self.place.clone() {
+            Where::Image { bytes, folder } => {
+                self.images += 1;
+                Some(image::attach(&self.journal, &mut self.mark, &folder, self.images, bytes, filled)?)
+            }
+            _ => None,
+        };
+        let device = match (&image, &self.erasable) {
+            (Some(image), _) => image.device.clone(),
+            (None, Some(erasable)) => {
+                erasable.verify()?;
+                erasable.device().clone()
+            }
+            (None, None) => return Err(LabError::refused(&folder, "there is no device here", "")),
+        };
+        let mut state = State::new(label, &device, &folder, self.mark.label());
+        state.found.remarks = image.as_ref().map(|image| image.remarks.clone()).unwrap_or_default();
+        state.image = image;
+        let stage = Stage { ground: self, state };
+        let node = stage.state.places.nodes.join(&stage.state.places.name.replace('/', "!"));
+        let _ = std::fs::remove_file(&node);
+        std::os::unix::fs::symlink(&device.path, &node).map_err(|error| LabError::file("link", &node, error))?;
+        Ok(stage)
+    }
+
+    /// Empties a real device of our filesystem and holds it again.
+    pub(crate) fn give_back(&mut self) -> Result<(), LabError> {
+        let Some(erasable) = &mut self.erasable else {
+            return Ok(());
+        };
+        if std::mem::take(&mut self.formatted) {
+            let path = erasable.device().path.clone();
+            erasable.verify()?;
+            wipe(&path, &self.journal)?;
+            self.mark.removed(|made| matches!(made, Made::Formatted { path: known, .. } if *known == path));
+        }
+        erasable.hold()
+    }
+
+    /// Removes the folder of mountpoints once nothing is mounted there.
+    pub(crate) fn remove_folder(&mut self) {
+        let folder = self.mark.folder();
+        if remove_empty(&folder) {
+            self.mark.removed(|made| matches!(made, Made::Folder { path } if *path == folder));
+        }
+    }
+
+    /// The device is handed over to a command that formats it.
+    fn hand_over(&mut self) -> Result<(), LabError> {
+        let Some(erasable) = &mut self.erasable else {
+            return Ok(());
+        };
+        erasable.verify()?;
+        let device = erasable.device();
+        self.mark.will_make(Made::Formatted {
+            path: device.path.clone(),
+            number: device.number,
+            sequence: device.sequence,
+            label: self.mark.label(),
+        })?;
+        let path = device.path.clone();
+        self.formatted = true;
+        erasable.release();
+        wipe(&path, &self.journal)
+    }
+}
+
+impl State {
+    pub(crate) fn new(label: &str, device: &BlockDevice, folder: &Path, mark: String) -> State {
+        let mountpoint = folder.join("mnt");
+        State {
+            filesystem: None,
+            label: label.into(),
+            places: Places {
+                device: device.path.clone(),
+                name: device.name.clone(),
+                mountpoint: mountpoint.clone(),
+                label: mark,
+                nodes: folder.join("nodes"),
+                pid: None,
+            },
+            root: mountpoint,
+            device: Some(device.clone()),
+            watch: Watch::device(device),
+            image: None,
+            daemon: None,
+            mounted: false,
+            settings: Vec::new(),
+            list: Vec::new(),
+            durable: Durable::default(),
+            found: Found::nothing(),
+            work: None,
+        }
+    }
+}
+
+impl Stage<'_> {
+    fn start_daemon(&mut self, filesystem: &Filesystem) -> Result<(), LabError> {
+        if let Some(facts) = &filesystem.daemon {
+            let ground = &mut *self.ground;
+            let started = Daemon::start(facts, &mut self.state.places, &ground.journal, &mut ground.mark);
+            self.state.daemon = Some(started.map_err(|error| of_contender(&self.state.label, error))?);
+        }
+        Ok(())
+    }
+
+    /// Sets scheduler and queue, reads them back, and remembers what they were.
+    fn set_queue(&mut self, contender: &Contender) -> Result<(), LabError> {
+        let scheduler = contender.scheduler.iter().map(|name| ("scheduler", name));
+        let others = contender.queue.iter().map(|(name, value)| (name.as_str(), value));
+        let Some(disk) = self.state.device.as_ref().map(BlockDevice::disk) else {
+            return Ok(());
+        };
+        for (name, value) in scheduler.chain(others) {
+            let path = Path::new("/sys/block").join(disk.replace('/', "!")).join("queue").join(name);
+            let was = read_setting(&path).ok_or_else(|| {
+                LabError::contender(
+                    &contender.label,
+                    format!("{disk} has no queue setting {name}"),
+                    "ls /sys/block/*/queue shows what there is",
+                )
+            })?;
+            if was == *value {
+                continue;
+            }
+            self.ground.mark.will_make(Made::Setting { path: path.clone(), was: was.clone() })?;
+            self.state.settings.push((path.clone(), was));
+            let offered = std::fs::read_to_string(&path).unwrap_or_default().trim().to_string();
+            let way = format!("{disk} offers: {offered}");
+            write_setting(&path, value, &self.ground.journal).map_err(|error| {
+                LabError::contender(&contender.label, format!("{name} {value} was refused: {error}"), way.clone())
+            })?;
+            let now = read_setting(&path).unwrap_or_default();
+            if now != *value {
+                return Err(LabError::contender(
+                    &contender.label,
+                    format!("{name} {value} did not take: {disk} shows {now}"),
+                    way,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
+        self.ground.hand_over()?;
+        let options = template::make_options(filesystem, contender);
+        let command = self.state.places.fill(&filesystem.make.command, &options);
+        let began = Instant::now();
+        let made = Command::new(command).prefixed(self.enter()).limit(MAKE_LIMIT).run(&self.ground.journal);
+        made.map_err(|error| {
+            let options: Vec<String> = contender.mkfs.clone();
+            let way =
+                if options.is_empty() { String::new() } else { format!("its mkfs options are: {}", options.join(" ")) };
+            LabError::contender(&contender.label, format!("cannot be made: {error}"), way)
+        })?;
+        self.state.found.mkfs_seconds = Some(began.elapsed().as_secs_f64());
+        self.state.mounted = filesystem.mount.command.is_empty();
+        if !self.settle(SETTLE_LIMIT).idle {
+            self.state.found.remarks.push("the device was still busy a minute after mkfs".into());
+        }
+        Ok(())
+    }
+
+    fn mount(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
+        if !filesystem.mount.command.is_empty() {
+            let mut list = self.state.list.clone();
+            if list.is_empty() {
+                list.push("defaults".into());
+            }
+            self.state.list = list;
+            let command = self.state.places.fill(&filesystem.mount.command, &self.state.list);
+            let uptime = uptime();
+            let began = Instant::now();
+            let mounted = Command::new(command).prefixed(self.enter()).limit(SYNC_LIMIT).run(&self.ground.journal);
+            mounted.map_err(|error| mount_refused(filesystem, contender, &error, uptime))?;
+            self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
+            self.state.mounted = true;
+        }
+        let root = self.state.places.mountpoint.join("work");
+        let seen = self.state.seen(&root);
+        std::fs::create_dir(&seen).map_err(|error| {
+            LabError::contender(&contender.label, format!("cannot make a folder on it: {error}"), "")
+        })?;
+        self.state.root = root;
+        self.settle(SETTLE_LIMIT);
+        Ok(())
+    }
+}
+
+/// The kernel's words, made into what a person can act on: the option that is gone, or the kernel's log.
+fn mount_refused(filesystem: &Filesystem, contender: &Contender, error: &host::CommandError, since: f64) -> LabError {
+    let log = kernel_log(since);
+    let options = contender.mount_options();
+    let gone = options.iter().find_map(|option| {
+        let key = option.split('=').next().unwrap_or(option);
+        Some((option, filesystem.mount.gone.get(option).or_else(|| filesystem.mount.gone.get(key))?))
+    });
+    if let Some((option, way)) = gone {
+        let said = if log.is_empty() { error.answer.clone() } else { log.join("; ") };
+        return LabError::contender(
+            &contender.label,
+            format!("the kernel does not take the mount option {option}: {said}"),
+            way,
+        );
+    }
+    let said = if log.is_empty() { String::new() } else { format!("; the kernel says: {}", log.join("; ")) };
+    let way = if options.is_empty() { String::new() } else { format!("its mount options are: {}", contender.mount) };
+    LabError::contender(&contender.label, format!("cannot be mounted: {error}{said}"), way)
+}
+
+/// What the kernel logged about filesystems since a time after boot, the last three lines.
+fn kernel_log(since: f64) -> Vec<String> {
+    let unrecorded = Journal::new();
+    let Ok(answer) = Command::new(["dmesg"]).run(&unrecorded) else {
+        return Vec::new();
+    };
+    let lines: Vec<String> = answer
+        .stdout
+        .lines()
+        .filter_map(|line| {
+            let (time, text) = line.strip_prefix('[')?.split_once(']')?;
+            let recent = time.trim().parse::<f64>().ok()? >= since;
+            // Attaching a loop device logs its capacity, which says nothing about the mount.
+            (recent && !text.contains("capacity change")).then(|| text.trim().to_string())
+        })
+        .collect();
+    lines[lines.len().saturating_sub(3)..].to_vec()
+}
+
+fn uptime() -> f64 {
+    let text = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
+}
+
+/// A setting of a queue; of a choice, the chosen one.
+pub(crate) fn read_setting(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    Some(chosen.unwrap_or(text.trim()).to_string())
+}
+
+pub(crate) fn setting_command(path: &Path, value: &str) -> Command {
+    let words = host::journal::typed(&["echo".into(), value.into()]);
+    Command::shell(format!("{words} > {}", path.display()))
+}
+
+pub(crate) fn write_setting(path: &Path, value: &str, journal: &Journal) -> Result<(), LabError> {
+    setting_command(path, value)
+        .run(journal)
+        .map(|_| ())
+        .map_err(LabError::command(format!("setting {}", path.display())))
+}
+
+/// Removes all signatures, so that no tool finds yesterday's filesystem under today's.
+pub(crate) fn wipe(device: &Path, journal: &Journal) -> Result<(), LabError> {
+    Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), device.display().to_string()])
+        .run(journal)
+        .map(|_| ())
+        .map_err(LabError::command(format!("removing signatures from {}", device.display())))
+}
+
+/// Removes our folder and its known empty subfolders; never anything that something else put there or mounted.
+pub(crate) fn remove_empty(folder: &Path) -> bool {
+    let mounted = host::mounts::here().iter().any(|mount| mount.point.starts_with(folder));
+    if mounted {
+        return false;
+    }
+    if let Ok(links) = std::fs::read_dir(folder.join("nodes")) {
+        for link in links.flatten().filter(|link| link.path().is_symlink()) {
+            let _ = std::fs::remove_file(link.path());
+        }
+    }
+    let _ = std::fs::remove_file(folder.join("daemon.log"));
+    for name in ["mnt", "nodes", "raw"] {
+        let _ = std::fs::remove_dir(folder.join(name));
+    }
+    let _ = std::fs::remove_dir(folder);
+    !folder.exists()
+}
+
+pub(crate) fn of_contender(label: &str, error: LabError) -> LabError {
+    match error {
+        LabError::Contender { problem, way_out, .. } => LabError::contender(label, problem, way_out),
+        other => LabError::contender(label, other.to_string(), ""),
+    }
+}
+
+/// See [`Ground::check`].
+pub(crate) fn check(
+    registry: &Registry,
+    contender: &Contender,
+    place: &Where,
+    bytes: Option<u64>,
+) -> Result<(), LabError> {
+    if let Where::Directory(path) = place {
+        return crate::directory::fits(contender, path);
+    }
+    if contender.filesystem == crate::DEVICE {
+        return Ok(());
+    }
+    let filesystem = registry.get(&contender.filesystem)?;
+    if let Some(kernel) = contender.kernel.as_ref().filter(|kernel| *kernel != "host") {
+        let problem = format!("asks for the kernel {kernel}, and contenders run on this machine's kernel only");
+        return Err(LabError::contender(&contender.label, problem, "leave kernel out"));
+    }
+    systems::usable(filesystem)?;
+    let least = filesystem.limits.smallest;
+    match bytes {
+        Some(bytes) if bytes < least => Err(LabError::Size {
+            size: image::in_words(bytes),
+            problem: format!("too small for {}: {}", filesystem.name, filesystem.limits.because),
+            way_out: format!("at least {}", image::in_words(least)),
+        }),
+        _ => Ok(()),
+    }
+}
+
+impl Found {
+    /// Before anything was looked at.
+    pub(crate) fn nothing() -> Found {
+        Found {
+            filesystem: String::new(),
+            mount_options: Vec::new(),
+            super_options: Vec::new(),
+            more_options: Vec::new(),
+            inspected: Default::default(),
+            scheduler: None,
+            device: None,
+            beneath: Vec::new(),
+            durability: crate::Durability::unknown(),
+            remarks: Vec::new(),
+            cold_possible: true,
+            empty: Default::default(),
+            mkfs_seconds: None,
+            mount_seconds: None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Looking at what was put up, right after mounting.
+//! In: a stage. Out: its [`crate::Found`] and what makes its data safe.
+//! An option that was asked for and is not there ends the stage with an error of its contender.
+
+use crate::contender::Contender;
+use crate::durability::Durability;
+use crate::error::LabError;
+use crate::filesystem::Filesystem;
+use crate::found::Durable;
+use crate::ground::of_contender;
+use crate::readback;
+use crate::stage::{Stage, usage};
+use host::{BlockDevice, Command};
+use std::collections::BTreeSet;
+
+impl Stage<'_> {
+    /// Reads everything back.
+    pub(crate) fn read_back(&mut self, contender: &Contender) -> Result<(), LabError> {
+        let Some(filesystem) = self.state.filesystem.clone() else {
+            return Ok(());
+        };
+        let label = contender.label.clone();
+        self.look_at_mount(&filesystem).map_err(|error| of_contender(&label, error))?;
+        self.look_at_device();
+        let found = &self.state.found;
+        let shown: Vec<String> =
+            found.mount_options.iter().chain(&found.super_options).chain(&found.more_options).cloned().collect();
+        if let Some(problem) = readback::ignored_mount_option(&filesystem, &self.state.list, &shown) {
+            return Err(LabError::contender(&label, problem, "remove it, or use a kernel that knows it"));
+        }
+        let remarks = readback::mkfs_options(&filesystem, contender, &self.state.found.inspected)
+            .map_err(|problem| LabError::contender(&label, problem, "remove it, or use tools that know it"))?;
+        self.state.found.remarks.extend(remarks);
+        self.state.found.durability = self.durability(&filesystem);
+        self.state.durable = self.what_is_durable(&filesystem);
+        Ok(())
+    }
+
+    fn look_at_mount(&mut self, filesystem: &Filesystem) -> Result<(), LabError> {
+        let mount = self.state.mount().ok_or_else(|| {
+            LabError::contender(&self.state.label, "mount answered with success, but nothing is mounted there", "")
+        })?;
+        self.state.found.filesystem = mount.kind;
+        self.state.found.mount_options = mount.options;
+        self.state.found.super_options = mount.super_options;
+        for (name, template) in &filesystem.inspect {
+            let words = self.state.places.fill(template, &[]);
+            let answer = Command::new(words)
+                .prefixed(self.enter())
+                .run(&self.ground.journal)
+                .map_err(LabError::command(format!("inspecting with {name}")))?;
+            self.state.found.inspected.insert(name.clone(), answer.stdout);
+        }
+        for path in self.state.places.fill(&filesystem.mount.shown, &[]) {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            self.state.found.more_options.extend(text.lines().map(|line| line.trim().to_string()));
+        }
+        let listed = filesystem.mount.shown_by.as_ref().and_then(|name| self.state.found.inspected.get(name));
+        let options: Vec<String> = listed
+            .map(|text| {
+                text.lines()
+                    .filter_map(|line| line.split_once('\t'))
+                    .map(|(key, value)| format!("{key}={value}"))
+                    .collect()
+            })
+            .unwrap_or_default();
+        self.state.found.more_options.extend(options);
+        self.state.found.empty = usage(&self.state.seen(&self.state.root))?;
+        Ok(())
+    }
+
+    /// Device and queue as they are during the trial.
+    pub(crate) fn look_at_device(&mut self) {
+        let Some(device) = self.state.device.as_ref().and_then(|device| BlockDevice::find(&device.path).ok()) else {
+            return;
+        };
+        self.state.found.scheduler = device.queue.scheduler.clone();
+        self.state.found.beneath = device.below();
+        self.state.found.device = Some(device.clone());
+        self.state.device = Some(device);
+    }
+
+    pub(crate) fn durability(&self, filesystem: &Filesystem) -> Durability {
+        let found = &self.state.found;
+        let inspected = found.inspected.values().flat_map(|text| text.split([' ', '\t', '\n', ',']));
+        let words: BTreeSet<String> = found
+            .mount_options
+            .iter()
+            .chain(&found.super_options)
+            .chain(&found.more_options)
+            .cloned()
+            .chain(inspected.filter(|word| !word.is_empty()).map(str::to_string))
+            .collect();
+        Durability::of(&filesystem.durability, &words)
+    }
+
+    fn what_is_durable(&self, filesystem: &Filesystem) -> Durable {
+        let command = self.state.places.fill(&filesystem.sync.command, &[]);
+        let prefixed = self.enter().iter().cloned().chain(command.iter().cloned()).collect();
+        Durable {
+            syncfs: filesystem.sync.syncfs,
+            command: if command.is_empty() { Vec::new() } else { prefixed },
+            flush: vec![self.state.places.device.clone()],
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The commands that staging a contender will run, in order, without running any.
+//! In: a contender and a place. Out: lines that a person could type.
+//! Made from the same descriptions as the real thing; what is only known then stands in capitals: N, ID, PID.
+
+use crate::caches;
+use crate::contender::Contender;
+use crate::error::LabError;
+use crate::ground::{Where, check, setting_command};
+use crate::image;
+use crate::mark::{Mark, image_name};
+use crate::registry::Registry;
+use crate::template::{self, Places};
+use host::{BlockDevice, Command, Journal};
+use std::path::{Path, PathBuf};
+
+/// The commands for one trial of a contender.
+pub fn commands_for(registry: &Registry, contender: &Contender, place: &Where) -> Result<Vec<String>, LabError> {
+    let journal = Journal::planning();
+    let mark = Mark::new(true)?;
+    let bytes = match place {
+        Where::Image { bytes, .. } => Some(*bytes),
+        _ => None,
+    };
+    check(registry, contender, place, bytes)?;
+    if matches!(place, Where::Directory(_)) {
+        plan_directory(&journal);
+    } else {
+        plan_device(registry, contender, place, &mark, &journal)?;
+    }
+    Ok(journal.drain().iter().map(host::Record::typed).collect())
+}
+
+fn plan_directory(journal: &Journal) {
+    let sync = ["sync", "--file-system", "DIRECTORY/bakeoff-ID-work"];
+    add(journal, Command::new(sync));
+    if host::process::is_root() {
+        add(journal, caches::drop_command());
+    }
+}
+
+fn plan_device(
+    registry: &Registry,
+    contender: &Contender,
+    place: &Where,
+    mark: &Mark,
+    journal: &Journal,
+) -> Result<(), LabError> {
+    let places = places(place, mark);
+    let mut file = None;
+    if let Where::Image { bytes, folder } = place {
+        let path = folder.join(image_name(mark.id(), 1));
+        let filled = if contender.filesystem == crate::DEVICE { *bytes } else { 0 };
+        let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
+        for (command, _) in image::making(&path, *bytes, filled, sector) {
+            add(journal, command);
+        }
+        file = Some(path);
+    }
+    if contender.filesystem != crate::DEVICE {
+        plan_filesystem(registry, contender, &places, file.is_some(), journal)?;
+    } else {
+        add(journal, caches::drop_command());
+    }
+    let device = places.device.display().to_string();
+    match file {
+        Some(path) => {
+            add(journal, Command::new(["losetup", "--detach", &device]));
+            add(journal, Command::new(["rm".to_string(), path.display().to_string()]));
+        }
+        None if contender.filesystem != crate::DEVICE => {
+            add(journal, Command::new(["wipefs", "--all", "--quiet", &device]))
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+fn plan_filesystem(
+    registry: &Registry,
+    contender: &Contender,
+    places: &Places,
+    on_image: bool,
+    journal: &Journal,
+) -> Result<(), LabError> {
+    let filesystem = registry.get(&contender.filesystem)?;
+    let mut prefix = Vec::new();
+    let options = template::make_options(filesystem, contender);
+    let mut list = template::mount_options(filesystem, contender);
+    if list.is_empty() {
+        list.push("defaults".into());
+    }
+    let fill = |words: &[String], list: &[String]| Command::new(places.fill(words, list));
+    if let Some(daemon) = &filesystem.daemon {
+        add(journal, fill(&daemon.command, &[]));
+        prefix = places.fill(&daemon.prefix, &[]);
+    }
+    let queue = Path::new("/sys/block").join(&places.name).join("queue");
+    let scheduler = contender.scheduler.iter().map(|value| ("scheduler", value));
+    let others = contender.queue.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in scheduler.chain(others) {
+        add(journal, setting_command(&queue.join(name), value));
+    }
+    if !on_image {
+        add(
+            journal,
+            Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), places.device.display().to_string()]),
+        );
+    }
+    add(journal, fill(&filesystem.make.command, &options).prefixed(&prefix));
+    if !filesystem.mount.command.is_empty() {
+        add(journal, fill(&filesystem.mount.command, &list).prefixed(&prefix));
+    }
+    for words in filesystem.inspect.values() {
+        add(journal, fill(words, &[]).prefixed(&prefix));
+    }
+    if filesystem.sync.syncfs {
+        let root = places.mountpoint.join("work").display().to_string();
+        add(journal, Command::new(["sync".to_string(), "--file-system".into(), root]));
+    }
+    if !filesystem.sync.command.is_empty() {
+        add(journal, fill(&filesystem.sync.command, &[]).prefixed(&prefix));
+    }
+    add(journal, caches::drop_command());
+    add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
+    if let Some(check) = &filesystem.check {
+        add(journal, fill(&check.command, &[]).prefixed(&prefix));
+    }
+    Ok(())
+}
+
+fn places(place: &Where, mark: &Mark) -> Places {
+    let (device, name) = match place {
+        Where::Device { path, .. } => {
+            let found = BlockDevice::find(path).ok();
+            let name = found.as_ref().map_or_else(|| "DEVICE".into(), BlockDevice::disk);
+            (found.map_or_else(|| path.clone(), |device| device.path), name)
+        }
+        _ => (PathBuf::from("/dev/loopN"), "loopN".to_string()),
+    };
+    Places {
+        device,
+        name,
+        mountpoint: mark.folder().join("mnt"),
+        label: mark.label(),
+        nodes: mark.folder().join("nodes"),
+        pid: None,
+    }
+}
+
+fn add(journal: &Journal, command: Command) {
+    // A planning journal only writes down, and never fails.
+    let _ = command.run(journal);
+}

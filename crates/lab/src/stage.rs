@@ -1,0 +1,322 @@
+//! A stage: one contender, made and mounted, ready for work.
+//! In: built by [`crate::Ground::stage`]. Out: where to work, what makes data safe, and what was found.
+//! Whatever way it ends, it takes down what it put up.
+
+use crate::caches::{self, Dropped};
+use crate::daemon::Daemon;
+use crate::error::LabError;
+use crate::filesystem::Filesystem;
+use crate::found::{Closing, Durable, Found, Settled, Usage};
+use crate::ground::Ground;
+use crate::image::Image;
+use crate::mark::Made;
+use crate::template::Places;
+use host::{BlockDevice, Command, Snapshot, Watch, mounts};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a sync, an unmount or a mount may take.
+pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(3600);
+
+/// How long a check may take.
+const CHECK_LIMIT: Duration = Duration::from_secs(6 * 3600);
+
+/// How long a mount that is busy is waited for before it is taken out of sight.
+const BUSY_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long the device must have been idle to count as settled.
+const IDLE: Duration = Duration::from_millis(200);
+
+/// One contender, ready for work. It keeps its ground to itself until it is closed.
+#[derive(Debug)]
+pub struct Stage<'g> {
+    pub(crate) ground: &'g mut Ground,
+    pub(crate) state: State,
+}
+
+/// What a stage consists of.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// Description; absent for a raw device and a plain directory.
+    pub filesystem: Option<Filesystem>,
+    pub label: String,
+    pub places: Places,
+    pub root: PathBuf,
+    pub device: Option<BlockDevice>,
+    pub watch: Watch,
+    pub image: Option<Image>,
+    pub daemon: Option<Daemon>,
+    pub mounted: bool,
+    pub settings: Vec<(PathBuf, String)>,
+    pub list: Vec<String>,
+    pub durable: Durable,
+    pub found: Found,
+    /// A folder in a user's directory that is removed with its content.
+    pub work: Option<PathBuf>,
+}
+
+impl Stage<'_> {
+    /// Directory in which to work. It exists and is empty.
+    pub fn root(&self) -> &Path {
+        &self.state.root
+    }
+
+    /// Device under test; absent where the directory is on none.
+    pub fn device(&self) -> Option<&BlockDevice> {
+        self.state.device.as_ref()
+    }
+
+    /// What the counters of a phase must watch.
+    pub fn watch(&self) -> &Watch {
+        &self.state.watch
+    }
+
+    /// What was found after mounting.
+    pub fn found(&self) -> &Found {
+        &self.state.found
+    }
+
+    /// Words to be put before the agent's command, so that it sees the mount; mostly none.
+    pub fn enter(&self) -> &[String] {
+        self.state.daemon.as_ref().map_or(&[], |daemon| &daemon.prefix)
+    }
+
+    /// What makes written data safe here.
+    pub fn durable(&self) -> &Durable {
+        &self.state.durable
+    }
+
+    /// Writes everything back.
+    pub fn sync(&self) -> Result<(), LabError> {
+        let root = self.state.root.display().to_string();
+        if self.state.durable.syncfs {
+            self.run(&["sync".into(), "--file-system".into(), root.clone()], SYNC_LIMIT, "syncing")?;
+        }
+        if !self.state.durable.command.is_empty() {
+            Command::new(self.state.durable.command.clone())
+                .limit(SYNC_LIMIT)
+                .run(&self.ground.journal)
+                .map_err(LabError::command(format!("syncing {root}")))?;
+        }
+        for device in &self.state.durable.flush {
+            // fsync(2) on a block device writes its buffers and empties its cache.
+            let flush = std::fs::OpenOptions::new().read(true).open(device).and_then(|file| file.sync_all());
+            flush.map_err(|error| LabError::file("flush", device, error))?;
+        }
+        Ok(())
+    }
+
+    /// Syncs, then empties all caches of the filesystem: pages, dentries, inodes, its own, and those of an image's host file.
+    pub fn drop_caches(&mut self) -> Result<Dropped, LabError> {
+        self.sync()?;
+        let own_cache = self.state.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache);
+        if own_cache {
+            self.remount()?;
+        }
+        let dropped = caches::drop_kernel_caches(&self.state.root, &self.ground.journal);
+        if let Some(image) = &self.state.image {
+            image.forget_pages();
+        }
+        Ok(dropped)
+    }
+
+    /// Unmounts and mounts again; nothing may be open below the root. How long the mounting took.
+    pub fn remount(&mut self) -> Result<Duration, LabError> {
+        let Some(filesystem) = self.state.filesystem.clone() else {
+            return Ok(Duration::ZERO);
+        };
+        let unmount = self.fill(&filesystem.mount.unmount);
+        self.run(&unmount, SYNC_LIMIT, "unmounting")?;
+        self.state.mounted = false;
+        let template =
+            if filesystem.mount.again.is_empty() { &filesystem.mount.command } else { &filesystem.mount.again };
+        let began = Instant::now();
+        let mount = self.fill(template);
+        self.run(&mount, SYNC_LIMIT, "mounting again")?;
+        let took = began.elapsed();
+        self.state.mounted = true;
+        Ok(took)
+    }
+
+    /// Space and inodes now.
+    pub fn usage(&self) -> Result<Usage, LabError> {
+        usage(&self.state.seen(&self.state.root))
+    }
+
+    /// Waits until the device has been idle for a moment, or the patience is over.
+    pub fn settle(&self, patience: Duration) -> Settled {
+        let began = Instant::now();
+        let Some(name) = self.state.watch.device.clone() else {
+            return Settled { seconds: 0.0, idle: true };
+        };
+        let mut last = Snapshot::take().traffic(&name);
+        let mut quiet_since = Instant::now();
+        loop {
+            std::thread::sleep(Duration::from_millis(20));
+            let now = Snapshot::take();
+            let at_rest = now.traffic(&name) == last && now.in_flight(&name).unwrap_or(0) == 0;
+            if !at_rest {
+                last = now.traffic(&name);
+                quiet_since = Instant::now();
+            }
+            let idle = quiet_since.elapsed() >= IDLE;
+            if idle || began.elapsed() >= patience {
+                return Settled { seconds: began.elapsed().as_secs_f64(), idle };
+            }
+        }
+    }
+
+    /// Unmounts, checks the filesystem, and takes everything down.
+    pub fn close(mut self) -> Result<Closing, LabError> {
+        let mut closing = Closing { used: self.usage().ok(), ..Closing::default() };
+        if self.state.mounted {
+            closing.unmount_seconds = self.unmount(&mut closing.remarks)?;
+        }
+        if closing.unmount_seconds.is_some() {
+            self.check(&mut closing);
+        }
+        let problems = self.take_down();
+        if problems.is_empty() { Ok(closing) } else { Err(LabError::LeftBehind(problems.join("; "))) }
+    }
+
+    /// Seconds that it took; None where it had to be taken out of sight while still busy.
+    fn unmount(&mut self, remarks: &mut Vec<String>) -> Result<Option<f64>, LabError> {
+        let Some(filesystem) = self.state.filesystem.clone() else {
+            return Ok(None);
+        };
+        let command = self.fill(&filesystem.mount.unmount);
+        let began = Instant::now();
+        let last = loop {
+            let one = Instant::now();
+            match self.run(&command, SYNC_LIMIT, "unmounting") {
+                Ok(()) => {
+                    self.state.mounted = false;
+                    return Ok(Some(one.elapsed().as_secs_f64()));
+                }
+                Err(error) if began.elapsed() > BUSY_LIMIT => break error,
+                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            }
+        };
+        remarks.push(format!("not checked, because it could not be unmounted: {last}"));
+        Ok(None)
+    }
+
+    fn check(&self, closing: &mut Closing) {
+        let Some(check) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.check.clone()) else {
+            return;
+        };
+        let command = Command::new(self.fill(&check.command)).prefixed(self.enter()).limit(CHECK_LIMIT);
+        let began = Instant::now();
+        let answer = command.accept(&(0..=255).collect::<Vec<_>>()).run(&self.ground.journal);
+        match answer {
+            Ok(answer) => {
+                closing.check_seconds = Some(began.elapsed().as_secs_f64());
+                closing.whole = Some(check.clean.contains(&answer.status));
+                closing.check_answer = tail(&format!("{}{}", answer.stdout, answer.stderr));
+            }
+            Err(error) => closing.remarks.push(format!("not checked: {error}")),
+        }
+    }
+
+    fn fill(&self, template: &[String]) -> Vec<String> {
+        self.state.places.fill(template, &self.state.list)
+    }
+
+    fn run(&self, words: &[String], limit: Duration, doing: &str) -> Result<(), LabError> {
+        Command::new(words.to_vec())
+            .prefixed(self.enter())
+            .limit(limit)
+            .run(&self.ground.journal)
+            .map(|_| ())
+            .map_err(LabError::command(format!("{doing} {}", self.state.label)))
+    }
+
+    /// Takes down what is still up, the last first. What could not be taken down, in words.
+    fn take_down(&mut self) -> Vec<String> {
+        self.ground.take_down(&mut self.state)
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        for problem in self.take_down() {
+            eprintln!("bakeoff: {problem} (`bakeoff clean` tries again)");
+        }
+    }
+}
+
+impl State {
+    /// The path by which this process reaches a path of the stage, which may lie in a daemon's mount namespace.
+    pub fn seen(&self, path: &Path) -> PathBuf {
+        match self.places.pid {
+            Some(pid) if self.daemon.is_some() => {
+                Path::new(&format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path))
+            }
+            _ => path.into(),
+        }
+    }
+
+    /// What is mounted at the mountpoint, by the kernel's word.
+    pub fn mount(&self) -> Option<mounts::Mount> {
+        let all = match self.places.pid {
+            Some(pid) if self.daemon.is_some() => mounts::of_process(pid),
+            _ => mounts::here(),
+        };
+        all.into_iter().rev().find(|mount| mount.point == self.places.mountpoint)
+    }
+}
+
+impl Ground {
+    /// Takes down what a stage put up, the last first.
+    pub(crate) fn take_down(&mut self, state: &mut State) -> Vec<String> {
+        let mut problems = Vec::new();
+        for (path, was) in std::mem::take(&mut state.settings).into_iter().rev() {
+            let problem = crate::ground::write_setting(&path, &was, &self.journal).err();
+            problems.extend(problem.map(|error| error.to_string()));
+            self.mark.removed(|made| matches!(made, Made::Setting { path: known, .. } if *known == path));
+        }
+        if std::mem::take(&mut state.mounted) && state.daemon.is_none() {
+            let words = ["umount", &state.places.mountpoint.display().to_string()].map(String::from);
+            let lazily = ["umount", "--lazy", &state.places.mountpoint.display().to_string()].map(String::from);
+            let plain = Command::new(words).limit(SYNC_LIMIT).run(&self.journal);
+            if plain.is_err() {
+                problems.extend(Command::new(lazily).run(&self.journal).err().map(|error| error.to_string()));
+            }
+        }
+        if let Some(daemon) = state.daemon.take() {
+            daemon.end(&self.journal, &mut self.mark);
+        }
+        if let Some(image) = state.image.take() {
+            problems.extend(image.remove(&self.journal, &mut self.mark).err().map(|error| error.to_string()));
+        }
+        if let Some(work) = state.work.take() {
+            match std::fs::remove_dir_all(&work) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    problems.push(format!("cannot remove {}: {error}", work.display()))
+                }
+                _ => self.mark.removed(|made| matches!(made, Made::Work { path } if *path == work)),
+            }
+        }
+        problems.extend(self.give_back().err().map(|error| error.to_string()));
+        self.remove_folder();
+        problems
+    }
+}
+
+/// statvfs(3).
+pub(crate) fn usage(path: &Path) -> Result<Usage, LabError> {
+    let found = rustix::fs::statvfs(path).map_err(|error| LabError::file("ask for the space of", path, error))?;
+    Ok(Usage {
+        total_bytes: found.f_blocks * found.f_frsize,
+        used_bytes: found.f_blocks.saturating_sub(found.f_bfree) * found.f_frsize,
+        available_bytes: found.f_bavail * found.f_frsize,
+        inodes: (found.f_files > 0).then_some(found.f_files),
+        inodes_free: (found.f_files > 0).then_some(found.f_ffree),
+    })
+}
+
+/// The last 20 lines.
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(20)..].join("\n")
+}

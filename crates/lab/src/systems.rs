@@ -1,0 +1,137 @@
+//! Which filesystems and schedulers can compete here; for each that cannot, why, and what would help.
+//! In: the registry, /proc/filesystems, the tools found. Out: [`System`]s.
+//! Nothing is made or mounted to find out.
+
+use crate::error::LabError;
+use crate::filesystem::Filesystem;
+use crate::registry::Registry;
+use host::command::find_program;
+use host::{Command, Journal};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// One filesystem, and whether it can compete here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct System {
+    /// Name.
+    pub name: String,
+    /// Title.
+    pub title: String,
+    /// One sentence about it.
+    pub about: String,
+    /// Whether it can compete on this machine now.
+    pub can_compete: bool,
+    /// Its tools.
+    pub tools: Vec<Tool>,
+    /// Why it cannot, in words; empty where it can.
+    pub obstacles: Vec<String>,
+    /// What would help, one line each.
+    pub help: Vec<String>,
+    /// Smallest device in bytes.
+    pub smallest_bytes: u64,
+}
+
+/// One program that a filesystem needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// The program.
+    pub program: String,
+    /// Debian package that has it.
+    pub package: String,
+    /// Whether it is installed.
+    pub found: bool,
+    /// What it says its version is; absent where it is missing or does not tell.
+    pub version: Option<String>,
+}
+
+/// Looks at all of them.
+pub fn systems(registry: &Registry, journal: &Journal) -> Vec<System> {
+    registry.all().map(|filesystem| look(filesystem, journal)).collect()
+}
+
+fn look(filesystem: &Filesystem, journal: &Journal) -> System {
+    let tools: Vec<Tool> = filesystem
+        .tools
+        .iter()
+        .map(|need| {
+            let found = find_program(&need.program).is_some();
+            Tool {
+                program: need.program.clone(),
+                package: need.package.clone(),
+                found,
+                version: if found { version(&need.version, journal) } else { None },
+            }
+        })
+        .collect();
+    let mut obstacles = Vec::new();
+    let mut help = Vec::new();
+    let mut missing: Vec<&str> = tools.iter().filter(|tool| !tool.found).map(|tool| tool.package.as_str()).collect();
+    missing.dedup();
+    for package in missing {
+        obstacles.push(format!("tools of {package} are missing"));
+        help.push(format!("apt-get install {package}"));
+    }
+    if !kernel_has(&filesystem.kernel) {
+        obstacles.push(format!("this kernel does not know {}", filesystem.kernel));
+        help.push(format!("a kernel with {} built in or as a module", filesystem.kernel));
+    }
+    if !host::process::is_root() {
+        obstacles.push("formatting needs root".into());
+        help.push("run with sudo".into());
+    }
+    System {
+        name: filesystem.name.clone(),
+        title: filesystem.title.clone(),
+        about: filesystem.about.clone(),
+        can_compete: obstacles.is_empty(),
+        tools,
+        obstacles,
+        help,
+        smallest_bytes: filesystem.limits.smallest,
+    }
+}
+
+/// The error that says what is missing; Ok where the filesystem can be used.
+pub(crate) fn usable(filesystem: &Filesystem) -> Result<(), LabError> {
+    for need in &filesystem.tools {
+        if find_program(&need.program).is_none() {
+            return Err(LabError::MissingTool {
+                what: filesystem.name.clone(),
+                program: need.program.clone(),
+                way_out: format!("apt-get install {}", need.package),
+            });
+        }
+    }
+    if !kernel_has(&filesystem.kernel) {
+        let problem = format!("this kernel does not know the filesystem {}", filesystem.kernel);
+        return Err(LabError::contender(&filesystem.name, problem, "load its module or use a kernel that has it"));
+    }
+    Ok(())
+}
+
+/// Built in, loaded, or there as a module that mount(8) would load.
+fn kernel_has(name: &str) -> bool {
+    let listed = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    if listed.lines().any(|line| line.split_whitespace().next_back() == Some(name)) {
+        return true;
+    }
+    let release = host::machine::describe().kernel;
+    let folder = Path::new("/lib/modules").join(release);
+    // modules.dep lists the path of every module: kernel/fs/xfs/xfs.ko.zst
+    let modules = std::fs::read_to_string(folder.join("modules.dep")).unwrap_or_default();
+    modules.lines().any(|line| {
+        let file = line.split(':').next().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+        file.split('.').next() == Some(name)
+    })
+}
+
+/// The line that names a version: tools print it on either stream, among other things.
+fn version(command: &[String], journal: &Journal) -> Option<String> {
+    if command.is_empty() {
+        return None;
+    }
+    let answer = Command::new(command.to_vec()).accept(&[0, 1, 2]).run(journal).ok()?;
+    let text = format!("{}\n{}", answer.stdout, answer.stderr);
+    let line = text.lines().find(|line| line.chars().any(|c| c.is_ascii_digit()))?;
+    Some(line.trim().to_string())
+}

@@ -1,0 +1,223 @@
+//! Staging for real: every filesystem and every published option set on loop devices.
+//! In: images in a scratch folder. Out: assertions on what was found, and on a machine that is clean afterwards.
+//! Without root nothing can be formatted; the tests say so and pass.
+
+mod common;
+
+use common::{Bench, root};
+use lab::{DataMode, Journaling, Stage};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where this process reaches the stage's root.
+fn reach(stage: &Stage<'_>) -> PathBuf {
+    match stage.enter().iter().position(|word| word == "-t").and_then(|at| stage.enter().get(at + 1)) {
+        Some(pid) => PathBuf::from(format!("/proc/{pid}/root{}", stage.root().display())),
+        None => stage.root().into(),
+    }
+}
+
+fn write_file(stage: &Stage<'_>, name: &str, bytes: usize) {
+    let mut random = std::fs::File::open("/dev/urandom").expect("there");
+    let mut data = vec![0; bytes];
+    std::io::Read::read_exact(&mut random, &mut data).expect("endless");
+    let mut file = std::fs::File::create(reach(stage).join(name)).expect("created");
+    file.write_all(&data).expect("written");
+}
+
+fn read_file(stage: &Stage<'_>, name: &str) -> usize {
+    std::fs::read(reach(stage).join(name)).expect("read").len()
+}
+
+#[test]
+fn every_filesystem_is_made_used_and_taken_down() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"] {
+        let mut ground = bench.open(&bench.image(400)).expect("an image can be made");
+        let id = ground.id().to_string();
+        let mut stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let device = stage.device().expect("a loop device").clone();
+        assert_eq!(device.loop_direct, Some(true), "{name}");
+        assert!(stage.found().mkfs_seconds.is_some_and(|seconds| seconds > 0.0), "{name}");
+        assert!(stage.found().empty.available_bytes > 100 << 20, "{name}");
+        assert!(stage.found().beneath.iter().any(|disk| disk.name != device.name), "{name}");
+        write_file(&stage, "file", 8 << 20);
+        let before = host::Snapshot::take();
+        stage.sync().expect("synced");
+        let written = host::Snapshot::take().since(&before, stage.watch()).device.expect("watched").written_bytes;
+        assert!(written > 0, "{name}: a sync that writes nothing");
+        assert!(stage.usage().expect("asked").used_bytes > stage.found().empty.used_bytes, "{name}");
+        assert!(stage.settle(Duration::from_secs(30)).idle, "{name}");
+        let closing = stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(closing.whole, Some(true), "{name}: {closing:?}");
+        assert!(closing.unmount_seconds.is_some(), "{name}");
+        drop(ground);
+        nothing_is_left(&bench, &id);
+    }
+}
+
+fn nothing_is_left(bench: &Bench, id: &str) {
+    assert!(!PathBuf::from(format!("/run/bakeoff/{id}")).exists());
+    assert!(!PathBuf::from(format!("/var/lib/bakeoff/marks/{id}.json")).exists());
+    assert_eq!(std::fs::read_dir(bench.folder.path()).expect("there").count(), 0);
+    let loops = host::BlockDevice::all();
+    assert!(
+        !loops
+            .iter()
+            .any(|device| device.backing_file.as_ref().is_some_and(|file| file.starts_with(bench.folder.path())))
+    );
+}
+
+#[test]
+fn a_cold_start_reads_from_the_device_and_a_warm_one_does_not() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["ext4", "xfs", "btrfs", "zfs"] {
+        let mut ground = bench.open(&bench.image(400)).expect("an image");
+        let mut stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        write_file(&stage, "file", 16 << 20);
+        stage.sync().expect("synced");
+        let read = |stage: &Stage<'_>| {
+            let before = host::Snapshot::take();
+            assert_eq!(read_file(stage, "file"), 16 << 20);
+            host::Snapshot::take().since(&before, stage.watch()).device.expect("watched").read_bytes
+        };
+        let warm = read(&stage);
+        let dropped = stage.drop_caches().expect("root may");
+        assert!(dropped.complete, "{name}: {dropped:?}");
+        let cold = read(&stage);
+        assert!(cold >= 16 << 20, "{name}: a cold read took {cold} bytes from the device");
+        assert!(warm < cold / 2, "{name}: a warm read took {warm} bytes from the device");
+        stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn the_published_option_sets_take_or_say_why_not() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut ground = bench.open(&bench.image(1200)).expect("an image");
+    for name in ["xfs-normapbt", "xfs-rmapbt", "ext4-large-files", "ext4-large-and-small-files"] {
+        let stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found = stage.found().clone();
+        if name.starts_with("ext4") {
+            assert_eq!(found.durability.data, DataMode::Writeback, "{name}");
+            assert_eq!(found.durability.checksums_metadata, Some(false), "{name}");
+            assert_eq!(found.durability.journal, Journaling::Metadata, "{name}");
+        }
+        stage.close().expect("closed");
+    }
+    let error = ground.stage(&bench.contender("xfs-tuned")).expect_err("nobarrier is gone");
+    assert!(error.is_of_contender());
+    let text = error.to_string();
+    assert!(text.contains("nobarrier") && text.contains("4.19") && text.contains("remove"), "{text}");
+    let mut without = bench.contender("xfs-tuned");
+    without.mount = "logbsize=256k".into();
+    ground.stage(&without).expect("the way out works").close().expect("closed");
+}
+
+#[test]
+fn a_failing_contender_leaves_the_ground_good_for_the_next() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut ground = bench.open(&bench.image(64)).expect("an image");
+    let mut odd = bench.contender("ext4");
+    odd.mkfs = vec!["-O".into(), "no_such_feature".into()];
+    let error = ground.stage(&odd).expect_err("mke2fs refuses");
+    assert!(error.is_of_contender() && error.to_string().contains("no_such_feature"), "{error}");
+    odd = bench.contender("ext4");
+    odd.mount = "no_such_option".into();
+    let error = ground.stage(&odd).expect_err("mount refuses");
+    assert!(error.is_of_contender() && error.to_string().contains("no_such_option"), "{error}");
+    ground.stage(&bench.contender("ext4")).expect("the next is fine").close().expect("closed");
+}
+
+#[test]
+fn schedulers_take_effect_and_are_put_back() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut ground = bench.open(&bench.image(64)).expect("an image");
+    for (name, scheduler) in [("ext4+cfq", "bfq"), ("ext4+deadline", "mq-deadline"), ("ext4+kyber", "kyber")] {
+        let stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(stage.found().scheduler.as_deref(), Some(scheduler));
+        let device = stage.device().expect("there").clone();
+        stage.close().expect("closed");
+        let now = host::BlockDevice::named(&device.name).expect("loop devices stay");
+        assert_eq!(now.queue.scheduler.as_deref(), Some("none"), "{name}");
+    }
+    let mut odd = bench.contender("ext4");
+    odd.queue.insert("read_ahead_kb".into(), "64".into());
+    let stage = ground.stage(&odd).expect("it can be set");
+    assert_eq!(
+        stage.found().device.as_ref().and_then(|device| device.queue.settings.get("read_ahead_kb").cloned()),
+        Some("64".into())
+    );
+    stage.close().expect("closed");
+    odd.queue.insert("no_such_setting".into(), "1".into());
+    let error = ground.stage(&odd).expect_err("it is not there");
+    assert!(error.is_of_contender() && error.to_string().contains("no_such_setting"), "{error}");
+}
+
+#[test]
+fn the_raw_device_delivers_what_was_filled_in() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut ground = bench.open(&bench.image(64)).expect("an image");
+    let stage = ground.stage_raw(16 << 20).expect("filled");
+    let device = stage.device().expect("a loop device").clone();
+    let before = host::Snapshot::take();
+    let mut data = vec![0; 16 << 20];
+    let mut file = std::fs::File::open(&device.path).expect("opened");
+    std::io::Read::read_exact(&mut file, &mut data).expect("read");
+    let evidence = host::Snapshot::take().since(&before, stage.watch());
+    assert!(evidence.device.expect("watched").read_bytes >= 16 << 20);
+    let zeros = data.chunks(4096).filter(|block| block.iter().all(|byte| *byte == 0)).count();
+    assert_eq!(zeros, 0, "holes would be answered without a disk");
+    assert_eq!(evidence.device.expect("watched").written_bytes, 0);
+    stage.close().expect("closed");
+}
+
+#[test]
+fn what_is_planned_is_what_is_run() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["xfs-rmapbt+bfq", "ext4", "btrfs", "zfs"] {
+        let place = bench.image(400);
+        let planned = lab::commands_for(&bench.registry, &bench.contender(name), &place).expect("planned");
+        let mut ground = bench.open(&place).expect("an image");
+        let id = ground.id().to_string();
+        let mut stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
+        let device = stage.device().expect("there").name.clone();
+        let pid = stage.enter().get(3).cloned().unwrap_or_default();
+        stage.drop_caches().expect("dropped");
+        stage.close().expect("closed");
+        drop(ground);
+        let mut ran: Vec<String> = Vec::new();
+        for record in bench.journal.drain() {
+            let mut line = record.typed().replace(&id, "ID").replace(&device, "loopN");
+            if !pid.is_empty() {
+                line = line.replace(&format!("-t {pid} "), "-t PID ");
+            }
+            ran.push(line);
+        }
+        let missing: Vec<&String> =
+            planned.iter().filter(|line| !ran.contains(line) && !line.starts_with("rm ")).collect();
+        assert!(missing.is_empty(), "{name}: planned but not run: {missing:#?}\nrun: {ran:#?}");
+    }
+}
