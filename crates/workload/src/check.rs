@@ -6,7 +6,7 @@ use crate::compile::Outcome;
 use crate::error::Problem;
 use crate::facts::{Estimate, PhaseEstimate, PhaseFacts};
 use crate::fileset;
-use crate::program::{Cache, End, Group, Order, Over, Phase, Program, Step};
+use crate::program::{Cache, End, Group, Layout, Order, Over, Phase, Program, Step};
 use crate::quantity::QUANTITY_LIMIT;
 use crate::steps;
 use crate::walk::World;
@@ -148,6 +148,13 @@ fn fed(program: &Program, group: &Group, others: &[&Group]) -> Outcome<()> {
             group.name, fileset.name
         ))
         .help("use `order = \"readdir\"` for files that are there already"));
+    }
+    if fileset.layout != Layout::Flat {
+        return Err(Problem::new(format!(
+            "group `{}` follows fileset `{}`, whose files lie in several directories",
+            group.name, fileset.name
+        ))
+        .help("a follower looks into one directory: use `layout = \"flat\"`"));
     }
     let takes_away = |step: &Step| matches!(step, Step::Unlink | Step::Rename(_));
     if !group.steps.iter().any(takes_away) {

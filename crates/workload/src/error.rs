@@ -78,7 +78,7 @@ impl Problem {
 
 /// The known name that is nearest to `name`, where one is near enough to have been meant.
 ///
-/// Damerau-Levenshtein distance of at most a third of the longer name (at least 1), or a known name that begins with
+/// Damerau-Levenshtein distance of at most half the longer name (at least 1), or a known name that begins with
 /// `name`. Upper and lower case count as equal.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let asked = name.to_lowercase();
@@ -89,7 +89,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         if asked.len() >= 2 && lower.starts_with(&asked) {
             distance = distance.min(1);
         }
-        let near_enough = (asked.chars().count().max(lower.chars().count()) / 3).max(1);
+        let near_enough = (asked.chars().count().max(lower.chars().count()) / 2).max(1);
         if distance <= near_enough && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }

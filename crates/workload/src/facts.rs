@@ -2,7 +2,7 @@
 //! In: filled in by [`crate::Workload::compile`]. Out: plain values that can be kept in the ledger.
 //! Nothing here changes what the engine does.
 
-use crate::program::{Figure, Program};
+use crate::program::{Figure, Order, Over, Program};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,6 +21,22 @@ pub struct Compiled {
     pub scale: String,
     /// Every option with the value that was used, asked for or not.
     pub settings: BTreeMap<String, String>,
+}
+
+impl Compiled {
+    /// Fits phases over the raw device to one of so many bytes, which may be smaller than what they would read.
+    ///
+    /// Whole blocks only. A count that no longer fits in order is cut; random draws keep theirs.
+    pub fn fit_device(&mut self, bytes: u64) {
+        for group in self.program.phases.iter_mut().flat_map(|phase| &mut phase.groups) {
+            let Over::Device { block, length } = &mut group.over else { continue };
+            let blocks = bytes.min(*length) / *block;
+            *length = blocks * *block;
+            if group.order != Order::Random {
+                group.count = group.count.map(|count| count.min(blocks.saturating_sub(group.first)));
+            }
+        }
+    }
 }
 
 /// What is to be known of a phase beside what the engine needs.

@@ -42,7 +42,7 @@ pub(crate) fn check(group: &Group) -> Outcome<()> {
         Over::Device { block, .. } => {
             not_by_readdir(group, "the raw device")?;
             only(&group.steps, "the raw device, which is never written", &|step| matches!(step, Step::Read))?;
-            if block % 512 != 0 {
+            if !block.is_multiple_of(512) {
                 return Err(Problem::new(format!("blocks of {block} bytes on a device"))
                     .help("use a multiple of 512 bytes, better of 4 KiB"));
             }
@@ -83,7 +83,7 @@ fn blocks(group: &Group, block: u64) -> Outcome<()> {
         matches!(step, Step::Read | Step::Write | Step::Modify | Step::Fsync | Step::Fdatasync)
     })?;
     let io = &group.io;
-    if io.direct && block % 512 != 0 {
+    if io.direct && !block.is_multiple_of(512) {
         return Err(
             Problem::new(format!("direct work in blocks of {block} bytes")).help("O_DIRECT needs a multiple of 512")
         );

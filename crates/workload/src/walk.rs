@@ -233,7 +233,7 @@ impl<'a> World<'a> {
     fn over_directories(&mut self, group: &Group, index: usize) -> Outcome<Work> {
         let fileset = &self.filesets[index];
         let owners = self.owners(group, index);
-        let directories = fileset::leaf_directories(fileset);
+        let directories = fileset::directories(fileset);
         let state = &mut self.states[index];
         let makes = crate::steps::any(&group.steps, &Step::Mkdir);
         if !makes && !state.directories {
@@ -252,7 +252,10 @@ impl<'a> World<'a> {
         if !within || items == 0 {
             return Err(beyond(group, directories, "directories", &fileset.name));
         }
-        Ok(Work { items: items.saturating_mul(owners), ..Work::default() })
+        // A listing counts the entries that it finds: the files, and the directories but the topmost.
+        let listed = crate::steps::any(&group.steps, &Step::List);
+        let found = if listed { state.files.saturating_add(directories - 1) } else { items };
+        Ok(Work { items: found.saturating_mul(owners), ..Work::default() })
     }
 }
 
@@ -287,14 +290,14 @@ fn no_directories(fileset: &Fileset) -> Problem {
 fn blocks_fit(fileset: &Fileset, group: &Group, block: u64) -> Outcome<()> {
     let (smallest, largest) = (fileset::smallest_bytes(fileset), fileset::largest_bytes(fileset));
     let whole = end_to_end(fileset);
-    if smallest != largest || (fileset.files > 1 && largest % block != 0) {
+    if smallest != largest || (fileset.files > 1 && !largest.is_multiple_of(block)) {
         return Err(Problem::new(format!(
             "blocks of {block} bytes do not divide the files of fileset `{}` evenly",
             fileset.name
         ))
         .help("use files of one size that is a multiple of the block, or work over `files`"));
     }
-    if group.io.direct && (whole % 512 != 0 || largest % 512 != 0) {
+    if group.io.direct && !(whole.is_multiple_of(512) && largest.is_multiple_of(512)) {
         return Err(Problem::new(format!(
             "direct work on fileset `{}`, whose size is no multiple of 512",
             fileset.name

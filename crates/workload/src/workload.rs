@@ -2,7 +2,7 @@
 //! In: TOML in the language of `docs/workloads.md`. Out: [`Compiled`] programs, and what a user may set.
 //! Reading compiles every scale once with its defaults, so a workload that was read can be run.
 
-use crate::error::{Result, from_toml};
+use crate::error::{LanguageError, Problem, Result, from_toml};
 use crate::facts::Compiled;
 use crate::syntax::RawWorkload;
 use crate::{compile, scope};
@@ -75,14 +75,38 @@ impl Workload {
     ///
     /// The program's `root`, `device` and `durable` are left empty for the runner to fill in.
     pub fn compile(&self, scale: &str, settings: &BTreeMap<String, String>, seed: u64) -> Result<Compiled> {
-        let resolved = scope::resolve(&self.syntax, scale, settings).map_err(|problem| {
-            let asked_for = problem.span.is_none();
-            let mut error = problem.within(&self.text, &self.file);
-            if asked_for {
-                error.file = format!("workload {}", self.name);
-            }
-            error
-        })?;
-        compile::compile(&self.syntax, scale, resolved, seed).map_err(|problem| problem.within(&self.text, &self.file))
+        self.compile_once(scale, settings, seed).map_err(|problem| match settings.is_empty() {
+            true => problem.within(&self.text, &self.file),
+            false => self.blame(scale, settings, problem),
+        })
+    }
+
+    fn compile_once(
+        &self,
+        scale: &str,
+        settings: &BTreeMap<String, String>,
+        seed: u64,
+    ) -> std::result::Result<Compiled, Problem> {
+        let resolved = scope::resolve(&self.syntax, scale, settings)?;
+        compile::compile(&self.syntax, scale, resolved, seed)
+    }
+
+    /// The file compiles with its defaults, so what is wrong came with the settings: say with which.
+    fn blame(&self, scale: &str, settings: &BTreeMap<String, String>, problem: Problem) -> LanguageError {
+        let alone = |(name, value): &(&String, &String)| {
+            self.compile_once(scale, &BTreeMap::from([((*name).clone(), (*value).clone())]), 0).is_err()
+        };
+        let mut guilty: Vec<(&String, &String)> = settings.iter().filter(alone).collect();
+        if guilty.is_empty() {
+            guilty = settings.iter().collect();
+        }
+        let guilty: Vec<String> = guilty.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        // A place in the workload's file would mislead: the file is sound.
+        LanguageError {
+            file: format!("workload {} with {}", self.name, guilty.join(", ").escape_debug()),
+            place: None,
+            problem: problem.problem,
+            help: problem.help,
+        }
     }
 }

@@ -218,6 +218,8 @@ fn directories_hold_the_same_100_000_names_flat_and_hashed_in_two_levels() {
         }
     }
     assert_eq!(full.estimate.directories, 1 + 1 + 32 + 32 * 32);
+    let listed = full.estimate.phases.iter().find(|phase| phase.name == "list-hashed").unwrap();
+    assert_eq!(listed.items, 100_000 + 32 + 32 * 32);
 }
 
 #[test]
@@ -250,6 +252,15 @@ fn device_is_only_read_and_directly() {
     assert_eq!(only(&full, "read-random").over, Over::Device { block: 4096, length: part });
     assert!(full.estimate.needs_device && !full.estimate.needs_files && full.program.filesets.is_empty());
     assert_eq!(full.estimate.device_bytes_read, part + 30_000 * 4096 + 30_000 * 8192);
+}
+
+#[test]
+fn a_small_device_is_read_whole() {
+    let mut full = compile("device", "full", &[]);
+    full.fit_device((64 << 20) + 1234);
+    assert_eq!(only(&full, "read-sequential").over, Over::Device { block: 1 << 20, length: 64 << 20 });
+    assert_eq!(only(&full, "read-random").over, Over::Device { block: 4096, length: 64 << 20 });
+    assert_eq!(only(&full, "read-random").count, Some(30_000));
 }
 
 #[test]

@@ -1,0 +1,229 @@
+//! Bad input gives one clear error with its place, the nearest known word and what helps.
+
+use std::collections::BTreeMap;
+use workload::{Catalog, Known, Plan, Workload, check_names, parse_contenders};
+
+/// A sound workload, into which each test puts one mistake.
+const GOOD: &str = r#"name = "mine"
+title = "Mine"
+about = "A test."
+[options.files]
+about = "files"
+[options.kind]
+about = "kind"
+default = "plain"
+allowed = ["plain", "fancy"]
+[scales.quick]
+files = 100
+[[filesets]]
+name = "set"
+directory = "d"
+files = "$files"
+size = "4 KiB"
+[[phases]]
+name = "make"
+cache = "cold"
+work = { files = "set", steps = ["create", "write", "close"] }
+[[phases]]
+name = "use"
+work = { files = "set", order = "in-order", steps = ["open", "read", "close"] }
+"#;
+
+fn error_of(text: &str) -> String {
+    match Workload::parse(text, "mine.toml") {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("was taken:\n{text}"),
+    }
+}
+
+/// The error that comes of replacing one piece of the sound workload.
+fn with(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    error_of(&GOOD.replacen(from, to, 1))
+}
+
+#[track_caller]
+fn says(error: &str, wanted: &[&str]) {
+    for part in wanted {
+        assert!(error.contains(part), "`{error}` does not say `{part}`");
+    }
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn the_sound_workload_is_taken() {
+    let workload = Workload::parse(GOOD, "mine.toml").unwrap_or_else(|error| panic!("{error}"));
+    let estimate = workload.compile("quick", &BTreeMap::new(), 1).unwrap().estimate;
+    assert_eq!((estimate.files_at_most, estimate.bytes_at_most), (100, 409_600));
+    assert_eq!((estimate.bytes_written, estimate.bytes_read), (409_600, 409_600));
+}
+
+#[test]
+fn unknown_words_name_the_nearest_known_one_and_their_place() {
+    says(&with("order =", "ordr ="), &["mine.toml:23:25", "unknown key `ordr`", "did you mean `order`?"]);
+    says(&with("\"in-order\"", "\"inorder\""), &["mine.toml:23:33", "unknown order `inorder`", "`in-order`"]);
+    says(&with("\"create\"", "\"creat\""), &["unknown word `creat`", "did you mean `create`?"]);
+    says(&with("\"4 KiB\"", "\"4 KB i\""), &["mine.toml:16:8", "`4 KB i`"]);
+    says(&with("\"4 KiB\"", "\"4 kib\""), &["unknown unit `kib`", "did you mean `KiB`?"]);
+    says(&with("\"cold\"", "\"cool\""), &["unknown cache state `cool`", "did you mean `cold`?"]);
+    says(&with("files = \"set\"", "files = \"sett\""), &["unknown fileset `sett`", "did you mean `set`?"]);
+    says(&with("\"$files\"", "\"$flies\""), &["mine.toml:15:9", "unknown variable `flies`", "`files`"]);
+    says(&with("title = \"Mine\"\n", ""), &["missing key `title`"]);
+    says(&with("files = 100", "files = 100\n[[filesets]"), &["mine.toml:12"]);
+}
+
+#[test]
+fn settings_are_held_against_the_options() {
+    let workload = Workload::parse(GOOD, "mine.toml").unwrap();
+    let set = |name: &str, value: &str| {
+        let settings = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        workload.compile("quick", &settings, 1).map(|_| ()).unwrap_err().to_string()
+    };
+    says(&set("fils", "3"), &["workload mine with fils = 3", "unknown option `fils`", "did you mean `files`?"]);
+    says(&set("kind", "fanci"), &["kind", "`fanci`", "did you mean `fancy`?"]);
+    says(&set("files", "many"), &["workload mine with files = many: ", "`many`"]);
+    says(&set("files", "0"), &["has 0 files"]);
+    let error = workload.compile("fulll", &BTreeMap::new(), 1).unwrap_err().to_string();
+    says(&error, &["unknown scale `fulll`", "quick"]);
+}
+
+#[test]
+fn phases_find_what_they_need_or_say_what_is_missing() {
+    let make = "\"create\", \"write\", \"close\"";
+    says(&with(make, "\"mkdir\""), &["phase `use`", "no phase before creates"]);
+    says(&with("order = \"in-order\"", "count = 200"), &["files 0 to 199", "which has 100"]);
+    says(&with("steps = [\"create\"", "count = 10, steps = [\"create\""), &["needs 100 files", "only 10 exist"]);
+    says(
+        &with("files = \"set\", order", "blocks = \"set\", block = \"4 KiB\", order"),
+        &["\"open\" cannot be done on blocks"],
+    );
+    let readdir = "blocks = \"set\", block = \"4 KiB\", order = \"readdir\", steps = [\"read\"] }\n#";
+    says(&with("files = \"set\", order", readdir), &["blocks cannot be taken in readdir order"]);
+    says(
+        &with("\"in-order\", steps = [\"open\"", "\"follow\", steps = [\"open\""),
+        &["no other group of the phase creates"],
+    );
+    says(&with("\"open\", \"read\"", "\"read\""), &["\"read\" on a file that is not open", "put \"open\" before it"]);
+    says(&with("\"read\", \"close\"", "\"read\""), &["still open", "end with \"close\""]);
+    says(&with("\"open\", \"read\"", "\"open\", \"open\", \"read\""), &["still open", "put \"close\" before it"]);
+    says(&with("name = \"use\"", "name = \"make\""), &["another phase has the same name"]);
+    says(&with("files = \"set\", order", "order"), &["one of `files`, `blocks`, `directories` and `device`"]);
+}
+
+#[test]
+fn what_would_never_end_is_refused_beforehand() {
+    let follow = r#"work = [
+        { name = "a", files = "set", steps = ["create", "write", "close"] },
+        { name = "b", files = "set", order = "follow", steps = ["open", "read", "close"] },
+    ]"#;
+    let make = "work = { files = \"set\", steps = [\"create\", \"write\", \"close\"] }";
+    says(&with(make, follow), &["group `b` would never end", "rename or unlink"]);
+    let slow = "work = { files = \"set\", rate = 1, steps = [\"create\", \"write\", \"close\"] }";
+    let text = GOOD.replacen(make, slow, 1).replacen("files = 100", "files = 1_000_000", 1);
+    says(&error_of(&text), &["at 1 a second take 1000000 s", "the limit of 21600 s"]);
+    says(&with("name = \"use\"", "name = \"use\"\ntime = \"30 h\""), &["longer than the limit", "time-limit"]);
+    let unlink = "name = \"use\"\npasses = 2\nwork = { files = \"set\", steps = [\"unlink\"] }\n#";
+    let text = GOOD.replacen("name = \"use\"", unlink, 1).replacen("\nwork = { files = \"set\", order", "\n# ", 1);
+    says(&error_of(&text), &["has several passes", "take the files away"]);
+}
+
+#[test]
+fn nothing_leads_out_of_the_directory() {
+    for bad in ["../x", "/etc", "a//b", "a/..", ".", "a\\\\b", "a\\nb"] {
+        says(&with("directory = \"d\"", &format!("directory = \"{bad}\"")), &["cannot be the directory of a fileset"]);
+    }
+    for step in ["{ rename = \"..\" }", "{ rename = \"a/b\" }", "{ link = \"/x\" }", "{ rename = \"\" }"] {
+        says(&with("\"close\"]", &format!("\"close\", {step}]")), &["is no plain name"]);
+    }
+}
+
+#[test]
+fn everything_has_a_limit() {
+    says(&with("files = 100", "files = \"2_000_000_000_000\""), &["must have 1 to 2^40"]);
+    says(&with("\"4 KiB\"", "\"2000000 TiB\""), &["larger than 2^60"]);
+    says(
+        &with("steps = [\"create\"", "workers = 1025, steps = [\"create\""),
+        &["workers = 1025", "between 1 and 1024"],
+    );
+    says(&with("name = \"mine\"", "name = \"mi/ne\""), &["cannot be the name of a workload"]);
+    let long = format!("{GOOD}# {}", "x".repeat(1 << 20));
+    says(&error_of(&long), &["the limit is 1048576"]);
+    let phases: String = (0..300)
+        .map(|n| format!("[[phases]]\nname = \"p{n}\"\nwork = {{ files = \"set\", steps = [\"stat\"] }}\n"))
+        .collect();
+    says(&error_of(&format!("{GOOD}{phases}")), &["302 phases; the limit is 256"]);
+    let steps = vec!["\"stat\""; 100].join(", ");
+    says(&with("\"open\", \"read\", \"close\"", &steps), &["more than 64 steps"]);
+}
+
+#[test]
+fn the_raw_device_is_never_written() {
+    let device = "work = { device = true, block = \"4 KiB\", steps = [\"write\"] }\n#";
+    let text = GOOD.replacen("work = { files = \"set\", order", device, 1);
+    says(&error_of(&text), &["\"write\" cannot be done on the raw device, which is never written"]);
+}
+
+#[test]
+fn hostile_text_gives_errors_and_no_panic() {
+    let nested = format!("name = {}1{}", "[".repeat(5000), "]".repeat(5000));
+    for text in ["", "\0", "name", "[[[", "name = 1", &nested, "\u{feff}", "phases = 3", "[scales]\n", "a.b.c.d = {}"] {
+        assert!(Workload::parse(text, "x").is_err(), "{text:.40}");
+        assert!(Plan::parse(text, "x").is_err(), "{text:.40}");
+    }
+    // Every prefix of a sound file, and every file with one byte gone.
+    for end in 0..GOOD.len() {
+        let _ = Workload::parse(&GOOD[..end], "x");
+        let _ = Workload::parse(&format!("{}{}", &GOOD[..end], &GOOD[end + 1..]), "x");
+    }
+}
+
+fn known<'a>(catalog: &'a Catalog, workloads: &'a [&'a str]) -> Known<'a> {
+    Known {
+        filesystems: &["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"],
+        schedulers: &["none", "mq-deadline", "kyber", "bfq"],
+        workloads,
+        aliases: &catalog.aliases,
+        sets: &catalog.contenders,
+    }
+}
+
+fn plan_error(text: &str) -> String {
+    let catalog = Catalog::builtin().unwrap();
+    let workloads: Vec<&str> = catalog.workloads.keys().map(String::as_str).collect();
+    let checked = Plan::parse(text, "p.toml").and_then(|plan| check_names(&plan, &known(&catalog, &workloads)));
+    checked.expect_err(text).to_string()
+}
+
+#[test]
+fn plans_name_the_nearest_known_word() {
+    let plan = |extra: &str| format!("name = \"p\"\nworkloads = [\"small-files\"]\n{extra}\n");
+    says(&plan_error(&plan("compte = [\"ext4\"]")), &["p.toml:3:1", "unknown key `compte`", "did you mean `compete`?"]);
+    says(&plan_error(&plan("compete = [\"brtfs\"]")), &["unknown filesystem", "`brtfs`", "did you mean `btrfs`?"]);
+    says(&plan_error(&plan("compete = [\"ext4+bfk\"]")), &["unknown scheduler `bfk`", "did you mean `bfq`?"]);
+    says(
+        &plan_error("name = \"p\"\nworkloads = [\"small-file\"]"),
+        &["unknown workload `small-file`", "`small-files`"],
+    );
+    says(&plan_error(&plan("where = { image = \"3 GB i\" }")), &["p.toml:3:19"]);
+    says(&plan_error(&plan("where = { image = \"3 GIB\" }")), &["unknown unit `GIB`", "did you mean `GiB`?"]);
+    says(&plan_error(&plan("where = { imagge = \"3 GiB\" }")), &["unknown", "`imagge`", "did you mean `image`?"]);
+    says(&plan_error(&plan("[sampling]\nbudget = \"10 parsecs\"")), &["p.toml:4:10", "unknown unit `parsecs`"]);
+    says(&plan_error(&plan("[sampling]\nprecision = \"5\"")), &["not a share"]);
+    says(&plan_error(&plan("[sampling]\nsamples = 0")), &["0 samples"]);
+    says(&plan_error(&plan("[sampling]\nmin = 9\nmax = 3")), &["`min` (9) is larger than `max` (3)"]);
+    says(&plan_error(&plan("fresh = \"blok\"")), &["unknown word `blok`", "did you mean `block`?"]);
+    says(&plan_error(&plan("compete = [\"ext4\", \"ext4\"]")), &["two contenders are called `ext4`"]);
+    says(&plan_error(&plan("[contenders.a]\nfs = \"xffs\"")), &["contender `a`", "`xffs`", "did you mean `xfs`?"]);
+    says(&plan_error(&plan("[contenders.a]\nfs = \"xfs\"\nmkfs = \"-f\"")), &["p.toml:5:8"]);
+}
+
+#[test]
+fn contender_files_say_what_is_wrong_with_them() {
+    let error = |text: &str| parse_contenders(text, "c.toml").unwrap_err().to_string();
+    says(
+        &error("[a]\nfs = \"xfs\"\nmout = \"noatime\""),
+        &["c.toml:3:1", "unknown key `mout`", "did you mean `mount`?"],
+    );
+    says(&error("[a]\nmount = \"noatime\""), &["missing key `fs`"]);
+    says(&error("[\"a b\"]\nfs = \"xfs\""), &["cannot be the name of a contender"]);
+}

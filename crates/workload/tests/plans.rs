@@ -1,0 +1,191 @@
+//! Plans become contenders: names, option sets, schedulers old and new, and products of axes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+use workload::names::resolve;
+use workload::{Catalog, Contender, Fresh, Known, Place, Plan, Until, check_names};
+
+const FILESYSTEMS: &[&str] = &["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"];
+const SCHEDULERS: &[&str] = &["none", "mq-deadline", "kyber", "bfq"];
+
+fn with_known<T>(work: impl FnOnce(&Catalog, &Known<'_>) -> T) -> T {
+    let catalog = Catalog::builtin().unwrap_or_else(|error| panic!("{error}"));
+    let workloads: Vec<&str> = catalog.workloads.keys().map(String::as_str).collect();
+    let known = Known {
+        filesystems: FILESYSTEMS,
+        schedulers: SCHEDULERS,
+        workloads: &workloads,
+        aliases: &catalog.aliases,
+        sets: &catalog.contenders,
+    };
+    work(&catalog, &known)
+}
+
+fn contenders(text: &str) -> Vec<Contender> {
+    let plan =
+        Plan::parse(&format!("name = \"p\"\nworkloads = [\"mail\"]\n{text}"), "p").unwrap_or_else(|e| panic!("{e}"));
+    with_known(|_, known| plan.contenders(known).unwrap_or_else(|error| panic!("{error}")))
+}
+
+fn labels(contenders: &[Contender]) -> Vec<&str> {
+    contenders.iter().map(|contender| contender.label.as_str()).collect()
+}
+
+#[test]
+fn every_builtin_plan_names_only_what_exists_and_compiles() {
+    with_known(|catalog, known| {
+        assert!(catalog.plans.contains_key("quick") && catalog.plans.contains_key("published"));
+        for plan in catalog.plans.values() {
+            check_names(plan, known).unwrap_or_else(|error| panic!("{error}"));
+            assert!(!plan.title.is_empty() && !plan.about.is_empty(), "{}", plan.name);
+            for work in &plan.workloads {
+                let workload = catalog.workload(&work.name).unwrap();
+                workload
+                    .compile(&work.scale, &work.settings, 1)
+                    .unwrap_or_else(|error| panic!("{}: {error}", plan.name));
+            }
+        }
+    });
+}
+
+#[test]
+fn the_published_option_sets_are_read_as_they_stand() {
+    with_known(|catalog, known| {
+        let names: Vec<&str> = catalog.contenders.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["ext4-large-and-small-files", "ext4-large-files", "xfs-normapbt", "xfs-rmapbt", "xfs-tuned"]
+        );
+        let tuned = resolve("xfs-tuned", known).unwrap();
+        assert_eq!(tuned.mkfs, ["-l", "lazy-count=1,version=2,size=128m", "-i", "attr=2", "-d", "agcount=4"]);
+        assert_eq!((tuned.filesystem.as_str(), tuned.mount.as_str()), ("xfs", "logbsize=256k,nobarrier"));
+    });
+}
+
+#[test]
+fn a_name_is_a_filesystem_or_a_set_and_may_carry_a_scheduler_old_or_new() {
+    with_known(|_, known| {
+        let plain = resolve("ext4", known).unwrap();
+        assert_eq!((plain.label.as_str(), plain.scheduler), ("ext4", None));
+        let old = resolve("ext4+cfq", known).unwrap();
+        assert_eq!((old.label.as_str(), old.scheduler.as_deref()), ("ext4+bfq", Some("bfq")));
+        let set = resolve("xfs-rmapbt+noop", known).unwrap();
+        assert_eq!((set.label.as_str(), set.scheduler.as_deref()), ("xfs-rmapbt+none", Some("none")));
+        assert_eq!(set.mkfs, ["-m", "rmapbt=1,reflink=0"]);
+    });
+}
+
+#[test]
+fn a_plan_says_where_how_often_and_how_fresh() {
+    let text = r#"
+name = "p"
+workloads = ["mail", { name = "bonnie", scale = "full", settings = { size = "1 GiB", n = "4:0:0:1" } }]
+where = { image = "3 GiB" }
+seed = 42
+fresh = "block"
+[sampling]
+min = 3
+max = 10
+precision = "5 %"
+budget = "10 m"
+until = "winner"
+"#;
+    let plan = Plan::parse(text, "p").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((plan.place, plan.seed, plan.fresh), (Some(Place::Image(3 << 30)), Some(42), Fresh::Block));
+    assert_eq!((plan.workloads[0].scale.as_str(), plan.workloads[1].scale.as_str()), ("quick", "full"));
+    assert_eq!(plan.workloads[1].settings["size"], "1 GiB");
+    let sampling = plan.sampling;
+    assert_eq!((sampling.least, sampling.most, sampling.precision), (Some(3), Some(10), Some(0.05)));
+    assert_eq!((sampling.budget, sampling.until), (Some(Duration::from_secs(600)), Until::Winner));
+    let device = Plan::parse("name = \"p\"\nworkloads = [\"mail\"]\nwhere = { device = \"/dev/sdx\" }", "p").unwrap();
+    assert_eq!(device.place, Some(Place::Device("/dev/sdx".into())));
+}
+
+#[test]
+fn a_plans_own_sets_compete_unless_it_names_others() {
+    let own = "[contenders.lazy]\nfs = \"ext4\"\nmount = \"noatime\"\nscheduler = \"deadline\"\nfill = \"40%\"\n";
+    let all = contenders(own);
+    assert_eq!(labels(&all), ["lazy"]);
+    assert_eq!((all[0].scheduler.as_deref(), all[0].fill), (Some("mq-deadline"), Some(0.4)));
+    let some = contenders(&format!("compete = [\"xfs\", \"lazy+kyber\"]\n{own}"));
+    assert_eq!(labels(&some), ["xfs", "lazy+kyber"]);
+    assert_eq!(some[1].mount, "noatime");
+    assert!(contenders("").is_empty());
+}
+
+#[test]
+fn axes_multiply_and_leave_out_what_is_excluded() {
+    let all = contenders(
+        r#"compete = ["xfs"]
+[axes]
+mkfs.rmapbt = [0, 1]
+mount.logbsize = ["32k", "256k"]
+mount.noatime = ["on", "off"]
+scheduler = ["noop", "bfq"]
+exclude = [{ "mkfs.rmapbt" = 0, scheduler = "bfq" }]
+"#,
+    );
+    assert_eq!(all.len(), 2 * 2 * 2 * 2 - 4);
+    let first = &all[0];
+    assert_eq!(first.label, "xfs rmapbt=0 logbsize=32k noatime=on+none");
+    assert_eq!(first.mount, "logbsize=32k,noatime");
+    assert_eq!(first.mkfs_settings, BTreeMap::from([("rmapbt".to_owned(), "0".to_owned())]));
+    assert_eq!(first.axes["mount.logbsize"], "32k");
+    assert_eq!(first.scheduler.as_deref(), Some("none"));
+    assert!(all.iter().all(|one| !(one.axes["mkfs.rmapbt"] == "0" && one.scheduler.as_deref() == Some("bfq"))));
+    let unique: std::collections::BTreeSet<&str> = labels(&all).into_iter().collect();
+    assert_eq!(unique.len(), all.len());
+}
+
+#[test]
+fn a_product_beyond_reason_is_refused() {
+    let many: Vec<String> = (0..40).map(|n| n.to_string()).collect();
+    let many = many.join(", ");
+    let text = format!(
+        "name = \"p\"\nworkloads = [\"mail\"]\ncompete = [\"xfs\"]\n[axes]\nmkfs.a = [{many}]\nmkfs.b = [{many}]"
+    );
+    let plan = Plan::parse(&text, "p").unwrap();
+    let error = with_known(|_, known| plan.contenders(known).unwrap_err().to_string());
+    assert!(error.contains("more than 1000 contenders"), "{error}");
+}
+
+#[test]
+fn a_users_files_are_read_and_broken_ones_are_told_when_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let mine = r#"
+name = "mine"
+title = "Mine"
+about = "A user's own."
+[scales.quick]
+[[filesets]]
+name = "set"
+files = 10
+size = "1 kB"
+[[phases]]
+name = "make"
+work = { files = "set", steps = ["create", "write", "close"] }
+"#;
+    write("workloads/mine.toml", mine);
+    write("workloads/broken.toml", &mine.replace("title", "titel"));
+    write("workloads/twice.toml", &mine.replace("\"mine\"", "\"small-files\""));
+    write("workloads/notes.txt", "not read");
+    write("plans/own.toml", "name = \"own\"\nworkloads = [\"mine\"]");
+    write("contenders.toml", "[fast]\nfs = \"ext4\"\nmount = \"noatime\"");
+    let catalog = Catalog::with_folders(&[folder.path().to_owned(), folder.path().join("nowhere")]).unwrap();
+    assert_eq!(catalog.workload("mine").unwrap().title, "Mine");
+    assert_eq!(catalog.plan("own").unwrap().workloads[0].name, "mine");
+    assert_eq!(catalog.contenders["fast"].mount, "noatime");
+    assert_eq!(catalog.problems.len(), 2);
+    let broken = catalog.workload("broken").unwrap_err().to_string();
+    assert!(broken.contains("broken.toml:3:1") && broken.contains("did you mean `title`?"), "{broken}");
+    assert!(catalog.problems.iter().any(|(_, problem)| problem.to_string().contains("already defined")));
+    let missing = catalog.workload("smal-files").unwrap_err().to_string();
+    assert!(missing.contains("did you mean `small-files`?"), "{missing}");
+    let absent = Catalog::default().plan("quick").unwrap_err().to_string();
+    assert!(absent.contains("unknown plan `quick`"), "{absent}");
+}
