@@ -41,7 +41,8 @@ pub struct BlockWork<'a> {
     pub block: u64,
     /// Settings.
     pub io: Io,
-    files: Option<Files>,
+    /// The files; None on a device.
+    pub files: Option<Files>,
     dirs: Option<Directories>,
     open: Vec<Option<(u64, Fd)>>,
     flags: i32,
@@ -49,6 +50,8 @@ pub struct BlockWork<'a> {
     checker: Generator,
     verify: bool,
     modifies: bool,
+    /// Whether any step writes.
+    pub writes: bool,
     since_sync: u64,
     direct_refused: bool,
 }
@@ -82,6 +85,7 @@ impl<'a> BlockWork<'a> {
             generator: Generator::new(task.program.seed, content),
             checker: Generator::new(task.program.seed, content),
             verify: content.verify,
+            writes: ops::any(&group.steps, &|s| matches!(s, Step::Write)),
             modifies: ops::any(&group.steps, &|s| matches!(s, Step::Modify)),
             io: group.io,
             since_sync: 0,
@@ -173,8 +177,7 @@ impl<'a> BlockWork<'a> {
             Act::Read => self.read(place, tally)?,
             Act::Write => self.write(place, position, tally)?,
             Act::Modify => {
-                let byte = &mut self.buffer[0];
-                *byte = byte.wrapping_add(1);
+                self.modify();
                 return Ok(());
             }
             Act::Sync(call) => {
@@ -185,6 +188,10 @@ impl<'a> BlockWork<'a> {
         }
         tally.lap(op.histogram);
         self.fold(op.histogram, place, tally);
+        if self.verify && matches!(op.act, Act::Read) {
+            self.check_buffer(place, tally);
+            tally.skip();
+        }
         self.sync_if_due(place, tally)
     }
 
@@ -208,12 +215,19 @@ impl<'a> BlockWork<'a> {
             done += n;
         }
         tally.read(done);
-        if self.verify {
-            let buffer = std::mem::replace(&mut self.buffer, Buffer::new(1)?);
-            self.check(&buffer[..place.length], place, tally);
-            self.buffer = buffer;
-        }
         Ok(())
+    }
+
+    /// Check the block that was read into the buffer.
+    pub fn check_buffer(&mut self, place: Place, tally: &mut Tally) {
+        if !self.verify {
+            return;
+        }
+        if let Some(files) = &self.files {
+            let path = || files.path(place.file);
+            let bytes = &self.buffer[..place.length];
+            check_grains(bytes, place.offset, files.identity(place.file), &mut self.checker, tally, &path);
+        }
     }
 
     /// Check what was read, where content carries stamps.
@@ -227,20 +241,15 @@ impl<'a> BlockWork<'a> {
     /// What a block is to hold.
     pub fn source(&self, place: Place, position: u64) -> Source {
         let file = self.files.as_ref().map_or(0, |f| f.identity(place.file));
-        // Calls of less than a grain share its version, so that the grain is one piece of data.
-        let position = if self.block < GRAIN as u64 { 0 } else { position };
+        // Blocks that cut a grain share its version, so that the grain is one piece of data.
+        let position = if self.block.is_multiple_of(GRAIN as u64) { position } else { 0 };
         Source { file, version: version(self.task.phase, self.task.pass, position) }
     }
 
     #[inline]
     fn write(&mut self, place: Place, position: u64, tally: &mut Tally) -> Answer<()> {
-        // What was read and modified is written back, unless stamps ask for data that can be checked.
-        if !self.modifies || self.verify {
-            let source = self.source(place, position);
-            self.generator.fill(&mut self.buffer[..place.length], source, place.offset);
-            if place.length >= LARGE_FILL {
-                tally.skip();
-            }
+        if self.make_block(place, position) {
+            tally.skip();
         }
         let fd = self.fd(place, tally)?;
         let mut done = 0;
@@ -253,6 +262,24 @@ impl<'a> BlockWork<'a> {
         }
         tally.written(done);
         Ok(())
+    }
+
+    /// Make what a block is to hold, in the buffer; true when that took long enough to be kept out of the latency.
+    #[inline]
+    pub fn make_block(&mut self, place: Place, position: u64) -> bool {
+        // What was read and modified is written back, unless stamps ask for data that can be checked.
+        if self.modifies && !self.verify {
+            return false;
+        }
+        let source = self.source(place, position);
+        self.generator.fill(&mut self.buffer[..place.length], source, place.offset);
+        place.length >= LARGE_FILL
+    }
+
+    /// Change one byte of the block in the buffer.
+    pub fn modify(&mut self) {
+        let byte = &mut self.buffer[0];
+        *byte = byte.wrapping_add(1);
     }
 
     /// The descriptor of a block's file, opened at first use.

@@ -13,6 +13,12 @@ pub const GRAIN: usize = 4096;
 const LANES: usize = 4;
 const VECTORS: usize = GRAIN / 8 / LANES;
 
+/// The pool: one grain of random words.
+type Pool = [[u64; LANES]; VECTORS];
+
+/// Fills a grain, or the beginning of one, from the pool and a key.
+type Fill = fn(&mut [u8], &Pool, [u64; LANES]);
+
 /// How many grains duplicates are repeated from.
 const DUPLICATES: u64 = 64;
 
@@ -29,10 +35,10 @@ pub struct Source {
 pub struct Generator {
     content: Content,
     seed: u64,
-    pool: Box<[[u64; LANES]; VECTORS]>,
+    pool: Box<Pool>,
     scratch: Box<[u8; GRAIN]>,
     scratch_of: Option<(Source, u64)>,
-    fill: fn(&mut [u8], &[[u64; LANES]; VECTORS], [u64; LANES]),
+    fill: Fill,
 }
 
 impl Generator {
@@ -112,7 +118,7 @@ const STRIDES: [u64; LANES] =
     [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x2545_f491_4f6c_dd1d];
 
 #[inline(always)]
-fn fill_generic(out: &mut [u8], pool: &[[u64; LANES]; VECTORS], mut key: [u64; LANES]) {
+fn fill_generic(out: &mut [u8], pool: &Pool, mut key: [u64; LANES]) {
     let mut vectors = out.chunks_exact_mut(8 * LANES);
     let mut used = 0;
     for (vector, random) in (&mut vectors).zip(pool) {
@@ -134,17 +140,17 @@ fn fill_generic(out: &mut [u8], pool: &[[u64; LANES]; VECTORS], mut key: [u64; L
     }
 }
 
-fn fill_plain(out: &mut [u8], pool: &[[u64; LANES]; VECTORS], key: [u64; LANES]) {
+fn fill_plain(out: &mut [u8], pool: &Pool, key: [u64; LANES]) {
     fill_generic(out, pool, key);
 }
 
 #[cfg(target_arch = "x86_64")]
-fn fastest() -> fn(&mut [u8], &[[u64; LANES]; VECTORS], [u64; LANES]) {
+fn fastest() -> Fill {
     wide::fastest().unwrap_or(fill_plain)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn fastest() -> fn(&mut [u8], &[[u64; LANES]; VECTORS], [u64; LANES]) {
+fn fastest() -> Fill {
     fill_plain
 }
 
@@ -152,19 +158,19 @@ fn fastest() -> fn(&mut [u8], &[[u64; LANES]; VECTORS], [u64; LANES]) {
 #[cfg(target_arch = "x86_64")]
 mod wide {
     #![allow(unsafe_code)]
-    use super::{LANES, VECTORS, fill_generic};
+    use super::{Fill, LANES, Pool, fill_generic};
 
     #[target_feature(enable = "avx2")]
-    fn avx2(out: &mut [u8], pool: &[[u64; LANES]; VECTORS], key: [u64; LANES]) {
+    fn avx2(out: &mut [u8], pool: &Pool, key: [u64; LANES]) {
         fill_generic(out, pool, key);
     }
 
-    fn checked(out: &mut [u8], pool: &[[u64; LANES]; VECTORS], key: [u64; LANES]) {
+    fn checked(out: &mut [u8], pool: &Pool, key: [u64; LANES]) {
         // SAFETY: only handed out after the processor said that it has AVX2.
         unsafe { avx2(out, pool, key) }
     }
 
-    pub fn fastest() -> Option<fn(&mut [u8], &[[u64; LANES]; VECTORS], [u64; LANES])> {
+    pub fn fastest() -> Option<Fill> {
         std::is_x86_feature_detected!("avx2").then_some(checked)
     }
 }

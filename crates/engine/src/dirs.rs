@@ -82,7 +82,7 @@ impl Directories {
     }
 
     fn make(&mut self, directory: u64, files: &Files) -> Answer<()> {
-        if self.base == None {
+        if self.base.is_none() {
             make_path(self.root, &files.base)?;
         }
         if self.only_base {

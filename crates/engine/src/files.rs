@@ -387,7 +387,7 @@ impl<'a> FileWork<'a> {
 /// Direct I/O is cut at this many bytes: the largest logical block that disks have.
 pub const DIRECT_GRAIN: usize = 4096;
 
-/// Check every whole grain of what was read from `offset` on.
+/// Check every grain of what was read from `offset` on; of one that is cut short, what there is of it.
 pub fn check_grains(
     bytes: &[u8],
     offset: u64,
@@ -398,7 +398,7 @@ pub fn check_grains(
 ) {
     let grain = crate::content::GRAIN;
     let skip = (grain - (offset % grain as u64) as usize) % grain;
-    for (number, block) in bytes.get(skip..).unwrap_or_default().chunks_exact(grain).enumerate() {
+    for (number, block) in bytes.get(skip..).unwrap_or_default().chunks(grain).enumerate() {
         let at = offset + (skip + number * grain) as u64;
         let wrong = crate::stamp::check(block, file, at / grain as u64, checker).err();
         tally.checked(wrong.map(|w| format!("{} at offset {at}: {w}", path())));

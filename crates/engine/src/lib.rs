@@ -15,6 +15,7 @@ mod files;
 mod gather;
 mod histogram;
 mod listed;
+mod mapped;
 mod names;
 mod ops;
 mod order;
@@ -30,6 +31,7 @@ mod stamp;
 mod streams;
 mod sys;
 mod tally;
+mod uring;
 mod worker;
 
 pub use protocol::agent;

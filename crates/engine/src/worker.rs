@@ -5,6 +5,7 @@
 use crate::blocks::BlockWork;
 use crate::clock::Clock;
 use crate::files::FileWork;
+use crate::mapped::Mapping;
 use crate::names::Files;
 use crate::ops::Ops;
 use crate::order::{Course, Share};
@@ -13,6 +14,7 @@ use crate::process;
 use crate::shared::{Common, Note, Shared};
 use crate::sys::Fd;
 use crate::tally::{Limits, Tally, intervals};
+use crate::uring::Ring;
 use std::sync::atomic::Ordering;
 use workload::program::{End, Engine, Group, Order, Over, Phase, Program};
 
@@ -168,12 +170,18 @@ fn on_files(task: &Task, fileset: usize) -> Result<(), String> {
 fn on_blocks(task: &Task) -> Result<(), String> {
     let mut work = BlockWork::new(task)?;
     let mut pacer = task.pacer();
+    let io = task.group().io;
+    let mut ring = match io.engine {
+        Engine::IoUring(depth) => Some(Ring::new(&work, depth)?),
+        _ => None,
+    };
     task.wait_for_start();
     let mut tally = task.tally(&work.ops);
-    match task.group().io.engine {
-        _ if task.group().io.stdio => crate::streams::run(&mut work, &mut tally),
-        Engine::Calls => work.by_calls(&mut tally, &mut pacer),
-        Engine::IoUring(_) | Engine::Mmap => return Err("io_uring and mappings are not built in".into()),
+    match (&mut ring, io.engine) {
+        _ if io.stdio => crate::streams::run(&mut work, &mut tally),
+        (Some(ring), _) => ring.run(&mut work, &mut tally, &mut pacer)?,
+        (None, Engine::Mmap) => Mapping::default().run(&mut work, &mut tally, &mut pacer),
+        (None, _) => work.by_calls(&mut tally, &mut pacer),
     }
     tally.finish();
     Ok(())

@@ -209,3 +209,19 @@ impl Drop for Mounted {
         let _ = Command::new("umount").arg(self.0.path()).status();
     }
 }
+
+/// A histogram out of its interchange form.
+pub fn decode(histogram: &workload::outcome::Histogram) -> hdrhistogram::Histogram<u64> {
+    use base64::Engine as _;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(&histogram.hdr).unwrap();
+    hdrhistogram::serialization::Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()
+}
+
+impl Agent {
+    /// Process ids of the workers that are at work.
+    pub fn workers(&self) -> Vec<u32> {
+        let pid = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        children.split_whitespace().map(|p| p.parse().unwrap()).collect()
+    }
+}
