@@ -15,6 +15,10 @@ pub const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
 /// Bytes of standard output, and as many of standard error, that are kept.
 pub const OUTPUT_LIMIT: usize = 256 << 10;
 
+/// Variable in the environment of everything that is started here: `PID:START` of the process that started it, so that what
+/// outlives a killed run can be told from everything else.
+pub const OWNER_VARIABLE: &str = "BAKEOFF_OWNER";
+
 /// One command, not yet run.
 #[derive(Debug, Clone)]
 pub struct Command {
@@ -193,6 +197,7 @@ impl Command {
             .stdin(Stdio::null())
             // Answers are read by programs, so they must come in one language.
             .env("LC_ALL", "C")
+            .env(OWNER_VARIABLE, Process::current().to_string())
             .process_group(0);
         command
     }

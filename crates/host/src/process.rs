@@ -54,6 +54,23 @@ impl Process {
         true
     }
 
+    /// Processes that this one started, or that those started, and that still live: told by their environment.
+    pub fn orphans(&self) -> Vec<Process> {
+        let told = format!("{}={self}", crate::command::OWNER_VARIABLE);
+        let Ok(entries) = std::fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+            .filter(|pid| {
+                let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+                environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes())
+            })
+            .filter_map(Process::of)
+            .collect()
+    }
+
     fn signal(&self, signal: Signal) {
         if !self.lives() {
             return;
@@ -62,6 +79,12 @@ impl Process {
             // A process that ended meanwhile answers ESRCH, which is what was wanted.
             let _ = rustix::process::kill_process(pid, signal);
         }
+    }
+}
+
+impl std::fmt::Display for Process {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}:{}", self.pid, self.started)
     }
 }
 

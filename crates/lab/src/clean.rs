@@ -3,9 +3,11 @@
 //! What belongs to a run that still lives is left alone.
 
 use crate::error::LabError;
-use crate::ground::{remove_empty, wipe, write_setting};
+use crate::ground::{remove_empty, wipe};
 use crate::mark::{self, Content, Made};
+use crate::setting::write_setting;
 use crate::{custody, image};
+use host::process::Process;
 use host::{BlockDevice, Command, Journal, mounts};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -118,6 +120,9 @@ fn clean_one(leftover: &Leftover, journal: &Journal) -> Cleaned {
     made.extend(leftover.images.iter().map(|path| Made::Image { path: path.clone() }));
     // Servers end first, then mounts, then what they were mounted from.
     made.sort_by_key(order);
+    if let Some(owner) = leftover.content.as_ref().filter(|_| this_boot).map(|content| content.owner) {
+        end_orphans(owner, &mut cleaned);
+    }
     for one in &made {
         let words = in_words(one);
         match remove(one, this_boot, journal) {
@@ -132,6 +137,17 @@ fn clean_one(leftover: &Leftover, journal: &Journal) -> Cleaned {
         cleaned.problems.push(format!("cannot remove {}: {error}", file.display()));
     }
     cleaned
+}
+
+/// An mkfs outlives the run that started it, and would write on while its device is being cleaned.
+fn end_orphans(owner: Process, cleaned: &mut Cleaned) {
+    for orphan in owner.orphans() {
+        if orphan.end(END_LIMIT) {
+            cleaned.removed.push(format!("process {}", orphan.pid));
+        } else {
+            cleaned.problems.push(format!("process {} does not end", orphan.pid));
+        }
+    }
 }
 
 fn order(made: &Made) -> u8 {

@@ -290,10 +290,12 @@ pub(crate) fn signature(path: &Path, own_label: &str) -> Result<Option<String>, 
     // 2: nothing found; 8: several found, so that none is sure, but something is there.
     let probed = ask(&["blkid", "--probe", "--output", "export"], &[0, 2, 8])?;
     let wiped = ask(&["wipefs", "--no-act"], &[0])?;
-    if probed.status == 2 && wiped.stdout.trim().is_empty() {
+    let value = |key: &str| probed.stdout.lines().find_map(|line| line.strip_prefix(key)).map(str::to_string);
+    // Of a partition blkid also tells its entry in the disk's table, which is nothing on the partition itself.
+    let named = value("TYPE=").is_some() || value("PTTYPE=").is_some() || probed.status == 8;
+    if !named && wiped.stdout.trim().is_empty() {
         return Ok(None);
     }
-    let value = |key: &str| probed.stdout.lines().find_map(|line| line.strip_prefix(key)).map(str::to_string);
     if value("LABEL=").as_deref() == Some(own_label) {
         return Ok(None);
     }

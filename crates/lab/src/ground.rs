@@ -4,24 +4,19 @@
 
 use crate::contender::Contender;
 use crate::custody::Erasable;
-use crate::daemon::Daemon;
 use crate::error::LabError;
-use crate::filesystem::Filesystem;
 use crate::found::{Durable, Found};
 use crate::mark::{Made, Mark};
 use crate::registry::Registry;
-use crate::stage::{SYNC_LIMIT, Stage, State};
+use crate::stage::{Stage, State};
 use crate::template::{self, Places};
 use crate::{image, systems};
 use host::{BlockDevice, Command, Journal, Watch};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long mkfs may take.
 pub(crate) const MAKE_LIMIT: Duration = Duration::from_secs(3600);
-
-/// How long the device may be busy after mkfs and mount before it is only remarked upon.
-const SETTLE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Where contenders are put up.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,6 +165,16 @@ impl Ground {
 
     /// Folders, and the device: a fresh image, or the real one, verified anew.
     fn begin(&mut self, label: &str, filled: u64) -> Result<Stage<'_>, LabError> {
+        match self.prepare(label, filled) {
+            Ok(state) => Ok(Stage { ground: self, state }),
+            Err(error) => {
+                self.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    fn prepare(&mut self, label: &str, filled: u64) -> Result<State, LabError> {
         let folder = self.mark.folder();
         self.mark.will_make(Made::Folder { path: folder.clone() })?;
         for name in ["mnt", "nodes"] {
@@ -194,11 +199,21 @@ impl Ground {
         let mut state = State::new(label, &device, &folder, self.mark.label());
         state.found.remarks = image.as_ref().map(|image| image.remarks.clone()).unwrap_or_default();
         state.image = image;
-        let stage = Stage { ground: self, state };
-        let node = stage.state.places.nodes.join(&stage.state.places.name.replace('/', "!"));
+        let node = state.places.nodes.join(state.places.name.replace('/', "!"));
+        // One of the last stage, on another loop device or the same.
         let _ = std::fs::remove_file(&node);
         std::os::unix::fs::symlink(&device.path, &node).map_err(|error| LabError::file("link", &node, error))?;
-        Ok(stage)
+        Ok(state)
+    }
+
+    /// Removes what was begun before there was a stage that would remove it.
+    fn abandon(&mut self) {
+        for path in self.mark.images() {
+            if image::remove(&self.journal, &path).is_ok() {
+                self.mark.removed(|made| matches!(made, Made::Image { path: known } if *known == path));
+            }
+        }
+        self.remove_folder();
     }
 
     /// Empties a real device of our filesystem and holds it again.
@@ -224,7 +239,7 @@ impl Ground {
     }
 
     /// The device is handed over to a command that formats it.
-    fn hand_over(&mut self) -> Result<(), LabError> {
+    pub(crate) fn hand_over(&mut self) -> Result<(), LabError> {
         let Some(erasable) = &mut self.erasable else {
             return Ok(());
         };
@@ -270,164 +285,6 @@ impl State {
             work: None,
         }
     }
-}
-
-impl Stage<'_> {
-    fn start_daemon(&mut self, filesystem: &Filesystem) -> Result<(), LabError> {
-        if let Some(facts) = &filesystem.daemon {
-            let ground = &mut *self.ground;
-            let started = Daemon::start(facts, &mut self.state.places, &ground.journal, &mut ground.mark);
-            self.state.daemon = Some(started.map_err(|error| of_contender(&self.state.label, error))?);
-        }
-        Ok(())
-    }
-
-    /// Sets scheduler and queue, reads them back, and remembers what they were.
-    fn set_queue(&mut self, contender: &Contender) -> Result<(), LabError> {
-        let scheduler = contender.scheduler.iter().map(|name| ("scheduler", name));
-        let others = contender.queue.iter().map(|(name, value)| (name.as_str(), value));
-        let Some(disk) = self.state.device.as_ref().map(BlockDevice::disk) else {
-            return Ok(());
-        };
-        for (name, value) in scheduler.chain(others) {
-            let path = Path::new("/sys/block").join(disk.replace('/', "!")).join("queue").join(name);
-            let was = read_setting(&path).ok_or_else(|| {
-                LabError::contender(
-                    &contender.label,
-                    format!("{disk} has no queue setting {name}"),
-                    "ls /sys/block/*/queue shows what there is",
-                )
-            })?;
-            if was == *value {
-                continue;
-            }
-            self.ground.mark.will_make(Made::Setting { path: path.clone(), was: was.clone() })?;
-            self.state.settings.push((path.clone(), was));
-            let offered = std::fs::read_to_string(&path).unwrap_or_default().trim().to_string();
-            let way = format!("{disk} offers: {offered}");
-            write_setting(&path, value, &self.ground.journal).map_err(|error| {
-                LabError::contender(&contender.label, format!("{name} {value} was refused: {error}"), way.clone())
-            })?;
-            let now = read_setting(&path).unwrap_or_default();
-            if now != *value {
-                return Err(LabError::contender(
-                    &contender.label,
-                    format!("{name} {value} did not take: {disk} shows {now}"),
-                    way,
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn make(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
-        self.ground.hand_over()?;
-        let options = template::make_options(filesystem, contender);
-        let command = self.state.places.fill(&filesystem.make.command, &options);
-        let began = Instant::now();
-        let made = Command::new(command).prefixed(self.enter()).limit(MAKE_LIMIT).run(&self.ground.journal);
-        made.map_err(|error| {
-            let options: Vec<String> = contender.mkfs.clone();
-            let way =
-                if options.is_empty() { String::new() } else { format!("its mkfs options are: {}", options.join(" ")) };
-            LabError::contender(&contender.label, format!("cannot be made: {error}"), way)
-        })?;
-        self.state.found.mkfs_seconds = Some(began.elapsed().as_secs_f64());
-        self.state.mounted = filesystem.mount.command.is_empty();
-        if !self.settle(SETTLE_LIMIT).idle {
-            self.state.found.remarks.push("the device was still busy a minute after mkfs".into());
-        }
-        Ok(())
-    }
-
-    fn mount(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
-        if !filesystem.mount.command.is_empty() {
-            let mut list = self.state.list.clone();
-            if list.is_empty() {
-                list.push("defaults".into());
-            }
-            self.state.list = list;
-            let command = self.state.places.fill(&filesystem.mount.command, &self.state.list);
-            let uptime = uptime();
-            let began = Instant::now();
-            let mounted = Command::new(command).prefixed(self.enter()).limit(SYNC_LIMIT).run(&self.ground.journal);
-            mounted.map_err(|error| mount_refused(filesystem, contender, &error, uptime))?;
-            self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
-            self.state.mounted = true;
-        }
-        let root = self.state.places.mountpoint.join("work");
-        let seen = self.state.seen(&root);
-        std::fs::create_dir(&seen).map_err(|error| {
-            LabError::contender(&contender.label, format!("cannot make a folder on it: {error}"), "")
-        })?;
-        self.state.root = root;
-        self.settle(SETTLE_LIMIT);
-        Ok(())
-    }
-}
-
-/// The kernel's words, made into what a person can act on: the option that is gone, or the kernel's log.
-fn mount_refused(filesystem: &Filesystem, contender: &Contender, error: &host::CommandError, since: f64) -> LabError {
-    let log = kernel_log(since);
-    let options = contender.mount_options();
-    let gone = options.iter().find_map(|option| {
-        let key = option.split('=').next().unwrap_or(option);
-        Some((option, filesystem.mount.gone.get(option).or_else(|| filesystem.mount.gone.get(key))?))
-    });
-    if let Some((option, way)) = gone {
-        let said = if log.is_empty() { error.answer.clone() } else { log.join("; ") };
-        return LabError::contender(
-            &contender.label,
-            format!("the kernel does not take the mount option {option}: {said}"),
-            way,
-        );
-    }
-    let said = if log.is_empty() { String::new() } else { format!("; the kernel says: {}", log.join("; ")) };
-    let way = if options.is_empty() { String::new() } else { format!("its mount options are: {}", contender.mount) };
-    LabError::contender(&contender.label, format!("cannot be mounted: {error}{said}"), way)
-}
-
-/// What the kernel logged about filesystems since a time after boot, the last three lines.
-fn kernel_log(since: f64) -> Vec<String> {
-    let unrecorded = Journal::new();
-    let Ok(answer) = Command::new(["dmesg"]).run(&unrecorded) else {
-        return Vec::new();
-    };
-    let lines: Vec<String> = answer
-        .stdout
-        .lines()
-        .filter_map(|line| {
-            let (time, text) = line.strip_prefix('[')?.split_once(']')?;
-            let recent = time.trim().parse::<f64>().ok()? >= since;
-            // Attaching a loop device logs its capacity, which says nothing about the mount.
-            (recent && !text.contains("capacity change")).then(|| text.trim().to_string())
-        })
-        .collect();
-    lines[lines.len().saturating_sub(3)..].to_vec()
-}
-
-fn uptime() -> f64 {
-    let text = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
-    text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
-}
-
-/// A setting of a queue; of a choice, the chosen one.
-pub(crate) fn read_setting(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    Some(chosen.unwrap_or(text.trim()).to_string())
-}
-
-pub(crate) fn setting_command(path: &Path, value: &str) -> Command {
-    let words = host::journal::typed(&["echo".into(), value.into()]);
-    Command::shell(format!("{words} > {}", path.display()))
-}
-
-pub(crate) fn write_setting(path: &Path, value: &str, journal: &Journal) -> Result<(), LabError> {
-    setting_command(path, value)
-        .run(journal)
-        .map(|_| ())
-        .map_err(LabError::command(format!("setting {}", path.display())))
 }
 
 /// Removes all signatures, so that no tool finds yesterday's filesystem under today's.

@@ -106,6 +106,15 @@ impl Mark {
         }
     }
 
+    /// Images that were made and are still there.
+    pub fn images(&self) -> Vec<PathBuf> {
+        let image = |made: &Made| match made {
+            Made::Image { path } => Some(path.clone()),
+            _ => None,
+        };
+        self.content.made.iter().filter_map(image).collect()
+    }
+
     fn write(&self) -> Result<(), LabError> {
         if self.planning {
             return Ok(());

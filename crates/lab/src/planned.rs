@@ -5,10 +5,11 @@
 use crate::caches;
 use crate::contender::Contender;
 use crate::error::LabError;
-use crate::ground::{Where, check, setting_command};
+use crate::ground::{Where, check};
 use crate::image;
 use crate::mark::{Mark, image_name};
 use crate::registry::Registry;
+use crate::setting::setting_command;
 use crate::template::{self, Places};
 use host::{BlockDevice, Command, Journal};
 use std::path::{Path, PathBuf};

@@ -271,7 +271,7 @@ impl Ground {
     pub(crate) fn take_down(&mut self, state: &mut State) -> Vec<String> {
         let mut problems = Vec::new();
         for (path, was) in std::mem::take(&mut state.settings).into_iter().rev() {
-            let problem = crate::ground::write_setting(&path, &was, &self.journal).err();
+            let problem = crate::setting::write_setting(&path, &was, &self.journal).err();
             problems.extend(problem.map(|error| error.to_string()));
             self.mark.removed(|made| matches!(made, Made::Setting { path: known, .. } if *known == path));
         }

@@ -39,7 +39,7 @@ fn every_filesystem_is_made_used_and_taken_down() {
     for name in ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"] {
         let mut ground = bench.open(&bench.image(400)).expect("an image can be made");
         let id = ground.id().to_string();
-        let mut stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let device = stage.device().expect("a loop device").clone();
         assert_eq!(device.loop_direct, Some(true), "{name}");
         assert!(stage.found().mkfs_seconds.is_some_and(|seconds| seconds > 0.0), "{name}");
@@ -183,6 +183,7 @@ fn the_raw_device_delivers_what_was_filled_in() {
     let mut data = vec![0; 16 << 20];
     let mut file = std::fs::File::open(&device.path).expect("opened");
     std::io::Read::read_exact(&mut file, &mut data).expect("read");
+    drop(file);
     let evidence = host::Snapshot::take().since(&before, stage.watch());
     assert!(evidence.device.expect("watched").read_bytes >= 16 << 20);
     let zeros = data.chunks(4096).filter(|block| block.iter().all(|byte| *byte == 0)).count();

@@ -1,0 +1,158 @@
+//! Putting a contender up: queue, mkfs, mount, each with its error made into one of that contender.
+//! In: a stage with its device. Out: the same stage, mounted.
+//! Every step is a command that a person could type.
+
+use crate::contender::Contender;
+use crate::daemon::Daemon;
+use crate::error::LabError;
+use crate::filesystem::Filesystem;
+use crate::ground::{MAKE_LIMIT, of_contender};
+use crate::mark::Made;
+use crate::setting::{read_setting, write_setting};
+use crate::stage::{SYNC_LIMIT, Stage};
+use crate::template;
+use host::{BlockDevice, Command, Journal};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long the device may be busy after mkfs and mount before it is only remarked upon.
+const SETTLE_LIMIT: Duration = Duration::from_secs(60);
+
+impl Stage<'_> {
+    pub(crate) fn start_daemon(&mut self, filesystem: &Filesystem) -> Result<(), LabError> {
+        if let Some(facts) = &filesystem.daemon {
+            let ground = &mut *self.ground;
+            let started = Daemon::start(facts, &mut self.state.places, &ground.journal, &mut ground.mark);
+            self.state.daemon = Some(started.map_err(|error| of_contender(&self.state.label, error))?);
+        }
+        Ok(())
+    }
+
+    /// Sets scheduler and queue, reads them back, and remembers what they were.
+    pub(crate) fn set_queue(&mut self, contender: &Contender) -> Result<(), LabError> {
+        let scheduler = contender.scheduler.iter().map(|name| ("scheduler", name));
+        let others = contender.queue.iter().map(|(name, value)| (name.as_str(), value));
+        let Some(disk) = self.state.device.as_ref().map(BlockDevice::disk) else {
+            return Ok(());
+        };
+        for (name, value) in scheduler.chain(others) {
+            let path = Path::new("/sys/block").join(disk.replace('/', "!")).join("queue").join(name);
+            let was = read_setting(&path).ok_or_else(|| {
+                LabError::contender(
+                    &contender.label,
+                    format!("{disk} has no queue setting {name}"),
+                    "ls /sys/block/*/queue shows what there is",
+                )
+            })?;
+            if was == *value {
+                continue;
+            }
+            self.ground.mark.will_make(Made::Setting { path: path.clone(), was: was.clone() })?;
+            self.state.settings.push((path.clone(), was));
+            let offered = std::fs::read_to_string(&path).unwrap_or_default().trim().to_string();
+            let way = format!("{disk} offers: {offered}");
+            write_setting(&path, value, &self.ground.journal).map_err(|error| {
+                LabError::contender(&contender.label, format!("{name} {value} was refused: {error}"), way.clone())
+            })?;
+            let now = read_setting(&path).unwrap_or_default();
+            if now != *value {
+                return Err(LabError::contender(
+                    &contender.label,
+                    format!("{name} {value} did not take: {disk} shows {now}"),
+                    way,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn make(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
+        self.ground.hand_over()?;
+        let options = template::make_options(filesystem, contender);
+        let command = self.state.places.fill(&filesystem.make.command, &options);
+        let began = Instant::now();
+        let made = Command::new(command).prefixed(self.enter()).limit(MAKE_LIMIT).run(&self.ground.journal);
+        made.map_err(|error| {
+            let options: Vec<String> = contender.mkfs.clone();
+            let way =
+                if options.is_empty() { String::new() } else { format!("its mkfs options are: {}", options.join(" ")) };
+            LabError::contender(&contender.label, format!("cannot be made: {error}"), way)
+        })?;
+        self.state.found.mkfs_seconds = Some(began.elapsed().as_secs_f64());
+        self.state.mounted = filesystem.mount.command.is_empty();
+        if !self.settle(SETTLE_LIMIT).idle {
+            self.state.found.remarks.push("the device was still busy a minute after mkfs".into());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn mount(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
+        if !filesystem.mount.command.is_empty() {
+            let mut list = self.state.list.clone();
+            if list.is_empty() {
+                list.push("defaults".into());
+            }
+            self.state.list = list;
+            let command = self.state.places.fill(&filesystem.mount.command, &self.state.list);
+            let uptime = uptime();
+            let began = Instant::now();
+            let mounted = Command::new(command).prefixed(self.enter()).limit(SYNC_LIMIT).run(&self.ground.journal);
+            mounted.map_err(|error| mount_refused(filesystem, contender, &error, uptime))?;
+            self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
+            self.state.mounted = true;
+        }
+        let root = self.state.places.mountpoint.join("work");
+        let seen = self.state.seen(&root);
+        std::fs::create_dir(&seen).map_err(|error| {
+            LabError::contender(&contender.label, format!("cannot make a folder on it: {error}"), "")
+        })?;
+        self.state.root = root;
+        self.settle(SETTLE_LIMIT);
+        Ok(())
+    }
+}
+
+/// The kernel's words, made into what a person can act on: the option that is gone, or the kernel's log.
+fn mount_refused(filesystem: &Filesystem, contender: &Contender, error: &host::CommandError, since: f64) -> LabError {
+    let log = kernel_log(since);
+    let options = contender.mount_options();
+    let gone = options.iter().find_map(|option| {
+        let key = option.split('=').next().unwrap_or(option);
+        Some((option, filesystem.mount.gone.get(option).or_else(|| filesystem.mount.gone.get(key))?))
+    });
+    if let Some((option, way)) = gone {
+        let said = if log.is_empty() { error.answer.clone() } else { log.join("; ") };
+        return LabError::contender(
+            &contender.label,
+            format!("the kernel does not take the mount option {option}: {said}"),
+            way,
+        );
+    }
+    let said = if log.is_empty() { String::new() } else { format!("; the kernel says: {}", log.join("; ")) };
+    let way = if options.is_empty() { String::new() } else { format!("its mount options are: {}", contender.mount) };
+    LabError::contender(&contender.label, format!("cannot be mounted: {error}{said}"), way)
+}
+
+/// What the kernel logged about filesystems since a time after boot, the last three lines.
+fn kernel_log(since: f64) -> Vec<String> {
+    let unrecorded = Journal::new();
+    let Ok(answer) = Command::new(["dmesg"]).run(&unrecorded) else {
+        return Vec::new();
+    };
+    let lines: Vec<String> = answer
+        .stdout
+        .lines()
+        .filter_map(|line| {
+            let (time, text) = line.strip_prefix('[')?.split_once(']')?;
+            let recent = time.trim().parse::<f64>().ok()? >= since;
+            // Attaching a loop device logs its capacity, which says nothing about the mount.
+            (recent && !text.contains("capacity change")).then(|| text.trim().to_string())
+        })
+        .collect();
+    lines[lines.len().saturating_sub(3)..].to_vec()
+}
+
+fn uptime() -> f64 {
+    let text = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
+}

@@ -1,0 +1,26 @@
+//! Settings in sysfs: reading, and writing by a command that a person could type.
+//! In: a file below /sys/block. Out: its value; of a choice, the chosen one.
+//! Who sets one remembers what it was, and puts it back.
+
+use crate::error::LabError;
+use host::{Command, Journal};
+use std::path::Path;
+
+/// A setting of a queue; of a choice, the chosen one.
+pub(crate) fn read_setting(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    Some(chosen.unwrap_or(text.trim()).to_string())
+}
+
+pub(crate) fn setting_command(path: &Path, value: &str) -> Command {
+    let words = host::journal::typed(&["echo".into(), value.into()]);
+    Command::shell(format!("{words} > {}", path.display()))
+}
+
+pub(crate) fn write_setting(path: &Path, value: &str, journal: &Journal) -> Result<(), LabError> {
+    setting_command(path, value)
+        .run(journal)
+        .map(|_| ())
+        .map_err(LabError::command(format!("setting {}", path.display())))
+}
