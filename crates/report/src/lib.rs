@@ -2,7 +2,9 @@
 //! In: the records of one run in the ledger, judged by the one table that also stopped the run. Out: text and files.
 //! Knows nothing of how anything was measured.
 
+pub mod chart;
 mod error;
+pub mod html;
 mod number;
 mod safe;
 pub mod terminal;

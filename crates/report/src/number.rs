@@ -117,6 +117,15 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// The same with as many digits after the point in every line of a column; the best is 1.
+pub fn aligned_ratio(value: f64) -> String {
+    match value {
+        1.0 => "1".into(),
+        value if value < 9.995 => format!("{value:.2}"),
+        value => ratio(value),
+    }
+}
+
 /// A share in percent, whole from ten on.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;

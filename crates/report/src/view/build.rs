@@ -8,6 +8,7 @@ use super::{
     WorkloadView,
 };
 use crate::ReportError;
+use crate::chart::slots;
 use crate::number::Unit;
 use judge::{Direction, Judgement, Table};
 use ledger::facts::PhaseFacts;
@@ -248,9 +249,10 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
     let visible = material.contenders.iter().filter(|record| record.twin_of.is_none());
     let classes: HashSet<_> =
         table.contenders.iter().filter(|judged| judged.failed.is_none()).map(|judged| judged.durability).collect();
+    let names: Vec<&str> = visible.clone().map(|record| record.label.as_str()).collect();
     visible
-        .enumerate()
-        .map(|(slot, record)| {
+        .zip(slots(&names))
+        .map(|(record, slot)| {
             let trials = || material.trials.iter().filter(|trial| trial.contender == record.index);
             let found = trials().find(|trial| trial.found.is_object()).map(|trial| &trial.found);
             let closing = trials().rfind(|trial| trial.closing.is_object()).map(|trial| &trial.closing);

@@ -1,0 +1,323 @@
+// Charts of a report: from values to options of the chart library.
+// In: the values that `chart/data.rs` writes, and what the reader has chosen. Out: options, or SVG text.
+// The same code draws in the page and, without a page, for the SVG and PNG files.
+"use strict";
+globalThis.bakeoffCharts = (() => {
+  const FONT = "Inter, system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
+  // Okabe and Ito's seven, and five of Tol's: told apart by colour-blind readers; shapes differ as well.
+  const PALETTE = {
+    light: ["#0072b2", "#d55e00", "#009e73", "#c2608f", "#4ba6d8", "#d99300", "#4b3f9e", "#882255", "#8a8a28", "#7a4a21", "#3d9d92", "#777777"],
+    dark: ["#4aa8e0", "#f08c4a", "#35bf95", "#e293b9", "#8fcdf0", "#edb84c", "#9a90ee", "#d9709f", "#c0c05a", "#c9936a", "#6cc7bd", "#a9a9a9"],
+  };
+  const SHAPES = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
+  const THEMES = {
+    light: { ink: "#1f2328", quiet: "#646b74", rule: "#e3e6ea", ground: "#ffffff" },
+    dark: { ink: "#e8eaed", quiet: "#9aa2ad", rule: "#343a42", ground: "#16191d" },
+  };
+  const MARKS = { best: "▲", tie: "=", leading: "?", unresolved: "?", worse: "", alone: "" };
+  const ROW = 26;
+
+  const color = (slot, theme) => PALETTE[theme][slot % PALETTE[theme].length];
+  const shape = (slot) => SHAPES[slot % SHAPES.length];
+  const escaped = (text) => String(text).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+  const plain = (value) => {
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : Math.min(20, 2 - Math.floor(Math.log10(size)));
+    return value.toFixed(digits).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+  };
+  const duration = (ns) => {
+    const [divisor, sign] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+    return `${plain(ns / divisor)} ${sign}`;
+  };
+
+  // Cells that are shown, in the order that was chosen.
+  const chosen = (data, row, settings) => {
+    const hidden = settings.hidden || [];
+    const cells = row.cells.filter((cell) => !hidden.includes(cell.c));
+    const key = settings.sort || "plan";
+    if (key === "best") cells.sort((a, b) => (row.higher ? b.median - a.median : a.median - b.median));
+    else if (key === "name") cells.sort((a, b) => data.contenders[a.c].name.localeCompare(data.contenders[b.c].name));
+    else if (key.startsWith("axis:")) {
+      const axis = (cell) => (data.contenders[cell.c].axes.find(([name]) => name === key.slice(5)) || ["", ""])[1];
+      cells.sort((a, b) => axis(a).localeCompare(axis(b), undefined, { numeric: true }) || a.c - b.c);
+    }
+    return cells;
+  };
+
+  const frame = (data, row, settings, what, unit, note = "") => {
+    const theme = THEMES[settings.theme];
+    const alone = settings.alone;
+    return {
+      animation: false,
+      textStyle: { fontFamily: FONT, color: theme.ink },
+      backgroundColor: alone ? theme.ground : "transparent",
+      title: alone
+        ? [
+            { text: `${row.workload}: ${row.title}`, left: 20, top: 14, textStyle: { fontSize: 19, fontWeight: 600, color: theme.ink } },
+            { text: `${what}, ${unit}`, left: 20, top: 42, textStyle: { fontSize: 13, fontWeight: 400, color: theme.quiet } },
+            { text: `${data.source}${note}`, left: 20, bottom: 8, textStyle: { fontSize: 11, fontWeight: 400, color: theme.quiet } },
+          ]
+        : [],
+      tooltip: alone
+        ? undefined
+        : {
+            confine: true,
+            backgroundColor: theme.ground,
+            borderColor: theme.rule,
+            textStyle: { color: theme.ink, fontSize: 13, fontFamily: FONT },
+          },
+    };
+  };
+
+  const margins = (settings) => (settings.alone ? { top: 74, bottom: 72 } : { top: 6, bottom: 40 });
+
+  // A horizontal picture with one line for each contender: names at the left, figures at the right.
+  const lanes = (data, row, cells, settings, texts, axis) => {
+    const theme = THEMES[settings.theme];
+    const size = settings.alone ? 13 : 12;
+    const most = settings.width < 480 ? 16 : 26;
+    const width = (values) => Math.max(0, ...values.map((text) => text.length)) * size * 0.58 + 14;
+    const names = cells.map((cell) => shortened(data.contenders[cell.c].name, most));
+    const category = { type: "category", inverse: true, axisTick: { show: false }, axisLine: { show: false } };
+    return {
+      grid: { ...margins(settings), left: (settings.alone ? 20 : 0) + width(names), right: (settings.alone ? 20 : 0) + width(texts), outerBoundsMode: "none" },
+      xAxis: {
+        nameLocation: "middle",
+        nameGap: 26,
+        nameTextStyle: { color: theme.quiet, fontSize: size - 1 },
+        axisLabel: { color: theme.quiet, fontSize: size - 1, hideOverlap: true, formatter: plain },
+        splitLine: { lineStyle: { color: theme.rule } },
+        axisLine: { show: false },
+        axisTick: { show: false },
+        splitNumber: settings.width < 480 ? 3 : 5,
+        ...axis,
+      },
+      yAxis: [
+        { ...category, data: names, axisLabel: { color: theme.ink, fontSize: size, interval: 0 } },
+        { ...category, data: texts, position: "right", axisLabel: { color: theme.ink, fontSize: size, fontWeight: 600, interval: 0 } },
+      ],
+    };
+  };
+
+  // Whiskers of intervals; `pairs` holds low and high by lane.
+  const whiskers = (pairs, theme, offset) => ({
+    type: "custom",
+    silent: true,
+    clip: true,
+    z: 4,
+    data: pairs.map((pair, lane) => (pair ? [lane, pair[0], pair[1]] : [lane, NaN, NaN])),
+    encode: { x: [1, 2], y: 0 },
+    renderItem: (_, api) => {
+      const low = api.coord([api.value(1), api.value(0)]);
+      const high = api.coord([api.value(2), api.value(0)]);
+      if (!isFinite(low[0]) || !isFinite(high[0])) return null;
+      const y = low[1] + offset;
+      const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: theme.ink, lineWidth: 1.5 } });
+      return { type: "group", children: [line(low[0], y, high[0], y), line(low[0], y - 4, low[0], y + 4), line(high[0], y - 4, high[0], y + 4)] };
+    },
+  });
+
+  const axisOf = (values, settings, name) => {
+    const positive = values.filter((value) => value > 0);
+    if (settings.scale !== "log" || positive.length === 0) return { type: "value", min: 0, name };
+    return { type: "log", name, min: 10 ** Math.floor(Math.log10(Math.min(...positive))), max: 10 ** Math.ceil(Math.log10(Math.max(...positive))) };
+  };
+
+  const figures = (data, row, settings) => {
+    const theme = THEMES[settings.theme];
+    const cells = chosen(data, row, settings);
+    const scaled = (value) => value / row.unit.divisor;
+    const log = settings.scale === "log";
+    const texts = cells.map((cell) => `${MARKS[cell.standing]} ${cell.text}`.trim());
+    const every = cells.flatMap((cell) => [cell.median, ...cell.samples, ...(row.both && cell.returned ? [cell.returned] : [])]).map(scaled);
+    const axis = axisOf(every, settings, row.unit.sign);
+    const limit = settings.cut ? cutAt(cells, row, settings.cut) : Infinity;
+    const cut = cells.filter((cell) => scaled(cell.median) > limit);
+    if (isFinite(limit) && cut.length > 0) {
+      axis.max = limit;
+      const named = cut.map((cell) => `${data.contenders[cell.c].name} ${cell.text}`).join(", ");
+      axis.name = `${row.unit.sign}; cut at ${plain(limit)}: ${named}`;
+    }
+    const bar = (cell, value, faint) => ({
+      value: log ? NaN : Math.min(scaled(value), limit),
+      itemStyle: faint
+        ? { color: "transparent", borderColor: color(data.contenders[cell.c].slot, settings.theme), borderWidth: 1 }
+        : { color: color(data.contenders[cell.c].slot, settings.theme), opacity: 0.82 },
+    });
+    const offset = row.both ? -5 : 0;
+    const dots = (which, hollow) =>
+      cells.flatMap((cell, lane) =>
+        cell[which].map((value, number) => ({
+          value: [scaled(value), lane],
+          symbolOffset: [0, offset + ((number * 5) % 9) - 4],
+          itemStyle: hollow ? { color: "transparent", borderColor: theme.quiet, borderWidth: 1 } : { color: theme.ground, borderColor: theme.ink, borderWidth: 1 },
+        })),
+      );
+    const series = [
+      { type: "bar", name: "median", barWidth: row.both ? 9 : 14, barGap: "15%", data: cells.map((cell) => bar(cell, cell.median, false)) },
+      whiskers(cells.map((cell) => cell.interval && cell.interval.map(scaled)), theme, offset),
+      { type: "scatter", symbolSize: 4.5, silent: true, z: 5, clip: true, data: [...dots("samples", false), ...dots("aside", true)] },
+    ];
+    if (row.both) {
+      series.push({ type: "bar", name: "until returned", barWidth: 7, data: cells.map((cell) => (cell.returned ? bar(cell, cell.returned, true) : { value: NaN })) });
+    }
+    if (log) {
+      // A bar has no foot on a logarithmic scale, so medians are dots here.
+      const dot = (cell, value, lane, faint) => ({
+        value: [scaled(value), lane],
+        symbolOffset: [0, faint ? 5 : offset],
+        itemStyle: { color: faint ? "transparent" : color(data.contenders[cell.c].slot, settings.theme), borderColor: color(data.contenders[cell.c].slot, settings.theme), borderWidth: 2 },
+      });
+      const medians = cells.map((cell, lane) => dot(cell, cell.median, lane, false));
+      const beside = row.both ? cells.flatMap((cell, lane) => (cell.returned ? [dot(cell, cell.returned, lane, true)] : [])) : [];
+      series.push({ type: "scatter", symbolSize: 11, z: 3, data: [...medians, ...beside] });
+    }
+    if (row.device) {
+      series[0].markLine = {
+        silent: true,
+        symbol: "none",
+        lineStyle: { color: theme.quiet, type: "dashed" },
+        label: { formatter: "raw device", color: theme.quiet, fontSize: 11, position: "insideEndTop" },
+        data: [{ xAxis: scaled(row.device) }],
+      };
+    }
+    const what = `${row.durable ? "until durable" : "until the last call returned"}${row.both ? " (outlined: until returned)" : ""}${row.higher ? "" : "; less is better"}`;
+    const option = frame(data, row, settings, what, row.unit.words, "; median, 95 % interval, every sample; ▲ best, = tie, ? not told apart");
+    if (option.tooltip) {
+      option.tooltip.formatter = (point) => {
+        const cell = cells[point.seriesType === "scatter" ? point.value[1] : point.dataIndex];
+        return cell ? told(data, row, cell) : "";
+      };
+    }
+    return { ...option, ...lanes(data, row, cells, settings, texts, axis), series };
+  };
+
+  // What is said when a contender is pointed at.
+  const told = (data, row, cell) => {
+    const show = (value) => plain(value / row.unit.divisor);
+    const lines = [`<b>${escaped(data.contenders[cell.c].name)}</b> ${escaped(cell.text)} ${escaped(row.unit.sign)}`];
+    if (cell.interval) lines.push(`95 % interval ${show(cell.interval[0])} to ${show(cell.interval[1])}`);
+    if (cell.returned_text) lines.push(`until returned ${escaped(cell.returned_text)}`);
+    if (cell.ratio && cell.standing !== "best") lines.push(`${escaped(cell.ratio)} times the best`);
+    lines.push(`${cell.samples.length} samples`, ...cell.notes.map(escaped));
+    return lines.join("<br>");
+  };
+
+  // The cut, in shown units: so many times the median contender.
+  const cutAt = (cells, row, times) => {
+    const sorted = cells.map((cell) => cell.median / row.unit.divisor).sort((a, b) => a - b);
+    return sorted.length === 0 ? Infinity : sorted[Math.floor((sorted.length - 1) / 2)] * times;
+  };
+
+  const cpu = (data, row, settings) => {
+    const theme = THEMES[settings.theme];
+    const cells = chosen(data, row, settings).filter((cell) => cell.cpu !== null);
+    if (cells.length === 0) return null;
+    const option = frame(data, row, settings, "CPU of the workers", "percent of one core");
+    if (option.tooltip) option.tooltip.formatter = (point) => `<b>${escaped(data.contenders[cells[point.dataIndex].c].name)}</b> ${plain(cells[point.dataIndex].cpu)} %`;
+    const series = [
+      { type: "bar", barWidth: 14, data: cells.map((cell) => ({ value: cell.cpu, itemStyle: { color: color(data.contenders[cell.c].slot, settings.theme), opacity: 0.82 } })) },
+      whiskers(cells.map((cell) => cell.cpu_interval), theme, 0),
+    ];
+    const texts = cells.map((cell) => `${plain(cell.cpu)} %`);
+    return { ...option, ...lanes(data, row, cells, settings, texts, { type: "value", min: 0, name: "% of one core" }), series };
+  };
+
+  // Lines with a legend below; `lines` holds contender and points.
+  const curves = (data, row, settings, what, unit, lines, xAxis, yAxis, value) => {
+    const theme = THEMES[settings.theme];
+    const quiet = { color: theme.quiet, fontSize: settings.alone ? 12 : 11 };
+    const option = frame(data, row, settings, what, unit);
+    if (option.tooltip) {
+      option.tooltip.trigger = "axis";
+      option.tooltip.formatter = (points) =>
+        [escaped(points[0].axisValueLabel || points[0].axisValue), ...points.map((point) => `${point.marker}${escaped(point.seriesName)} ${escaped(value(point.value[1]))}`)].join("<br>");
+    }
+    const common = { nameLocation: "middle", nameTextStyle: quiet, axisLine: { lineStyle: { color: theme.rule } }, axisTick: { show: false }, splitLine: { lineStyle: { color: theme.rule } } };
+    const space = margins(settings);
+    return {
+      ...option,
+      legend: { bottom: settings.alone ? 28 : 0, left: settings.alone ? 20 : 0, type: "plain", itemWidth: 18, itemHeight: 8, textStyle: { color: theme.ink, fontSize: 12 }, selectedMode: false, formatter: (name) => shortened(name, 26) },
+      grid: { left: (settings.alone ? 20 : 0) + 66, right: settings.alone ? 40 : 18, top: space.top + 4, bottom: space.bottom + 26 + legendHeight(data, lines, settings), outerBoundsMode: "none" },
+      xAxis: { ...common, nameGap: 26, ...xAxis, axisLabel: { ...quiet, hideOverlap: true, ...(xAxis.axisLabel || {}) } },
+      yAxis: { ...common, nameGap: 50, ...yAxis, axisLabel: { ...quiet, hideOverlap: true, ...(yAxis.axisLabel || {}) } },
+      series: lines.map(({ contender, points }) => ({
+        type: "line",
+        name: contender.name,
+        data: points,
+        symbol: shape(contender.slot),
+        symbolSize: points.length > 40 ? 0 : 6,
+        showSymbol: points.length <= 40,
+        lineStyle: { width: 2, type: contender.slot % 12 >= 6 ? "dashed" : "solid" },
+        itemStyle: { color: color(contender.slot, settings.theme) },
+      })),
+    };
+  };
+
+  const legendHeight = (data, lines, settings) => {
+    const room = settings.width - 40;
+    let used = 0;
+    let rows = 1;
+    for (const { contender } of lines) {
+      const width = 34 + Math.min(contender.name.length, 26) * 7;
+      if (used + width > room) {
+        rows += 1;
+        used = 0;
+      }
+      used += width;
+    }
+    return (rows - 1) * 20;
+  };
+
+  const latency = (data, row, settings) => {
+    const names = ["50", "90", "99", "99.9", "99.99", "100"];
+    const label = (p) => (p === "100" ? "longest" : `p${p}`);
+    const lines = chosen(data, row, settings)
+      .filter((cell) => cell.latency)
+      .map((cell) => ({ contender: data.contenders[cell.c], points: cell.latency.percentiles.map(([p, ns]) => [label(String(p)), ns]) }));
+    if (lines.length === 0) return null;
+    const present = names.map(label).filter((name) => lines.some((line) => line.points.some(([p]) => p === name)));
+    const xAxis = { type: "category", data: present, name: "percentile of all operations" };
+    const yAxis = { type: "log", name: "latency", axisLabel: { formatter: duration } };
+    return curves(data, row, settings, "latency of one operation", "time, logarithmic; less is better", lines, xAxis, yAxis, duration);
+  };
+
+  const time = (data, row, settings) => {
+    const perSecond = row.unit.words.includes("second") && row.unit.sign.includes("/s") ? row.unit : { divisor: 1, sign: "/s", words: "operations a second" };
+    const lines = chosen(data, row, settings)
+      .filter((cell) => cell.series)
+      .map((cell) => ({ contender: data.contenders[cell.c], points: cell.series.values.map((value, at) => [(at + 0.5) * cell.series.interval, value / perSecond.divisor]) }));
+    if (lines.length === 0) return null;
+    const xAxis = { type: "value", min: 0, name: "seconds since the start", axisLabel: { formatter: plain } };
+    const yAxis = { type: "value", min: 0, name: perSecond.sign, axisLabel: { formatter: plain } };
+    return curves(data, row, settings, "throughput over time, median of the trials", perSecond.words, lines, xAxis, yAxis, (value) => `${plain(value)} ${perSecond.sign}`);
+  };
+
+  const KINDS = { figures, latency, time, cpu };
+
+  const height = (data, row, kind, settings) => {
+    const space = margins(settings);
+    if (kind === "figures" || kind === "cpu") return space.top + space.bottom + Math.max(1, chosen(data, row, settings).length) * ROW;
+    return (settings.alone ? 430 : 290) + legendHeight(data, row.cells.map((cell) => ({ contender: data.contenders[cell.c] })), settings);
+  };
+
+  const option = (data, row, kind, settings) => KINDS[kind](data, row, settings);
+
+  // A picture that stands alone; nothing where there is nothing to show.
+  const svg = (data, index, kind, width) => {
+    const row = data.rows[index];
+    const settings = { theme: "light", alone: true, width, scale: "linear" };
+    const made = row.cells.length > 0 ? option(data, row, kind, settings) : null;
+    if (!made) return null;
+    const chart = echarts.init(null, null, { renderer: "svg", ssr: true, width, height: height(data, row, kind, settings) });
+    chart.setOption(made);
+    const text = chart.renderToSVGString();
+    chart.dispose();
+    return text;
+  };
+
+  return { option, height, svg, color, plain, duration };
+})();

@@ -1,0 +1,100 @@
+// The page of a report: draws its charts when the page is there, and again when the reader chooses otherwise.
+// In: the values in the page. Out: charts in their places. Without this script the tables say the same.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("values").textContent);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const state = { hidden: [], sort: "plan", scale: "linear", cut: 0, printing: false };
+  const places = [...document.querySelectorAll(".chart")].map((node) => ({ node, row: data.rows[Number(node.dataset.row)], kind: "figures", chart: null, seen: false }));
+  const theme = () => (dark.matches && !state.printing ? "dark" : "light");
+
+  const draw = (place) => {
+    // The width of paper is not known before it is printed: two columns on A4 or Letter.
+    const width = state.printing ? 320 : place.node.clientWidth;
+    if (width === 0) return;
+    const settings = { ...state, theme: theme(), width };
+    const height = bakeoffCharts.height(data, place.row, place.kind, settings);
+    const option = bakeoffCharts.option(data, place.row, place.kind, settings);
+    if (place.chart) place.chart.dispose();
+    place.node.style.height = `${height}px`;
+    place.chart = echarts.init(place.node, null, { renderer: "svg", width, height });
+    if (option) place.chart.setOption(option);
+    place.width = width;
+  };
+
+  // A few at a time, so that the page can be read and scrolled meanwhile; those in sight first.
+  let queue = [];
+  const later = window.requestIdleCallback || ((work) => setTimeout(work, 1));
+  const step = () => {
+    const start = performance.now();
+    while (queue.length > 0 && performance.now() - start < 24) draw(queue.shift());
+    if (queue.length > 0) later(step, { timeout: 60 });
+  };
+  const drawAll = () => {
+    const away = (place) => {
+      const box = place.node.getBoundingClientRect();
+      return box.bottom < 0 ? -box.bottom + 1e5 : box.top;
+    };
+    const idle = queue.length === 0;
+    queue = [...places].sort((a, b) => away(a) - away(b));
+    if (idle) later(step, { timeout: 60 });
+  };
+
+  for (const input of document.querySelectorAll(".chip input")) {
+    input.addEventListener("change", () => {
+      const hidden = [...document.querySelectorAll(".chip input")].filter((other) => !other.checked);
+      if (hidden.length === document.querySelectorAll(".chip input").length) {
+        input.checked = true;
+        return;
+      }
+      state.hidden = hidden.map((other) => Number(other.value));
+      for (const cell of document.querySelectorAll("[data-c]")) cell.hidden = state.hidden.includes(Number(cell.dataset.c));
+      drawAll();
+    });
+  }
+  for (const select of document.querySelectorAll(".controls select")) {
+    select.addEventListener("change", () => {
+      state[select.name] = select.name === "cut" ? Number(select.value) : select.value;
+      drawAll();
+    });
+  }
+  for (const tabs of document.querySelectorAll(".tabs")) {
+    const place = places.find((found) => found.node === document.getElementById(tabs.dataset.of));
+    for (const button of tabs.querySelectorAll("button")) {
+      button.addEventListener("click", () => {
+        place.kind = button.value;
+        for (const other of tabs.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
+        draw(place);
+      });
+    }
+  }
+  const copy = document.getElementById("copy");
+  if (copy) {
+    copy.addEventListener("click", () => {
+      navigator.clipboard.writeText(document.getElementById("repeat").textContent).then(() => {
+        copy.textContent = "Copied";
+      });
+    });
+  }
+  dark.addEventListener("change", drawAll);
+  let resizing = 0;
+  addEventListener("resize", () => {
+    clearTimeout(resizing);
+    resizing = setTimeout(() => {
+      if (places.some((place) => place.node.clientWidth !== place.width)) drawAll();
+    }, 120);
+  });
+  const print = (printing) => {
+    state.printing = printing;
+    queue = [];
+    for (const place of places) {
+      const kind = place.kind;
+      if (printing) place.kind = "figures";
+      draw(place);
+      place.kind = kind;
+    }
+  };
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
+  drawAll();
+})();

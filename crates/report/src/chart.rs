@@ -1,0 +1,17 @@
+//! Charts: what they show, and their drawing by the same code in the page, as SVG and as PNG.
+//! In: a [`View`] with its material. Out: values for the chart code, SVG text, PNG bytes.
+
+mod data;
+mod draw;
+mod palette;
+mod raster;
+
+pub use data::{ChartCell, ChartContender, ChartData, ChartRow, chart_data};
+pub use draw::{Artist, Kind};
+pub use palette::slots;
+pub use raster::png;
+
+/// The chart library, Apache ECharts, trimmed to what is used here.
+pub(crate) const LIBRARY: &str = include_str!("../assets/echarts/echarts.min.js");
+/// From values to the library's options; runs in the page and here.
+pub(crate) const CHARTS: &str = include_str!("../assets/charts.js");

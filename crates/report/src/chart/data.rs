@@ -1,0 +1,159 @@
+//! Values for the chart code: short names, base units, only what pictures show.
+//! In: a view and its material. Out: [`ChartData`], which goes into the page as JSON.
+
+use crate::number::Unit;
+use crate::view::{self, CellView, Latency, Material, RowView, SeriesView, Standing, View, WorkloadView};
+use serde::Serialize;
+
+/// Everything that the pictures of a report show.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChartData {
+    /// Where the figures come from: a line below pictures that stand alone.
+    pub source: String,
+    /// Contenders in the order of the plan.
+    pub contenders: Vec<ChartContender>,
+    /// One for each operation of each workload.
+    pub rows: Vec<ChartRow>,
+}
+
+/// A contender in a legend.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChartContender {
+    /// Name.
+    pub name: String,
+    /// Place in the palette.
+    pub slot: usize,
+    /// Durability in few words.
+    pub badge: String,
+    /// Where it stands on each axis of the plan.
+    pub axes: Vec<(String, String)>,
+}
+
+/// One operation.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChartRow {
+    /// `workload/operation`, as slugs: the name of its files and of its place in the page.
+    pub id: String,
+    /// Heading of the workload.
+    pub workload: String,
+    /// Label of the operation.
+    pub title: String,
+    /// Unit of the figures.
+    pub unit: Unit,
+    /// Whether more is better.
+    pub higher: bool,
+    /// Whether figures are until durable.
+    pub durable: bool,
+    /// Whether the returned figure stands beside it.
+    pub both: bool,
+    /// The raw device's figure.
+    pub device: Option<f64>,
+    /// One for each contender that has a figure.
+    pub cells: Vec<ChartCell>,
+}
+
+/// One operation of one contender; values in base units.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChartCell {
+    /// Index into [`ChartData::contenders`].
+    pub c: usize,
+    /// Median.
+    pub median: f64,
+    /// Low and high end of the 95 % interval.
+    pub interval: Option<(f64, f64)>,
+    /// The median as text, without unit.
+    pub text: String,
+    /// How it stands.
+    pub standing: Standing,
+    /// Times worse than the best, as text.
+    pub ratio: Option<String>,
+    /// Every sample that counts.
+    pub samples: Vec<f64>,
+    /// Every sample that was set aside.
+    pub aside: Vec<f64>,
+    /// Median until returned.
+    pub returned: Option<f64>,
+    /// The same as text.
+    pub returned_text: Option<String>,
+    /// CPU of the workers, percent of one core.
+    pub cpu: Option<f64>,
+    /// Low and high end of its interval.
+    pub cpu_interval: Option<(f64, f64)>,
+    /// Latency.
+    pub latency: Option<Latency>,
+    /// Throughput over time.
+    pub series: Option<SeriesView>,
+    /// Notes.
+    pub notes: Vec<String>,
+}
+
+/// Gathers what the pictures show.
+pub fn chart_data(material: &Material, view: &View) -> ChartData {
+    let contenders = view
+        .contenders
+        .iter()
+        .map(|contender| ChartContender {
+            name: crate::safe::terminal(&contender.name),
+            slot: contender.slot,
+            badge: contender.badge.clone(),
+            axes: contender.axes.clone(),
+        })
+        .collect();
+    let rows = view
+        .workloads
+        .iter()
+        .flat_map(|workload| workload.rows.iter().map(move |row| chart_row(material, view, workload, row)))
+        .collect();
+    let day = view.run.began.split('T').next().unwrap_or_default();
+    let source = format!("Bakeoff {}, run {}, {day}", view.run.version, view.run.id);
+    ChartData { source, contenders, rows }
+}
+
+fn chart_row(material: &Material, view: &View, workload: &WorkloadView, row: &RowView) -> ChartRow {
+    let name = view::trial_name(material, workload);
+    let cells = row.cells.iter().filter_map(|cell| {
+        let contender = view.contenders[cell.contender].index;
+        let key = (name, workload.scale.as_str());
+        Some(ChartCell {
+            latency: view::latency(material, row, key, contender),
+            series: view::series(material, row, key, contender),
+            ..chart_cell(row, cell)?
+        })
+    });
+    ChartRow {
+        id: format!("{}/{}", workload.slug, row.slug),
+        workload: crate::safe::terminal(&workload.title),
+        title: crate::safe::terminal(&row.title),
+        unit: row.unit,
+        higher: row.higher_is_better,
+        durable: row.durable,
+        both: row.returned_matters,
+        device: row.device,
+        cells: cells.collect(),
+    }
+}
+
+fn chart_cell(row: &RowView, cell: &CellView) -> Option<ChartCell> {
+    let figure = cell.figure.as_ref()?;
+    let values = |counts: bool| {
+        let samples = cell.samples.iter().filter(move |sample| sample.counts == counts);
+        samples.filter_map(|sample| sample.value).collect()
+    };
+    Some(ChartCell {
+        c: cell.contender,
+        median: figure.median,
+        interval: figure.interval,
+        text: row.unit.show(figure.median, figure.half_width()),
+        standing: cell.standing,
+        ratio: cell.ratio.map(crate::number::ratio),
+        samples: values(true),
+        aside: values(false),
+        returned: cell.returned.map(|returned| returned.median),
+        returned_text: cell.returned.map(|returned| row.unit.show(returned.median, returned.half_width())),
+        cpu: cell.cpu.map(|cpu| cpu.median),
+        cpu_interval: cell.cpu.and_then(|cpu| cpu.interval),
+        latency: None,
+        series: None,
+        notes: cell.notes.iter().map(|note| crate::safe::terminal(&note.text)).collect(),
+    })
+}

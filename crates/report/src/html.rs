@@ -1,0 +1,220 @@
+//! The page: one file that needs no network, for screens of any size, paper, keyboards and screen readers.
+//! In: a view, its material and chart values. Out: HTML; every text of others is escaped by the library.
+
+mod overview;
+mod rest;
+mod section;
+
+use crate::ReportError;
+use crate::chart::{CHARTS, ChartData, LIBRARY};
+use crate::number;
+use crate::terminal::duration;
+use crate::view::{Material, SentenceView, View, WorkloadView};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const STYLE: &str = include_str!("../assets/page.css");
+const SCRIPT: &str = include_str!("../assets/page.js");
+/// Sentences of one workload that the verdict shows at once; the rest unfolds.
+const SENTENCES: usize = 5;
+
+/// The page of a run.
+///
+/// # Errors
+/// Values that JSON cannot carry.
+pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<String, ReportError> {
+    let values = serde_json::to_string(charts)
+        .map_err(|error| ReportError::Drawing { chart: "the page's charts".into(), answer: error.to_string() })?;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "Bakeoff " (view.run.version) };
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+                title { (view.run.title) }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#verdict" { "To the verdict" }
+                header.top { (head(view)) }
+                main {
+                    (verdict(view))
+                    (rests_on(view))
+                    (contents(view))
+                    (overview::overview(view))
+                    (controls(view))
+                    @for workload in &view.workloads { (section::section(view, workload, charts)) }
+                    (rest::rest(material, view))
+                }
+                (foot(view))
+                script type="application/json" id="values" { (PreEscaped(embedded(&values))) }
+                script { (PreEscaped(LIBRARY)) }
+                script { (PreEscaped(CHARTS)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+/// JSON within a page: no sign that could end the element that holds it.
+fn embedded(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+fn head(view: &View) -> Markup {
+    let run = &view.run;
+    let took = run.seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
+    html! {
+        h1 { (run.title) }
+        p.quiet {
+            (view.contenders.len()) " contenders, " (view.workloads.len()) " workloads, "
+            (view.counts.done) " trials in " (view.counts.blocks) " blocks" (took) ". "
+            "Run " span.mono { (run.id) } ", begun " time.whole datetime=(run.began) { (run.began.replace('T', " ").replace('Z', " UTC")) } "."
+        }
+        @if let Some(origin) = &run.origin { p.warn { "Not measured here: " (origin) "." } }
+    }
+}
+
+fn verdict(view: &View) -> Markup {
+    html! {
+        section.verdict id="verdict" aria-labelledby="verdict-title" {
+            h2 id="verdict-title" { "Verdict" }
+            @for workload in &view.workloads {
+                div.of {
+                    h3 { a href={ "#" (workload.slug) } { (workload.title) } }
+                    div { (sentences(workload)) }
+                }
+            }
+        }
+    }
+}
+
+/// Those about the operations come first; what it cost follows in the workload's own section.
+fn sentences(workload: &WorkloadView) -> Markup {
+    let main: Vec<&SentenceView> = workload.sentences.iter().filter(|said| !is_aside(said)).collect();
+    html! {
+        @if main.is_empty() { p.quiet { "Nothing can be said: there are no figures to compare." } }
+        ul { @for said in main.iter().take(SENTENCES) { li { (parted(&said.text)) } } }
+        @if main.len() > SENTENCES {
+            details {
+                summary { (main.len() - SENTENCES) " more" }
+                ul { @for said in main.iter().skip(SENTENCES) { li { (parted(&said.text)) } } }
+            }
+        }
+    }
+}
+
+/// A sentence with its weight where the answer is: "For creating files: **ext4 and xfs**; btrfs takes ...".
+fn parted(text: &str) -> Markup {
+    let Some((question, answer)) = text.split_once(": ") else {
+        return html! { (text) };
+    };
+    let (first, rest) = answer.split_once("; ").unwrap_or((answer, ""));
+    html! { span.quiet { (question) ": " } strong { (first) } @if !rest.is_empty() { "; " (rest) } }
+}
+
+/// Sentences about what a place costs rather than who has it.
+fn is_aside(said: &SentenceView) -> bool {
+    !said.text.starts_with("For ")
+}
+
+fn rests_on(view: &View) -> Markup {
+    html! {
+        section.rests aria-labelledby="rests-title" {
+            h3 id="rests-title" { "What this rests on" }
+            p {
+                "Every contender ran once in each block, in an order shuffled by seed " span.mono { (view.run.seed) } ". "
+                "Figures are medians with 95 % intervals; differences below " (number::percent(view.smallest_effect))
+                " are not called one"
+                @if let Some(noise) = view.noise_floor {
+                    ", and the same contender entered twice differed from itself by " (number::percent(noise))
+                }
+                ". Figures of phases that write count until the data was durable."
+                @if let Some(ending) = &view.run.ending { " The run ended because: " (ending) "." }
+            }
+            @if !view.warnings.is_empty() {
+                ul { @for warning in &view.warnings { li { (warning) } } }
+            }
+        }
+    }
+}
+
+fn contents(view: &View) -> Markup {
+    html! {
+        nav.contents aria-label="Contents" {
+            ul {
+                li { a href="#overview" { "Overview" } }
+                @for workload in &view.workloads { li { a href={ "#" (workload.slug) } { (workload.title) } } }
+                li { a href="#contenders" { "Contenders" } }
+                li { a href="#machine" { "Machine" } }
+                li { a href="#commands" { "Commands" } }
+                li { a href="#again" { "Do it again" } }
+            }
+        }
+    }
+}
+
+fn controls(view: &View) -> Markup {
+    let axes: Vec<&str> = {
+        let mut names: Vec<&str> =
+            view.contenders.iter().flat_map(|contender| contender.axes.iter().map(|(name, _)| name.as_str())).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    html! {
+        div.controls role="group" aria-label="What the charts show" {
+            fieldset {
+                legend { "Contenders" }
+                @for (place, contender) in view.contenders.iter().enumerate() {
+                    @if contender.error.is_none() {
+                        label.chip title=(contender.name) {
+                            input type="checkbox" checked value=(place) autocomplete="off";
+                            span.swatch style={ "--swatch:" (swatch(contender.slot)) } {}
+                            span.name { (contender.name) }
+                        }
+                    }
+                }
+            }
+            label { span.quiet { "Sort " } select name="sort" autocomplete="off" {
+                option value="plan" { "as planned" }
+                option value="best" { "best first" }
+                option value="name" { "by name" }
+                @for axis in axes { option value={ "axis:" (axis) } { "by " (axis) } }
+            } }
+            label { span.quiet { "Scale " } select name="scale" autocomplete="off" {
+                option value="linear" { "linear" }
+                option value="log" { "logarithmic" }
+            } }
+            label { span.quiet { "Cut " } select name="cut" autocomplete="off" {
+                option value="0" { "nothing" }
+                option value="2" { "above 2 × the middle" }
+                option value="5" { "above 5 × the middle" }
+            } }
+        }
+    }
+}
+
+/// The light palette of `assets/charts.js`, which reads well on both grounds.
+fn swatch(slot: usize) -> &'static str {
+    const COLOURS: [&str; 12] = [
+        "#0072b2", "#d55e00", "#009e73", "#c2608f", "#4ba6d8", "#d99300", "#4b3f9e", "#882255", "#8a8a28", "#7a4a21",
+        "#3d9d92", "#777777",
+    ];
+    COLOURS[slot % COLOURS.len()]
+}
+
+fn foot(view: &View) -> Markup {
+    html! {
+        footer {
+            p {
+                "Made by Bakeoff " (view.run.version) ". ▲ best beyond doubt, = no difference to the best shown, "
+                "? not told apart. CPU is that of the workers, in percent of one core."
+            }
+            p { "Charts are drawn by Apache ECharts, Apache License 2.0, Copyright 2017-2026 The Apache Software Foundation." }
+        }
+    }
+}

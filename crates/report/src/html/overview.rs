@@ -1,0 +1,93 @@
+//! The overview: operations by contenders as ratios to the best, ties visible.
+//! In: a view. Out: one table.
+
+use crate::number;
+use crate::view::{CellView, RowView, Standing, View};
+use maud::{Markup, html};
+
+/// Ratios that a bar shows at most.
+const LONGEST: f64 = 5.0;
+
+pub(super) fn overview(view: &View) -> Markup {
+    html! {
+        section aria-labelledby="overview" {
+            h2 id="overview" { "Overview" }
+            p.quiet { "How many times worse than the best of each line; 1 is the best, and marked are those to which no difference was shown." }
+            div.scroll tabindex="0" role="region" aria-labelledby="overview" {
+                table.overview {
+                    thead { tr {
+                        th scope="col" { "Operation" }
+                        @for (place, contender) in view.contenders.iter().enumerate() {
+                            @if contender.error.is_none() {
+                                th.n scope="col" data-c=(place) {
+                                    (contender.name)
+                                    @if !contender.badge.is_empty() { br; span.badge { (contender.badge) } }
+                                }
+                            }
+                        }
+                    } }
+                    @for workload in &view.workloads {
+                        tbody {
+                            tr.section { th colspan=(view.contenders.len() + 1) scope="rowgroup" { (workload.title) } }
+                            @for row in &workload.rows {
+                                tr {
+                                    th scope="row" { a href={ "#" (workload.slug) "-" (row.slug) } { (row.title) } }
+                                    @for cell in &row.cells {
+                                        @if view.contenders[cell.contender].error.is_none() { (ratio_cell(row, cell)) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn ratio_cell(row: &RowView, cell: &CellView) -> Markup {
+    let Some(figure) = &cell.figure else {
+        let reason = cell.missing.as_deref().unwrap_or("not measured");
+        return html! { td.n.missing data-c=(cell.contender) title=(reason) { "–" } };
+    };
+    let front = matches!(cell.standing, Standing::Best | Standing::Tie);
+    let ratio = cell.ratio.map_or_else(|| "–".into(), number::aligned_ratio);
+    let interval =
+        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
+    let value = format!("{} {}", row.unit.show(figure.median, figure.half_width()), row.unit.sign);
+    let told = format!("{}: {ratio} times{}, {value}", spoken(cell.standing), interval.unwrap_or_default());
+    let bar = cell.ratio.map_or(0.0, |ratio| (ratio.min(LONGEST) / LONGEST * 100.0).round());
+    html! {
+        td.n.front[front] data-c=(cell.contender) title=(told) {
+            (mark(cell.standing)) (ratio)
+            @if !cell.notes.is_empty() { sup title=(notes(cell)) { "*" } }
+            span.bar style={ "width:" (bar) "%" } {}
+        }
+    }
+}
+
+fn notes(cell: &CellView) -> String {
+    cell.notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// The mark before a figure.
+pub(super) fn mark(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Best => "▲ ",
+        Standing::Tie => "= ",
+        Standing::Leading | Standing::Unresolved => "? ",
+        Standing::Worse | Standing::Alone => "",
+    }
+}
+
+/// The same for a screen reader.
+pub(super) fn spoken(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Best => "best",
+        Standing::Tie => "no difference to the best shown",
+        Standing::Leading => "leads, not beyond doubt",
+        Standing::Unresolved => "not told apart",
+        Standing::Worse => "worse",
+        Standing::Alone => "nothing to compare with",
+    }
+}

@@ -1,0 +1,165 @@
+//! The end of the page: the device, contenders as asked and found, the machine, commands, and how to do it again.
+//! In: a view and its material. Out: HTML.
+
+use crate::terminal::duration;
+use crate::view::{Material, View};
+use ledger::{CommandRecord, TrialRecord};
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// Most commands that one contender's list shows.
+const MOST_COMMANDS: usize = 120;
+/// Longest answer of a command that is shown, in characters.
+const LONGEST_ANSWER: usize = 600;
+
+pub(super) fn rest(material: &Material, view: &View) -> Markup {
+    html! {
+        (device(view))
+        (contenders(view))
+        (failures(view))
+        (machine(view))
+        (commands(material, view))
+        (again(view))
+    }
+}
+
+fn device(view: &View) -> Markup {
+    html! {
+        @if !view.device.is_empty() {
+            section aria-labelledby="device" {
+                h2 id="device" { "The raw device beneath" }
+                div.scroll { table {
+                    thead { tr { th scope="col" { "Work" } th.n scope="col" { "Median" } th.n scope="col" { "Range" } th.n scope="col" { "Samples" } } }
+                    tbody { @for row in &view.device {
+                        tr {
+                            th scope="row" { (row.title) }
+                            td.n { (row.unit.show(row.median, None)) " " (row.unit.sign) }
+                            td.n { (row.unit.show(row.range.0, None)) " to " (row.unit.show(row.range.1, None)) }
+                            td.n { (row.samples) }
+                        }
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+fn pairs(caption: &str, pairs: &[(String, String)]) -> Markup {
+    html! {
+        @if !pairs.is_empty() {
+            div.scroll { table {
+                @if !caption.is_empty() { caption { (caption) } }
+                tbody { @for (name, value) in pairs {
+                    tr { th scope="row" { (name) } td { @if value.contains('\n') { pre { (value) } } @else { (value) } } }
+                } }
+            } }
+        }
+    }
+}
+
+fn contenders(view: &View) -> Markup {
+    html! {
+        section aria-labelledby="contenders" {
+            h2 id="contenders" { "Contenders, as asked for and as found" }
+            @for contender in &view.contenders {
+                h3 { (contender.name) }
+                @if let Some(error) = &contender.error { p.warn { "Takes no part: " (error) } }
+                @if let Some(safety) = &contender.safety { p.small { "Safety of data: " (safety) "." } }
+                details {
+                    summary { "Options" span.quiet { " of " (contender.name) } }
+                    (pairs("As asked for", &contender.asked))
+                    (pairs("As found after mounting", &contender.found))
+                    (pairs("As found at the end", &contender.closing))
+                }
+            }
+        }
+    }
+}
+
+fn failures(view: &View) -> Markup {
+    html! {
+        @if !view.failures.is_empty() {
+            section aria-labelledby="failures" {
+                h2 id="failures" { "Trials that failed" }
+                div.scroll { table {
+                    thead { tr { th scope="col" { "Contender" } th scope="col" { "Workload" } th.n scope="col" { "Block" } th scope="col" { "Reason" } } }
+                    tbody { @for failure in &view.failures {
+                        tr { th scope="row" { (failure.contender) } td { (failure.workload) } td.n { (failure.block + 1) } td { (failure.reason) } }
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+fn machine(view: &View) -> Markup {
+    html! {
+        section aria-labelledby="machine" {
+            h2 id="machine" { "The machine" }
+            (pairs("", &view.run.machine))
+            @if !view.run.ceiling.is_empty() { (pairs("What its memory and clock allow, without any filesystem", &view.run.ceiling)) }
+        }
+    }
+}
+
+fn commands(material: &Material, view: &View) -> Markup {
+    html! {
+        section aria-labelledby="commands" {
+            h2 id="commands" { "Every command that was run" }
+            p.quiet { "Each once for each contender, with how often it was run and what it answered the first time." }
+            @for contender in &view.contenders {
+                @let lists = distinct(material.trials.iter().filter(|trial| trial.contender as usize == contender.index));
+                @if !lists.is_empty() {
+                    details {
+                        summary { (contender.name) ": " (lists.len()) " commands" }
+                        @for (command, times) in lists.iter().take(MOST_COMMANDS) { (told(command, *times)) }
+                        @if lists.len() > MOST_COMMANDS { p.quiet { (lists.len() - MOST_COMMANDS) " more are in the ledger." } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn told(command: &CommandRecord, times: usize) -> Markup {
+    let answer: String = command.output.chars().take(LONGEST_ANSWER).collect();
+    let status = match command.status {
+        Some(0) => String::new(),
+        Some(status) => format!(", exit status {status}"),
+        None => ", ended by a signal or never begun".into(),
+    };
+    html! {
+        pre { b { (command.line) } @if !answer.trim().is_empty() { "\n" (answer.trim_end()) } }
+        p.quiet.small { (times) " ×" (status) ", " (crate::number::Unit::of_nanoseconds(command.elapsed_ns as f64)) }
+    }
+}
+
+/// Commands in the order in which they were first run, with how often each was.
+fn distinct<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<(&'a CommandRecord, usize)> {
+    let mut order: Vec<(&CommandRecord, usize)> = Vec::new();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for command in trials.flat_map(|trial| &trial.commands) {
+        match known.get(command.line.as_str()) {
+            Some(place) => order[*place].1 += 1,
+            None => {
+                known.insert(&command.line, order.len());
+                order.push((command, 1));
+            }
+        }
+    }
+    order
+}
+
+fn again(view: &View) -> Markup {
+    html! {
+        section aria-labelledby="again" {
+            h2 id="again" { "Do it again" }
+            @if view.run.repeat.is_empty() { p.quiet { "The command line was not kept." } }
+            @else {
+                div.repeat { pre id="repeat" { (view.run.repeat) } button type="button" id="copy" { "Copy" } }
+            }
+            @if let Some(seconds) = view.run.seconds { p.quiet { "It took " (duration(seconds)) " here." } }
+            details { summary { "The plan as resolved" } (pairs("", &view.run.plan)) }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! One workload in the page: its sentences, and for each operation a chart with the table behind it.
+//! In: a workload of the view and the chart values. Out: HTML.
+
+use super::is_aside;
+use super::overview::{mark, spoken};
+use crate::chart::{ChartData, ChartRow};
+use crate::number;
+use crate::view::{CellView, FigureView, RowView, View, WorkloadView};
+use maud::{Markup, html};
+
+pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData) -> Markup {
+    let settings: Vec<String> = workload.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    html! {
+        section aria-labelledby=(workload.slug) {
+            h2 id=(workload.slug) { (workload.title) }
+            p.settings {
+                span.mono { (workload.name) } @if !workload.scale.is_empty() { ", scale " (workload.scale) }
+                @if !settings.is_empty() { ": " (settings.join(", ")) }
+            }
+            @let asides: Vec<_> = workload.sentences.iter().filter(|said| is_aside(said)).collect();
+            @if !asides.is_empty() {
+                details.screen {
+                    summary { "What the places cost" }
+                    ul { @for said in asides { li { (said.text) } } }
+                }
+            }
+            div.charts {
+                @for row in &workload.rows {
+                    @let id = format!("{}/{}", workload.slug, row.slug);
+                    @let place = charts.rows.iter().position(|chart| chart.id == id);
+                    (figure(view, workload, row, place.map(|place| (place, &charts.rows[place]))))
+                }
+            }
+        }
+    }
+}
+
+fn figure(view: &View, workload: &WorkloadView, row: &RowView, chart: Option<(usize, &ChartRow)>) -> Markup {
+    let id = format!("{}-{}", workload.slug, row.slug);
+    html! {
+        figure id=(id) {
+            figcaption {
+                h4 { (row.title) }
+                span.unit { (caption(row)) }
+                @if let Some((_, chart)) = chart { (tabs(&id, chart)) }
+            }
+            @if let Some((place, chart)) = chart {
+                @if !chart.cells.is_empty() {
+                    div.chart id={ (id) "-chart" } data-row=(place) role="img" aria-label=(in_words(view, row)) {}
+                }
+            }
+            @let notes = notes(view, row);
+            @if !notes.is_empty() { ul.notes { @for note in notes { li { (note) } } } }
+            details {
+                summary { "Figures" span.quiet { " of " (row.title) } }
+                (table(view, row, chart.map(|(_, chart)| chart)))
+            }
+        }
+    }
+}
+
+fn caption(row: &RowView) -> String {
+    let what = match (row.durable, row.returned_matters) {
+        (true, true) => ", until durable; outlined: until returned",
+        (true, false) => ", until durable",
+        _ => "",
+    };
+    let cache = if row.cache.is_empty() { String::new() } else { format!(", {}", row.cache) };
+    let less = if row.higher_is_better { "" } else { "; less is better" };
+    format!("{}{cache}{what}{less}", row.unit.words)
+}
+
+fn tabs(id: &str, chart: &ChartRow) -> Markup {
+    let kinds = [
+        ("figures", "Figures", true),
+        ("latency", "Latency", chart.cells.iter().any(|cell| cell.latency.is_some())),
+        ("time", "Over time", chart.cells.iter().any(|cell| cell.series.is_some())),
+        ("cpu", "CPU", chart.cells.iter().any(|cell| cell.cpu.is_some())),
+    ];
+    html! {
+        span.tabs role="group" aria-label={ "Charts of " (chart.title) } data-of={ (id) "-chart" } {
+            @for (kind, label, _) in kinds.iter().filter(|(_, _, there)| *there) {
+                button type="button" value=(kind) aria-pressed=(if *kind == "figures" { "true" } else { "false" }) { (label) }
+            }
+        }
+    }
+}
+
+/// The chart for those who do not see it.
+fn in_words(view: &View, row: &RowView) -> String {
+    let said = row.cells.iter().filter_map(|cell| {
+        let figure = cell.figure.as_ref()?;
+        let name = &view.contenders[cell.contender].name;
+        Some(format!("{name} {}, {}", show(row, figure.median, figure), spoken(cell.standing)))
+    });
+    format!(
+        "{} in {}: {}. The table below has every figure.",
+        row.title,
+        row.unit.words,
+        said.collect::<Vec<_>>().join("; ")
+    )
+}
+
+fn notes(view: &View, row: &RowView) -> Vec<String> {
+    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
+    for cell in &row.cells {
+        let name = view.contenders[cell.contender].name.as_str();
+        let mut texts: Vec<&str> = cell.notes.iter().map(|note| note.text.as_str()).collect();
+        if view.contenders[cell.contender].error.is_none() {
+            texts.extend(cell.missing.as_deref());
+        }
+        for text in texts {
+            match notes.iter_mut().find(|(known, _)| known == text) {
+                Some((_, names)) => names.push(name),
+                None => notes.push((text.to_owned(), vec![name])),
+            }
+        }
+    }
+    notes.into_iter().map(|(text, names)| format!("{}: {text}", names.join(", "))).collect()
+}
+
+fn show(row: &RowView, value: f64, figure: &FigureView) -> String {
+    row.unit.show(value, figure.half_width())
+}
+
+fn table(view: &View, row: &RowView, chart: Option<&ChartRow>) -> Markup {
+    let unit = row.unit.sign;
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ "Figures of " (row.title) } {
+            table {
+                thead { tr {
+                    th scope="col" { "Contender" }
+                    th.n scope="col" { "Median, " (unit) }
+                    th.n scope="col" { "95 % interval" }
+                    th.n scope="col" { "Range" }
+                    th.n scope="col" { "Trials" }
+                    th.n scope="col" { "Times the best" }
+                    @if row.durable { th.n scope="col" { "Returned, " (unit) } }
+                    @if row.device.is_some() { th.n scope="col" { "Of the device" } }
+                    th.n scope="col" { "CPU, %" }
+                    th.n scope="col" { "p50" } th.n scope="col" { "p99" } th.n scope="col" { "Longest" }
+                } }
+                tbody { @for cell in &row.cells { (line(view, row, cell, chart)) } }
+            }
+        }
+    }
+}
+
+fn line(view: &View, row: &RowView, cell: &CellView, chart: Option<&ChartRow>) -> Markup {
+    let name = &view.contenders[cell.contender].name;
+    let Some(figure) = &cell.figure else {
+        let reason = cell.missing.as_deref().unwrap_or("not measured");
+        return html! { tr data-c=(cell.contender) { th scope="row" { (name) } td colspan="11" { (reason) } } };
+    };
+    let between = |(low, high): (f64, f64)| format!("{} to {}", show(row, low, figure), show(row, high, figure));
+    let none = || "–".to_owned();
+    let latency = chart.and_then(|chart| chart.cells.iter().find(|found| found.c == cell.contender));
+    let latency = latency.and_then(|found| found.latency.as_ref());
+    let percentile = |wanted: f64| {
+        let found = latency.and_then(|latency| latency.percentiles.iter().find(|(p, _)| *p == wanted));
+        found.map_or_else(none, |(_, ns)| number::Unit::of_nanoseconds(*ns as f64))
+    };
+    let ratio = cell.ratio.map_or_else(none, |ratio| match cell.ratio_interval {
+        Some((low, high)) => format!("{} ({} to {})", number::ratio(ratio), number::ratio(low), number::ratio(high)),
+        None => number::ratio(ratio),
+    });
+    html! {
+        tr data-c=(cell.contender) {
+            th scope="row" { (name) }
+            td.n { span aria-hidden="true" { (mark(cell.standing)) } (show(row, figure.median, figure)) }
+            td.n { (figure.interval.map_or_else(none, between)) }
+            td.n { (between((figure.min, figure.max))) }
+            td.n { (figure.trials) }
+            td.n { (ratio) }
+            @if row.durable { td.n { (cell.returned.map_or_else(none, |returned| show(row, returned.median, &returned))) } }
+            @if row.device.is_some() { td.n { (cell.of_device.map_or_else(none, number::percent)) } }
+            td.n { (cell.cpu.map_or_else(none, |cpu| number::plain(cpu.median))) }
+            td.n { (percentile(50.0)) } td.n { (percentile(99.0)) } td.n { (percentile(100.0)) }
+        }
+    }
+}

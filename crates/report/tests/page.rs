@@ -1,0 +1,58 @@
+//! The page: one file, nothing from outside, nothing that a label could break, small enough.
+
+mod support;
+
+use report::chart::{Artist, Kind, chart_data, png};
+use report::html::page;
+use report::{Material, View};
+use support::{Size, made_up};
+
+fn paged(size: Size) -> (Material, View, String) {
+    let bench = made_up(size);
+    let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
+    let view = View::of(&material).expect("the run is judged");
+    let charts = chart_data(&material, &view);
+    let page = page(&material, &view, &charts).expect("the page is made");
+    (material, view, page)
+}
+
+fn keep(name: &str, content: impl AsRef<[u8]>) {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(path, content).expect("it can be looked at afterwards");
+}
+
+#[test]
+fn a_large_run_makes_a_page_under_three_megabytes() {
+    let (_, _, page) = paged(Size { contenders: 12, blocks: 5 });
+    keep("twelve.html", &page);
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+}
+
+#[test]
+fn the_page_asks_for_nothing_from_outside() {
+    let (_, _, page) = paged(Size { contenders: 6, blocks: 4 });
+    keep("six.html", &page);
+    let own = page.split("<script").next().expect("the part before the scripts");
+    for sign in ["src=", "http://", "https://", "@import", "url("] {
+        assert!(!own.contains(sign), "the page holds {sign}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn every_operation_has_its_pictures_as_svg_and_png() {
+    let bench = made_up(Size { contenders: 6, blocks: 4 });
+    let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
+    let view = View::of(&material).expect("the run is judged");
+    let charts = chart_data(&material, &view);
+    let artist = Artist::new(&charts).expect("the library loads");
+    let row = charts.rows.iter().position(|row| row.both).expect("a row with returned beside durable");
+    for kind in Kind::ALL {
+        let svg = artist.svg(row, kind).expect("it is drawn").expect("it has something to show");
+        assert!(svg.starts_with("<svg") && svg.contains("btrfs"), "{}", &svg[..200.min(svg.len())]);
+        keep(&format!("{}.svg", kind.name()), &svg);
+        let picture = png(&svg).expect("it is rasterised");
+        assert!(picture.starts_with(b"\x89PNG"));
+        keep(&format!("{}.png", kind.name()), &picture);
+    }
+}
