@@ -189,3 +189,23 @@ work = { files = "set", steps = ["create", "write", "close"] }
     let absent = Catalog::default().plan("quick").unwrap_err().to_string();
     assert!(absent.contains("unknown plan `quick`"), "{absent}");
 }
+
+/// TOML examples of `docs/workloads.md`, in order.
+fn examples() -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workloads.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    text.split("```toml\n").skip(1).map(|part| part.split("```").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_examples_of_the_reference_work() {
+    let [workload, plan] = &examples()[..] else { panic!("two examples are expected") };
+    let workload = workload::Workload::parse(workload, "docs/workloads.md").unwrap_or_else(|error| panic!("{error}"));
+    let estimate = workload.compile("quick", &BTreeMap::new(), 1).unwrap().estimate;
+    assert_eq!(estimate.files_at_most, 200);
+    let plan = Plan::parse(plan, "docs/workloads.md").unwrap_or_else(|error| panic!("{error}"));
+    with_known(|_, known| {
+        check_names(&plan, known).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(plan.contenders(known).unwrap().len(), 4 * (2 * 2 - 1));
+    });
+}

@@ -1,0 +1,34 @@
+//! Prints what a workload compiles to: `cargo run -p workload --example program -- NAME SCALE [option=value...]`.
+//! In: names on the command line. Out: the compiled workload as JSON, the estimate with it.
+//! For looking at what the engine is asked, and for feeding it by hand.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use workload::Catalog;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [name, scale, settings @ ..] = &words[..] else {
+        eprintln!("usage: program NAME SCALE [option=value...]");
+        return ExitCode::FAILURE;
+    };
+    let settings: BTreeMap<String, String> = settings
+        .iter()
+        .filter_map(|word| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())))
+        .collect();
+    let compiled = Catalog::builtin().and_then(|catalog| catalog.workload(name)?.compile(scale, &settings, 1));
+    match compiled.map(|compiled| serde_json::to_string(&compiled)) {
+        Ok(Ok(text)) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Ok(Err(error)) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
