@@ -21,6 +21,7 @@ pub(crate) fn check(program: &Program, facts: &[PhaseFacts], spans: &[Range<usiz
     if facts.iter().all(|phase| phase.preparation) {
         return Err(Problem::new("no phase is measured").help("a workload needs a phase that is no preparation"));
     }
+    apart(program)?;
     same_owners(program).map_err(|(phase, problem)| problem.at(spans[phase].clone()))?;
     for (index, phase) in program.phases.iter().enumerate() {
         let in_place = |problem: Problem| Problem {
@@ -50,6 +51,21 @@ pub(crate) fn fileset_of(group: &Group) -> Option<usize> {
         Over::Files { fileset } | Over::Directories { fileset } | Over::Blocks { fileset, .. } => Some(fileset),
         Over::Device { .. } => None,
     }
+}
+
+/// Two filesets in one directory would take each other's files for their own.
+fn apart(program: &Program) -> Outcome<()> {
+    for (index, fileset) in program.filesets.iter().enumerate() {
+        let same = program.filesets[..index].iter().find(|earlier| earlier.directory == fileset.directory);
+        if let Some(earlier) = same {
+            return Err(Problem::new(format!(
+                "filesets `{}` and `{}` lie in the same directory",
+                earlier.name, fileset.name
+            ))
+            .help("give each its own `directory`"));
+        }
+    }
+    Ok(())
 }
 
 /// A fileset per worker must find the same workers in every phase, or some would look for files that nobody made.

@@ -111,6 +111,12 @@ fn phases_find_what_they_need_or_say_what_is_missing() {
 }
 
 #[test]
+fn two_filesets_do_not_share_a_directory() {
+    let second = "[[filesets]]\nname = \"other\"\ndirectory = \"d\"\nfiles = 1\nsize = 0\n[[phases]]\nname = \"more\"\nwork = { files = \"other\", steps = [\"create\", \"close\"] }\n";
+    says(&error_of(&format!("{GOOD}{second}")), &["`set` and `other` lie in the same directory"]);
+}
+
+#[test]
 fn what_would_never_end_is_refused_beforehand() {
     let follow = r#"work = [
         { name = "a", files = "set", steps = ["create", "write", "close"] },
