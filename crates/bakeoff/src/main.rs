@@ -1,1 +1,48 @@
-fn main() {}
+//! The command line of Bakeoff.
+//! In: words typed by a person. Out: what the verbs print, and an exit status.
+
+mod args;
+mod catalogue;
+mod contenders;
+mod failure;
+mod place;
+mod progress;
+mod resolve;
+mod session;
+mod show;
+mod verbs;
+
+use args::{Arguments, Verb};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match carry_out(&arguments) {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => {
+            eprintln!("bakeoff: {}", failure.text);
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
+    let ledger = &arguments.ledger;
+    match &arguments.verb {
+        Verb::Run(args) => verbs::run::run(ledger, args),
+        Verb::Plan(args) => verbs::plan::plan(args),
+        Verb::Resume(args) => verbs::resume::resume(ledger, args),
+        Verb::Show(args) => verbs::show::show(ledger, args),
+        Verb::Report(args) => verbs::report::report(ledger, args),
+        Verb::Compare(args) => verbs::compare::compare(ledger, args),
+        Verb::Claims(args) => verbs::claims::claims(ledger, args),
+        Verb::Systems => verbs::systems::systems(),
+        Verb::Workloads(args) => verbs::workloads::workloads(args),
+        Verb::Doctor(args) => verbs::doctor::doctor(args),
+        Verb::Clean(args) => verbs::clean::clean(args),
+        Verb::Agent => verbs::agent::agent(),
+        Verb::Manual(args) => verbs::manual::manual(args),
+    }
+}

@@ -3,6 +3,7 @@
 //! The rules and numbers are those of docs/method.md.
 
 use host::counters::{Snapshot, Watch};
+use host::noise::Disturbance;
 use ledger::Evidence;
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::{Cache, Content, Engine, Over, Phase, Program, Step};
@@ -48,7 +49,7 @@ pub fn weigh(
         foreign_bytes: Some(seen.foreign.values().map(|traffic| traffic.bytes()).sum()),
         cached_before_bytes: before.cached_bytes,
         dropped: before.dropped,
-        disturbed: host::noise::disturbed(&seen).into_iter().map(|remark| remark.text).collect(),
+        disturbed: disturbances(&seen),
         ..Evidence::default()
     };
     if expects_device_reads(phase, before) {
@@ -68,6 +69,18 @@ pub fn weigh(
         }
     }
     evidence
+}
+
+/// Disturbances by kind, without their numbers: the same words for the same kind, so that notes fold. The numbers stand
+/// in the evidence itself.
+fn disturbances(seen: &host::counters::Evidence) -> Vec<String> {
+    let word = |kind| match kind {
+        Disturbance::Steal => "processor time taken by the hypervisor",
+        Disturbance::ForeignTraffic => "other disks at work",
+        Disturbance::TrafficBeneath => "other work on the disk beneath",
+        Disturbance::Frequency => "processor clock changed",
+    };
+    host::noise::disturbed(seen).into_iter().map(|remark| word(remark.kind).into()).collect()
 }
 
 /// Whether every byte that this pass reads should come from the device: a cold start, or direct reads.

@@ -4,6 +4,7 @@
 
 mod agent;
 mod evidence;
+mod ground;
 mod order;
 mod run;
 mod scheme;
@@ -12,6 +13,8 @@ mod venue;
 mod watch;
 
 pub use agent::{Agent, AgentError};
+pub use ground::{LabVenue, contender, places};
+pub use order::order_of_block;
 pub use run::{Ended, Run, RunError};
 pub use scheme::{DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, TWIN, Work};
 pub use trial::Stop;

@@ -14,6 +14,17 @@ pub fn shuffled(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usi
     order
 }
 
+/// Workloads of a block in order, each with its contenders in the order in which they are taken.
+pub fn order_of_block(scheme: &crate::Scheme, block: u32) -> Vec<(usize, Vec<usize>)> {
+    (0..scheme.works.len())
+        .map(|work| {
+            let field = scheme.field(work);
+            let order = shuffled(scheme.seed, block, work, field.len());
+            (work, order.into_iter().map(|place| field[place]).collect())
+        })
+        .collect()
+}
+
 /// Seed of the content of one trial: the same for every contender of a block, so that all do equal work.
 pub fn content_seed(seed: u64, block: u32, workload: usize) -> u64 {
     mix(seed ^ mix(u64::from(block) + 0x1000) ^ mix((workload as u64 + 0x1000) << 32))

@@ -233,10 +233,8 @@ impl Run<'_> {
 
     /// One block; `Some` where the run ends within it.
     fn block(&mut self, state: &mut State, block: u32, needed: &[(usize, usize)]) -> Result<Option<Ended>, RunError> {
-        for work in 0..self.scheme.works.len() {
-            let field = self.scheme.field(work);
-            let order = order::shuffled(self.scheme.seed, block, work, field.len());
-            for (position, contender) in order.into_iter().map(|place| field[place]).enumerate() {
+        for (work, contenders) in order::order_of_block(self.scheme, block) {
+            for (position, contender) in contenders.into_iter().enumerate() {
                 let pair = (contender, work);
                 if !needed.contains(&pair) || self.is_out(state, pair) {
                     continue;

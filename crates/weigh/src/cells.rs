@@ -29,6 +29,7 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
         contenders: contenders.iter().map(|contender| judged(contender, contenders, trials)).collect(),
         operations: Vec::new(),
         cells: Vec::new(),
+        planned_blocks: planned_blocks(run),
     };
     for work in &run.new.works {
         let of_work: Vec<(usize, &TrialRecord)> =
@@ -50,6 +51,13 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
         }
     }
     table
+}
+
+/// Blocks at most that the run's plan allows, on which the price of looking often depends; `None` where it does not say.
+fn planned_blocks(run: &RunRecord) -> Option<u32> {
+    let sampling = &run.new.plan["sampling"];
+    let blocks = sampling["samples"].as_u64().or_else(|| sampling["blocks"][1].as_u64())?;
+    u32::try_from(blocks).ok()
 }
 
 /// Name of a workload in the judge's table: with its scale, where the run has it at several.

@@ -1,0 +1,293 @@
+//! The command line, declared once: the parser, the help, the manual page and the completions come from it.
+//! In: words typed by a person. Out: [`Arguments`], parsed and not yet resolved.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Which filesystem, with which options and which I/O scheduler, is best on this disk for this work, and how sure is
+/// that?
+///
+/// Bakeoff formats each contender in turn, runs the work, proves what it measured, repeats until the answer is certain
+/// enough, and tells the answer in words, tables and pictures.
+#[derive(Debug, Parser)]
+#[command(name = "bakeoff", version, max_term_width = 100, after_long_help = EXAMPLES)]
+pub struct Arguments {
+    /// File in which every trial is kept
+    #[arg(long, global = true, value_name = "FILE", default_value = "bakeoff.db")]
+    pub ledger: PathBuf,
+    /// What to do
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bakeoff run                                   the quick plan, on images, with every filesystem that can compete here
+  bakeoff run small-files --fs ext4,xfs,btrfs   one workload, three filesystems
+  bakeoff run bonnie --scale full --image 60G --samples 3
+  bakeoff run small-files --fs xfs --scheduler none,bfq
+  bakeoff plan sequential --on /dev/sdb1 --commands
+  bakeoff run sequential --on /dev/sdb1 --erase wwn-0x5000c500a1b2c3d4
+  bakeoff run mail --dir /srv --dir /mnt/other  two directories, nothing formatted
+  bakeoff show; bakeoff report; bakeoff resume  the latest run
+
+A device is erased only where --erase names it by serial number or by-id name, or where it carries no signature
+at all. Images and directories need no such word. Exit status: 0 a verdict, 1 an error, 2 a command line that can't be
+understood, 3 stopped by the user (bakeoff resume goes on), 4 a regression that --fail-on asked about.";
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Carry out a plan: format, work, measure, repeat, judge
+    Run(RunArgs),
+    /// Say what would run: matrix, order, commands, time, space and wear; nothing is touched
+    Plan(PlanArgs),
+    /// Go on with a run that was stopped or killed; nothing is lost, nothing counts twice
+    Resume(ResumeArgs),
+    /// Show tables and verdict in the terminal
+    Show(ShowArgs),
+    /// Write a report folder: HTML, charts, CSV and more
+    Report(ReportArgs),
+    /// Compare two runs, or two contenders of one run
+    Compare(CompareArgs),
+    /// Hold published claims against what was measured here
+    Claims(ClaimsArgs),
+    /// Say which filesystems and schedulers can compete here; for each that can't, why, and what would help
+    Systems,
+    /// Say which workloads and plans there are, and what a workload's options are
+    Workloads(WorkloadsArgs),
+    /// Say whether this machine is quiet and honest enough to measure
+    Doctor(DoctorArgs),
+    /// Remove what an interrupted run left: mounts, loop devices, images, daemons; only what bakeoff made
+    Clean(CleanArgs),
+    /// The engine's own process; started by bakeoff itself
+    #[command(hide = true)]
+    Agent,
+    /// Write the manual pages and shell completions
+    #[command(hide = true)]
+    Manual(ManualArgs),
+}
+
+/// What is to be run, where, and how often.
+#[derive(Debug, Args)]
+pub struct What {
+    /// Plans or workloads: names that `bakeoff workloads` lists, or TOML files [default: the plan `quick`]
+    #[arg(value_name = "PLAN|WORKLOAD")]
+    pub names: Vec<String>,
+
+    /// Where it runs: a sparse image of this size for each contender, through a loop device with direct I/O [default]
+    #[arg(long, value_name = "SIZE", help_heading = "Where", conflicts_with_all = ["on", "dir"])]
+    pub image: Option<String>,
+    /// Folder for the images
+    #[arg(long, value_name = "FOLDER", help_heading = "Where")]
+    pub scratch: Option<PathBuf>,
+    /// A block device or partition, by any name; formatted again and again
+    #[arg(long, value_name = "DEVICE", help_heading = "Where", conflicts_with = "dir")]
+    pub on: Option<PathBuf>,
+    /// Serial number or by-id name of the device, where it carries a signature of former content
+    #[arg(long, value_name = "SERIAL|BY-ID", help_heading = "Where", requires = "on")]
+    pub erase: Option<String>,
+    /// A directory on whatever is mounted there; nothing is formatted; several are compared with each other
+    #[arg(long, value_name = "DIR", help_heading = "Where")]
+    pub dir: Vec<PathBuf>,
+
+    /// Contenders: filesystems or named option sets, either with +SCHEDULER [default: all that can compete here]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
+    pub fs: Vec<String>,
+    /// I/O schedulers; each contender runs with each of them
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
+    pub scheduler: Vec<String>,
+    /// mkfs options of a filesystem, such as ext4="-m 1 -O ^has_journal"
+    #[arg(long, value_name = "FS=OPTIONS", help_heading = "Contenders")]
+    pub mkfs: Vec<String>,
+    /// Mount options of a filesystem, such as xfs=logbsize=256k,noatime
+    #[arg(long, value_name = "FS=OPTIONS", help_heading = "Contenders")]
+    pub mount: Vec<String>,
+
+    /// Size of the work: the published one, or one that keeps its character in seconds
+    #[arg(long, value_enum, help_heading = "Work")]
+    pub scale: Option<Scale>,
+    /// An option of a workload, such as processes=4 or bonnie.size=1GiB; `bakeoff workloads NAME` lists them
+    #[arg(long, value_name = "[WORKLOAD.]KEY=VALUE", help_heading = "Work")]
+    pub set: Vec<String>,
+
+    /// Blocks: how often every contender is formatted, mounted and measured
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "How often")]
+    pub samples: Option<u32>,
+    /// Time to spend, such as 10m or 2h; blocks are begun as long as they fit
+    #[arg(long, value_name = "TIME", help_heading = "How often")]
+    pub budget: Option<String>,
+    /// Go on until each figure's 95 % interval is within this share of it (with --budget, or 30 blocks, as the limit)
+    #[arg(long, value_name = "PERCENT", help_heading = "How often")]
+    pub precision: Option<String>,
+    /// When the answer is good enough
+    #[arg(long, value_enum, help_heading = "How often")]
+    pub until: Option<Until>,
+    /// Seed of order and content; a run with the same seed does the same work in the same order
+    #[arg(long, value_name = "N", help_heading = "How often")]
+    pub seed: Option<u64>,
+    /// Leave out the hidden second entry of one contender, from which the noise floor is measured
+    #[arg(long, help_heading = "How often")]
+    pub no_twin: bool,
+}
+
+/// Scales of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Scale {
+    /// Keeps the character in seconds
+    Quick,
+    /// The published sizes
+    Full,
+}
+
+impl Scale {
+    /// Name in workload files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// When sampling may stop before its cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Until {
+    /// Every figure is as precise as asked
+    Precision,
+    /// The winner is certain; contenders that can no longer win are left out
+    Winner,
+}
+
+/// `bakeoff run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub what: What,
+    /// Folder for the report [default: bakeoff-report-RUN]
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    pub report: Option<PathBuf>,
+    /// Write no report
+    #[arg(long, conflicts_with = "report", help_heading = "Output")]
+    pub no_report: bool,
+    /// Plain lines instead of a progress display
+    #[arg(long, help_heading = "Output")]
+    pub plain: bool,
+}
+
+/// `bakeoff plan`
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub what: What,
+    /// Print every command that would be run
+    #[arg(long)]
+    pub commands: bool,
+}
+
+/// `bakeoff resume`
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// The run, by its id or the beginning of it [default: the latest]
+    pub run: Option<String>,
+    /// Folder for the report [default: bakeoff-report-RUN]
+    #[arg(long, value_name = "FOLDER")]
+    pub report: Option<PathBuf>,
+    /// Write no report
+    #[arg(long, conflicts_with = "report")]
+    pub no_report: bool,
+    /// Plain lines instead of a progress display
+    #[arg(long)]
+    pub plain: bool,
+}
+
+/// `bakeoff show`
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The run, by its id or the beginning of it [default: the latest]
+    pub run: Option<String>,
+    /// List the runs of the ledger
+    #[arg(long, conflicts_with_all = ["run", "json", "csv", "markdown", "why"])]
+    pub runs: bool,
+    /// As JSON
+    #[arg(long, group = "form")]
+    pub json: bool,
+    /// As CSV, every sample a line
+    #[arg(long, group = "form")]
+    pub csv: bool,
+    /// As Markdown tables
+    #[arg(long, group = "form")]
+    pub markdown: bool,
+    /// What a figure rests on, down to its samples: WORKLOAD/PHASE or WORKLOAD/PHASE/CONTENDER
+    #[arg(long, value_name = "CELL", group = "form")]
+    pub why: Option<String>,
+}
+
+/// `bakeoff report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run, by its id or the beginning of it [default: the latest]
+    pub run: Option<String>,
+    /// Folder to write [default: bakeoff-report-RUN]
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Which forms
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub format: Vec<String>,
+}
+
+/// `bakeoff workloads`
+#[derive(Debug, Args)]
+pub struct WorkloadsArgs {
+    /// A workload, to be shown with its phases and options
+    pub name: Option<String>,
+}
+
+/// `bakeoff doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// A device to look at as well
+    #[arg(long, value_name = "DEVICE")]
+    pub on: Option<PathBuf>,
+}
+
+/// `bakeoff clean`
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Only say what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Folder that held the images of the interrupted run, where it was not the default
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Vec<PathBuf>,
+}
+
+/// `bakeoff compare`
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// A run, a contender of the latest run, or RUN:CONTENDER; what the other is compared with
+    pub a: String,
+    /// The same; this one is judged
+    pub b: String,
+    /// Exit with status 4 where B is worse than A beyond doubt by more than this, such as worse:5%
+    #[arg(long, value_name = "worse:PERCENT")]
+    pub fail_on: Option<String>,
+}
+
+/// `bakeoff claims`
+#[derive(Debug, Args)]
+pub struct ClaimsArgs {
+    /// The run, by its id or the beginning of it [default: the latest]
+    pub run: Option<String>,
+    /// A claims file of your own, in the form of the published one
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// `bakeoff manual`
+#[derive(Debug, Args)]
+pub struct ManualArgs {
+    /// Folder to write to
+    #[arg(long, value_name = "FOLDER", default_value = "manual")]
+    pub folder: PathBuf,
+}

@@ -1,0 +1,152 @@
+//! The contenders that a command line asks for.
+//! In: names, schedulers and options as typed, the plan, the catalogues. Out: entries of a scheme, labels unique.
+
+use crate::args::What;
+use crate::catalogue::Catalogue;
+use crate::failure::Failure;
+use runner::{DEVICE, Entry, Place};
+use std::collections::BTreeMap;
+use workload::Contender;
+use workload::names::{Known, resolve};
+use workload::plan::Plan;
+
+/// Schedulers of today's block layer.
+const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// The contenders, in the order in which they were named.
+pub fn entries(what: &What, plan: &Plan, catalogue: &Catalogue, place: &Place) -> Result<Vec<Entry>, Failure> {
+    if let Place::Directories(folders) = place {
+        if !what.fs.is_empty() || !what.mkfs.is_empty() || !what.mount.is_empty() || !what.scheduler.is_empty() {
+            let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount and \
+                        --scheduler have no place; use --image or --on to compare filesystems";
+            return Err(Failure::usage(text));
+        }
+        return Ok(folders
+            .iter()
+            .map(|folder| {
+                let label = folder.display().to_string();
+                entry(Contender { label, filesystem: lab::DIRECTORY.into(), ..Contender::default() })
+            })
+            .collect());
+    }
+    let mut contenders = named(what, plan, catalogue)?;
+    apply(&mut contenders, &what.mkfs, "--mkfs", &mut |contender, options| {
+        contender.mkfs.extend(options.split_whitespace().map(str::to_owned));
+    })?;
+    apply(&mut contenders, &what.mount, "--mount", &mut |contender, options| {
+        if !contender.mount.is_empty() {
+            contender.mount.push(',');
+        }
+        contender.mount.push_str(options);
+    })?;
+    let contenders = with_schedulers(contenders, &what.scheduler, catalogue)?;
+    for (index, contender) in contenders.iter().enumerate() {
+        if contenders[..index].iter().any(|earlier| earlier.label == contender.label) {
+            return Err(Failure::usage(format!(
+                "the contender {} is named twice; its noise is measured without that, by a hidden second entry",
+                contender.label
+            )));
+        }
+    }
+    Ok(contenders.into_iter().map(entry).collect())
+}
+
+/// The raw device beneath, as a pseudo contender.
+pub fn raw_device() -> Entry {
+    entry(Contender { label: DEVICE.into(), filesystem: DEVICE.into(), ..Contender::default() })
+}
+
+fn entry(asked: Contender) -> Entry {
+    Entry { asked, twin_of: None }
+}
+
+fn named(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
+    let filesystems: Vec<&str> = catalogue.filesystems.names().collect();
+    let workloads: Vec<&str> = catalogue.work.workloads.keys().map(String::as_str).collect();
+    let known = Known {
+        filesystems: &filesystems,
+        schedulers: &SCHEDULERS,
+        workloads: &workloads,
+        aliases: &catalogue.work.aliases,
+        sets: &catalogue.work.contenders,
+    };
+    if !what.fs.is_empty() {
+        let own: BTreeMap<String, Contender> =
+            catalogue.work.contenders.iter().chain(&plan.contenders).map(|(k, v)| (k.clone(), v.clone())).collect();
+        let known = Known { sets: &own, ..known };
+        return what.fs.iter().map(|name| resolve(name, &known).map_err(Failure::usage)).collect();
+    }
+    let planned = plan.contenders(&known)?;
+    if !planned.is_empty() {
+        return Ok(planned);
+    }
+    let able: Vec<Contender> = lab::systems(&catalogue.filesystems, &host::Journal::new())
+        .into_iter()
+        .filter(|system| system.can_compete)
+        .map(|system| Contender { label: system.name.clone(), filesystem: system.name, ..Contender::default() })
+        .collect();
+    if able.is_empty() {
+        return Err(Failure::new("no filesystem can compete here; `bakeoff systems` says why, and what would help"));
+    }
+    plan.axes.multiply(able).map_err(Failure::usage)
+}
+
+/// Applies `FS=OPTIONS` to every contender of that filesystem or label.
+fn apply(
+    contenders: &mut [Contender],
+    given: &[String],
+    flag: &str,
+    change: &mut dyn FnMut(&mut Contender, &str),
+) -> Result<(), Failure> {
+    for text in given {
+        let (name, options) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("{flag} {text}: write FILESYSTEM=OPTIONS, such as ext4=\"-m 1\"")))?;
+        let mut met = false;
+        for contender in
+            contenders.iter_mut().filter(|contender| contender.filesystem == name || contender.label == name)
+        {
+            change(contender, options);
+            met = true;
+        }
+        if !met {
+            let labels: Vec<&str> = contenders.iter().map(|contender| contender.label.as_str()).collect();
+            return Err(Failure::usage(format!(
+                "{flag} {text}: no contender is called {name}; there are {}",
+                labels.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn with_schedulers(
+    contenders: Vec<Contender>,
+    given: &[String],
+    catalogue: &Catalogue,
+) -> Result<Vec<Contender>, Failure> {
+    if given.is_empty() {
+        return Ok(contenders);
+    }
+    let mut product = Vec::new();
+    for contender in &contenders {
+        for name in given {
+            let today = catalogue.work.aliases.get(name).unwrap_or(name);
+            if !SCHEDULERS.contains(&today.as_str()) {
+                let nearest = workload::nearest(name, SCHEDULERS);
+                let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+                return Err(Failure::usage(format!(
+                    "--scheduler {name}: no such I/O scheduler{hint} Known: {}",
+                    SCHEDULERS.join(", ")
+                )));
+            }
+            let mut with = contender.clone();
+            if given.len() > 1 {
+                with.label = format!("{}+{today}", contender.label);
+            }
+            with.scheduler = Some(today.clone());
+            product.push(with);
+        }
+    }
+    Ok(product)
+}

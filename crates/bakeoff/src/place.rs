@@ -1,0 +1,111 @@
+//! The place where a scheme runs: looked at beforehand, cleaned of what an interrupted run left, opened.
+//! In: a scheme. Out: the machine's description, a venue, or one clear error before anything is touched.
+
+use crate::catalogue::Catalogue;
+use crate::failure::Failure;
+use host::Journal;
+use runner::{DEVICE, LabVenue, Place, Scheme, Venue, contender, places};
+use std::path::PathBuf;
+use workload::quantity::show_bytes;
+
+/// Refuses what cannot work, before anything is begun: sizes, tools, names, custody.
+///
+/// An error of one contender among several is left to the run, which goes on with the others.
+pub fn check(scheme: &Scheme) -> Result<(), Failure> {
+    let catalogue = Catalogue::open(&[])?;
+    room(scheme)?;
+    let journal = Journal::new();
+    for (index, place) in places(&scheme.place).iter().enumerate() {
+        let ground = lab::Ground::open(&catalogue.filesystems, place, &journal)?;
+        if matches!(scheme.place, Place::Directories(_)) {
+            continue;
+        }
+        if let (Place::Device { .. }, Some(bytes)) = (&scheme.place, ground.bytes()) {
+            fits(scheme, bytes, "the device")?;
+        }
+        let mut refusals = Vec::new();
+        let real = scheme.contenders.iter().filter(|entry| entry.asked.filesystem != DEVICE && entry.twin_of.is_none());
+        let mut count = 0;
+        for entry in real {
+            count += 1;
+            if let Err(error) = ground.check(&contender(&entry.asked)) {
+                refusals.push(error.to_string());
+            }
+        }
+        if index == 0 && count > 0 && refusals.len() == count {
+            return Err(Failure::new(refusals.join("\n         ")));
+        }
+    }
+    Ok(())
+}
+
+fn room(scheme: &Scheme) -> Result<(), Failure> {
+    match &scheme.place {
+        Place::Image { bytes, .. } => fits(scheme, *bytes, "an image"),
+        Place::Device { .. } | Place::Directories(_) => Ok(()),
+    }
+}
+
+fn fits(scheme: &Scheme, bytes: u64, what: &str) -> Result<(), Failure> {
+    for work in &scheme.works {
+        let needed = work.compiled.estimate.bytes_at_most;
+        if needed > bytes {
+            return Err(Failure::new(format!(
+                "{} at scale {} lays out {}, and {what} of {} cannot hold it; give it more room (--image {}), or a smaller scale",
+                work.name,
+                work.compiled.scale,
+                show_bytes(needed),
+                show_bytes(bytes),
+                show_bytes(needed.saturating_mul(5) / 4).replace(' ', "")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// This machine, with the tools of the filesystems that compete.
+pub fn machine(scheme: &Scheme) -> serde_json::Value {
+    let mut machine = serde_json::to_value(host::machine::describe()).unwrap_or_default();
+    if let (Ok(catalogue), serde_json::Value::Object(fields)) = (Catalogue::open(&[]), &mut machine) {
+        let names: Vec<&str> = scheme.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
+        let tools: Vec<_> = lab::systems(&catalogue.filesystems, &Journal::new())
+            .into_iter()
+            .filter(|system| names.contains(&system.name.as_str()))
+            .flat_map(|system| system.tools)
+            .filter_map(|tool| Some((tool.program, serde_json::Value::String(tool.version?))))
+            .collect();
+        fields.insert("tools".into(), serde_json::Value::Object(tools.into_iter().collect()));
+    }
+    machine
+}
+
+/// Removes what an interrupted run left in this scheme's places; what was removed, in words.
+pub fn clean_before(scheme: &Scheme) -> Result<Vec<String>, Failure> {
+    let folders = match &scheme.place {
+        Place::Image { scratch, .. } => vec![scratch.clone()],
+        Place::Directories(folders) => folders.clone(),
+        Place::Device { .. } => Vec::new(),
+    };
+    clean(&folders)
+}
+
+/// Removes what interrupted runs left; what was removed, in words.
+///
+/// # Errors
+/// Something is left that could not be removed.
+pub fn clean(folders: &[PathBuf]) -> Result<Vec<String>, Failure> {
+    let leftovers = lab::leftovers(folders);
+    let mut removed = Vec::new();
+    let mut problems = Vec::new();
+    for cleaned in lab::clean(&leftovers, &Journal::new()) {
+        removed.extend(cleaned.removed);
+        problems.extend(cleaned.problems);
+    }
+    if problems.is_empty() { Ok(removed) } else { Err(Failure::new(format!("cleaning: {}", problems.join("; ")))) }
+}
+
+/// Opens the scheme's place.
+pub fn venue(scheme: &Scheme) -> Result<Box<dyn Venue>, Failure> {
+    let catalogue = Catalogue::open(&[])?;
+    Ok(Box::new(LabVenue::open(&catalogue.filesystems, scheme)?))
+}

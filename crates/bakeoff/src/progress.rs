@@ -1,0 +1,132 @@
+//! What a person sees while a run goes on: one calm display on a terminal, plain lines elsewhere.
+//! In: news of the run. Out: text on standard error, so that standard output stays free for results.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ledger::{TrialRecord, TrialStatus};
+use runner::{News, Watcher};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// Shows a run on standard error.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    began: Instant,
+    /// Seconds that trials of each workload took: sum and count.
+    took: BTreeMap<String, (f64, u32)>,
+    now: String,
+    step: String,
+    block: u32,
+}
+
+impl Progress {
+    /// A display on a terminal, plain lines where there is none or where they are asked for.
+    pub fn new(plain: bool) -> Self {
+        let terminal =
+            std::io::stderr().is_terminal() && !plain && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+        let bar = terminal.then(|| {
+            let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(4));
+            let style = ProgressStyle::with_template("{prefix}\n{bar:32} {pos}/{len} trials  {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("##."));
+            bar
+        });
+        let now = String::new();
+        Self { bar, began: Instant::now(), took: BTreeMap::new(), step: now.clone(), now, block: 0 }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    fn redraw(&self, detail: &str) {
+        let Some(bar) = &self.bar else { return };
+        let step = if detail.is_empty() { self.step.clone() } else { format!("{} {detail}", self.step) };
+        bar.set_prefix(format!("block {} | {} | {step}", self.block + 1, self.now));
+        bar.set_message(self.times(bar.position(), bar.length().unwrap_or(0)));
+    }
+
+    fn times(&self, done: u64, of: u64) -> String {
+        let gone = clock(self.began.elapsed());
+        let (seconds, count) = self.took.values().fold((0.0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
+        if count == 0 || done >= of {
+            return format!("{gone} gone");
+        }
+        let left = Duration::from_secs_f64(seconds / f64::from(count) * (of - done) as f64);
+        format!("{gone} gone, about {} left", clock(left))
+    }
+
+    fn trial_ended(&mut self, contender: &str, trial: &TrialRecord, done: (usize, usize)) {
+        let seconds = (trial.ended_ms - trial.began_ms) as f64 / 1e3;
+        let took = self.took.entry(trial.workload.clone()).or_default();
+        *took = (took.0 + seconds, took.1 + 1);
+        let outcome = match trial.status {
+            TrialStatus::Done => "done",
+            TrialStatus::Disturbed => "disturbed, to be repeated",
+            TrialStatus::Failed => "failed",
+        };
+        if let Some(bar) = &self.bar {
+            bar.set_length(done.1 as u64);
+            bar.set_position(done.0 as u64);
+        } else {
+            let place = format!("[{}/{}] block {}", done.0, done.1, trial.block + 1);
+            let times = self.times(done.0 as u64, done.1 as u64);
+            eprintln!("{place}  {:<14} {contender:<14} {outcome} in {seconds:.1} s  ({times})", trial.workload);
+        }
+        if trial.status == TrialStatus::Failed {
+            let reason = trial.reason.as_deref().unwrap_or("no reason is known");
+            self.line(&format!("  {contender}, {}: {reason}", trial.workload));
+        }
+    }
+}
+
+impl Watcher for Progress {
+    fn news(&mut self, news: News) {
+        match news {
+            News::Began { run, trials } => {
+                self.line(&format!("run {run}: {} trials in the first plan", trials.1));
+                if let Some(bar) = &self.bar {
+                    bar.set_length(trials.1 as u64);
+                    bar.set_position(trials.0 as u64);
+                    bar.enable_steady_tick(Duration::from_millis(500));
+                }
+            }
+            News::Remark(text) => self.line(text),
+            News::ContenderOut { label, why } => self.line(&format!("{label} takes no part: {why}")),
+            News::TrialBegan { block, contender, workload } => {
+                self.block = block;
+                self.now = format!("{workload} on {contender}");
+                self.step.clear();
+                self.redraw("");
+            }
+            News::Step(step) => {
+                self.step = step.to_owned();
+                self.redraw("");
+            }
+            News::Progress(items, Some(of), _) if of > 0 => {
+                self.redraw(&format!("{:.0} %", 100.0 * items as f64 / of as f64));
+            }
+            News::Progress(items, _, _) => self.redraw(&format!("{items}")),
+            News::TrialEnded { contender, trial, done } => self.trial_ended(contender, trial, done),
+            News::BlockEnded { block, decision } => self.line(&format!("block {}: {decision}", block + 1)),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+    }
+}

@@ -1,0 +1,273 @@
+//! From the words of a command line to a scheme: every name resolved, every default filled in.
+//! In: [`What`] was asked for, and the catalogues. Out: a [`Scheme`], or one clear error before anything is touched.
+
+use crate::args::{self, What};
+use crate::catalogue::Catalogue;
+use crate::contenders;
+use crate::failure::Failure;
+use runner::{DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, TWIN, Work};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use workload::plan::{self, Plan, PlannedWork};
+use workload::quantity::{parse_bytes, parse_duration, parse_share, show_bytes};
+
+/// The plan that runs where nothing is named.
+const DEFAULT_PLAN: &str = "quick";
+/// Blocks where the user says nothing: docs/method.md, three to screen.
+const DEFAULT_SAMPLES: u32 = 3;
+/// An image is at least this large where the user names no size.
+const LEAST_IMAGE: u64 = 2 << 30;
+/// Precision that is asked for where the user says nothing: docs/method.md.
+const DEFAULT_PRECISION: f64 = 0.05;
+
+/// The scheme that a command line asks for.
+pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
+    let files: Vec<PathBuf> = what.names.iter().filter(|name| is_file(name)).map(PathBuf::from).collect();
+    let folders: Vec<PathBuf> = files.iter().filter_map(|file| file.parent().map(|parent| parent.join("."))).collect();
+    let mut catalogue = Catalogue::open(&folders)?;
+    let plan = named_plan(what, &mut catalogue)?;
+    let sampling = sampling(what, &plan)?;
+    let works = works(what, &plan, &catalogue)?;
+    let place = place(what, &plan, &works)?;
+    let mut entries = contenders::entries(what, &plan, &catalogue, &place)?;
+    let reads_device = works.iter().any(|work| work.compiled.estimate.needs_device);
+    if reads_device && !matches!(place, Place::Directories(_)) {
+        entries.push(contenders::raw_device());
+    }
+    add_twin(&mut entries, what.no_twin, sampling);
+    let title = title(&plan, &works, &entries, &place);
+    let seed = what.seed.or(plan.seed).unwrap_or_else(fresh_seed);
+    Ok((Scheme { title, place, contenders: entries, works, sampling, seed }, catalogue))
+}
+
+fn is_file(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains('/')
+}
+
+/// One plan that holds all that was named: a plan as it is, or the named workloads with everything else by default.
+fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
+    let mut chosen: Option<Plan> = None;
+    let mut works = Vec::new();
+    for name in &what.names {
+        let name = if is_file(name) { add_file(name, catalogue)? } else { name.clone() };
+        if let Some(plan) = catalogue.work.plans.get(&name) {
+            if let Some(other) = &chosen {
+                let text = format!("two plans are named, {} and {name}; run one after the other", other.name);
+                return Err(Failure::usage(text));
+            }
+            chosen = Some(plan.clone());
+        } else if catalogue.work.workloads.contains_key(&name) {
+            works.push(PlannedWork { name, scale: "quick".into(), settings: BTreeMap::new() });
+        } else {
+            return Err(unknown(&name, catalogue));
+        }
+    }
+    let mut plan = match chosen {
+        Some(plan) => plan,
+        None if works.is_empty() => catalogue.work.plan(DEFAULT_PLAN)?.clone(),
+        None => Plan::default(),
+    };
+    plan.workloads.extend(works);
+    Ok(plan)
+}
+
+fn unknown(name: &str, catalogue: &Catalogue) -> Failure {
+    // A broken file of the user's has its own, better error.
+    if let Some((path, problem)) =
+        catalogue.work.problems.iter().find(|(path, _)| path.file_stem().is_some_and(|stem| stem == name))
+    {
+        return Failure::usage(format!("{}: {problem}", path.display()));
+    }
+    let known: Vec<&str> =
+        catalogue.work.plans.keys().chain(catalogue.work.workloads.keys()).map(String::as_str).collect();
+    let nearest = workload::nearest(name, known.iter().copied());
+    let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+    Failure::usage(
+        format!("no plan or workload is called `{name}`{hint} Known: {}", known.join(", ")).replace("  ", " "),
+    )
+}
+
+/// Reads a plan or a workload from a file; which of the two it is, its contents say.
+fn add_file(name: &str, catalogue: &mut Catalogue) -> Result<String, Failure> {
+    let path = PathBuf::from(name);
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Failure::usage(format!("reading the plan or workload {name}: {error}")))?;
+    let has_phases = text.lines().any(|line| line.trim_start().starts_with("[[phases"));
+    let added = if has_phases { catalogue.work.add_workload(&path) } else { catalogue.work.add_plan(&path) };
+    added.map_err(Failure::usage)
+}
+
+fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, Failure> {
+    let mut given = settings(&what.set)?;
+    let mut works = Vec::new();
+    for planned in &plan.workloads {
+        let workload = catalogue.work.workload(&planned.name)?;
+        let known = |key: &str| workload.options.iter().any(|option| option.name == key);
+        let mut settings = planned.settings.clone();
+        for setting in &mut given {
+            let mine = match &setting.workload {
+                Some(name) => *name == planned.name,
+                None => known(&setting.key),
+            };
+            if mine {
+                settings.insert(setting.key.clone(), setting.value.clone());
+                setting.taken = true;
+            }
+        }
+        let scale: &str = match what.scale {
+            Some(scale) => scale.name(),
+            None => &planned.scale,
+        };
+        let compiled = workload.compile(scale, &settings, 0)?;
+        works.push(Work { name: planned.name.clone(), title: workload.title.clone(), compiled });
+    }
+    if works.is_empty() {
+        return Err(Failure::usage(format!("the plan {} names no workload", plan.name)));
+    }
+    if let Some(lost) = given.iter().find(|setting| !setting.taken) {
+        let names: Vec<&str> = works.iter().map(|work| work.name.as_str()).collect();
+        return Err(Failure::usage(format!(
+            "--set {}: no workload of this run ({}) has such an option; `bakeoff workloads NAME` lists them",
+            lost.key,
+            names.join(", ")
+        )));
+    }
+    Ok(works)
+}
+
+struct Setting {
+    workload: Option<String>,
+    key: String,
+    value: String,
+    taken: bool,
+}
+
+fn settings(given: &[String]) -> Result<Vec<Setting>, Failure> {
+    given
+        .iter()
+        .map(|text| {
+            let (key, value) = text
+                .split_once('=')
+                .ok_or_else(|| Failure::usage(format!("--set {text}: write KEY=VALUE or WORKLOAD.KEY=VALUE")))?;
+            let (workload, key) = match key.split_once('.') {
+                Some((workload, key)) => (Some(workload.to_owned()), key),
+                None => (None, key),
+            };
+            Ok(Setting { workload, key: key.into(), value: value.into(), taken: false })
+        })
+        .collect()
+}
+
+fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
+    let scratch = match &what.scratch {
+        Some(folder) => folder.clone(),
+        None => default_scratch(),
+    };
+    let image = |bytes| Place::Image { bytes, scratch: scratch.clone() };
+    if !what.dir.is_empty() {
+        return Ok(Place::Directories(what.dir.clone()));
+    }
+    if let Some(path) = &what.on {
+        return Ok(Place::Device { path: path.clone(), erase: what.erase.clone() });
+    }
+    if let Some(size) = &what.image {
+        let bytes = parse_bytes(size).map_err(|problem| Failure::usage(format!("--image {size}: {problem}")))?;
+        return Ok(image(bytes));
+    }
+    if !host::process::is_root() && !matches!(plan.place, Some(plan::Place::Directory(_))) {
+        eprintln!(
+            "Not root: measuring the current directory on whatever is mounted here. As root, bakeoff formats and compares \
+             filesystems on images, drops caches for cold starts, and proves what the device delivered."
+        );
+        return Ok(Place::Directories(vec![PathBuf::from(".")]));
+    }
+    Ok(match &plan.place {
+        Some(plan::Place::Image(bytes)) => image(*bytes),
+        Some(plan::Place::Device(path)) => Place::Device { path: path.clone(), erase: what.erase.clone() },
+        Some(plan::Place::Directory(path)) => Place::Directories(vec![path.clone()]),
+        None => image(fitting_image(works)),
+    })
+}
+
+/// Twice what the largest workload lays out, rounded up to whole GiB.
+fn fitting_image(works: &[Work]) -> u64 {
+    let most = works.iter().map(|work| work.compiled.estimate.bytes_at_worst).max().unwrap_or(0);
+    most.saturating_mul(2).max(LEAST_IMAGE).div_ceil(1 << 30) << 30
+}
+
+/// Where images lie if nothing is said: /var/tmp, which is on a disk where /tmp may be memory.
+fn default_scratch() -> PathBuf {
+    PathBuf::from("/var/tmp")
+}
+
+fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
+    let asked = &plan.sampling;
+    let budget = match &what.budget {
+        Some(text) => {
+            Some(parse_duration(text).map_err(|problem| Failure::usage(format!("--budget {text}: {problem}")))?)
+        }
+        None => asked.budget,
+    };
+    let precision = match &what.precision {
+        Some(text) => {
+            Some(parse_share(text).map_err(|problem| Failure::usage(format!("--precision {text}: {problem}")))?)
+        }
+        None => asked.precision,
+    };
+    let until = match what.until {
+        Some(args::Until::Winner) => plan::Until::Winner,
+        Some(args::Until::Precision) => plan::Until::Precision,
+        None => asked.until,
+    };
+    let open_ended = budget.is_some() || what.precision.is_some() || what.until.is_some();
+    let samples = what.samples.or(if open_ended { None } else { asked.samples });
+    let rule_given = open_ended || asked.precision.is_some() || asked.most.is_some();
+    Ok(Sampling {
+        samples: samples.or((!rule_given).then_some(DEFAULT_SAMPLES)),
+        precision: precision.unwrap_or(DEFAULT_PRECISION),
+        budget_seconds: budget.map(|budget| budget.as_secs_f64()),
+        until,
+        blocks: (asked.least.unwrap_or(LEAST_BLOCKS), asked.most.unwrap_or(MOST_BLOCKS)),
+        repeat_disturbed: true,
+    })
+}
+
+/// Enters one contender a second time, unseen by the user's table, so that the noise of this machine is known.
+///
+/// One sample each says nothing of noise, and a lone contender is compared with nobody.
+fn add_twin(entries: &mut Vec<Entry>, unwanted: bool, sampling: Sampling) {
+    let real = |entry: &Entry| entry.asked.filesystem != DEVICE;
+    if unwanted || sampling.samples == Some(1) || entries.iter().filter(|entry| real(entry)).count() < 2 {
+        return;
+    }
+    let Some(of) = entries.iter().position(real) else { return };
+    let mut twin = entries[of].clone();
+    twin.asked.label.push_str(TWIN);
+    twin.twin_of = Some(of);
+    entries.push(twin);
+}
+
+fn title(plan: &Plan, works: &[Work], entries: &[Entry], place: &Place) -> String {
+    if !plan.title.is_empty() {
+        return plan.title.clone();
+    }
+    let names: Vec<&str> = entries
+        .iter()
+        .filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != DEVICE)
+        .map(|entry| entry.asked.label.as_str())
+        .collect();
+    let works: Vec<&str> = works.iter().map(|work| work.name.as_str()).collect();
+    let on = match place {
+        Place::Image { bytes, .. } => format!("images of {}", show_bytes(*bytes)),
+        Place::Device { path, .. } => path.display().to_string(),
+        Place::Directories(_) => "directories".into(),
+    };
+    format!("{} compared by {} on {on}", names.join(", "), works.join(", "))
+}
+
+/// A seed from the clock and the process: any will do, it only has to be written down.
+fn fresh_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    // Kept below 2^53 so that every JSON reader gets it back exactly.
+    (now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(32)) & ((1 << 53) - 1)
+}

@@ -1,0 +1,124 @@
+//! A run from its beginning (or wherever it was stopped) to its verdict.
+//! In: a scheme and a ledger. Out: trials in the ledger, the verdict on standard output, a report folder, a status.
+
+use crate::failure::Failure;
+use crate::place;
+use crate::progress::Progress;
+use crate::show;
+use crate::verbs::agent;
+use ledger::{Access, Ledger, NewRun, Origin};
+use runner::{Ended, Run, Scheme, Stop};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Exit status of a run that the user stopped.
+const STOPPED: u8 = 3;
+
+/// What is done with a run's results.
+pub struct Output {
+    /// Folder for the report; `None`: one named after the run.
+    pub report: Option<PathBuf>,
+    /// Whether a report is written at all.
+    pub write_report: bool,
+    /// Plain lines instead of a display.
+    pub plain: bool,
+}
+
+/// Begins a run and carries it to its end.
+pub fn begin(path: &Path, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
+    place::check(scheme)?;
+    let mut ledger = Ledger::open(path, Access::Write)?;
+    let new = NewRun {
+        title: scheme.title.clone(),
+        plan: serde_json::to_value(scheme)?,
+        seed: scheme.seed,
+        machine: serde_json::to_value(place::machine(scheme))?,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command_line: std::env::args().collect(),
+        origin: Origin::Measured,
+        works: scheme.work_records(),
+    };
+    let id = ledger.begin_run(&new, &scheme.contender_records())?;
+    carry_on(&mut ledger, &id, scheme, output)
+}
+
+/// Goes on with a run, by its id or the beginning of it, or the latest.
+pub fn resume(path: &Path, asked: Option<&str>, output: &Output) -> Result<u8, Failure> {
+    if !path.exists() {
+        return Err(Failure::new(format!("resuming: there is no ledger {}; name it with --ledger", path.display())));
+    }
+    let mut ledger = Ledger::open(path, Access::Write)?;
+    let run = ledger.run(asked)?;
+    if run.new.origin != Origin::Measured {
+        return Err(Failure::new(format!("resuming run {}: it was not measured here, but imported", run.id)));
+    }
+    if run.status == ledger::RunStatus::Finished {
+        let why = run.ending.unwrap_or_default();
+        return Err(Failure::new(format!("resuming run {}: it is finished ({why}); see `bakeoff show`", run.id)));
+    }
+    let scheme: Scheme = serde_json::from_value(run.new.plan).map_err(|error| {
+        Failure::new(format!("resuming run {}: its plan cannot be read by this version: {error}", run.id))
+    })?;
+    carry_on(&mut ledger, &run.id, &scheme, output)
+}
+
+fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
+    let stop = stop_on_signals()?;
+    for cleaned in place::clean_before(scheme)? {
+        eprintln!("left over from an interrupted run, now removed: {cleaned}");
+    }
+    let mut venue = place::venue(scheme)?;
+    let mut progress = Progress::new(output.plain);
+    let ended = Run { scheme, id, ledger, venue: &mut *venue, watcher: &mut progress, agent: agent::command()?, stop }
+        .carry_on();
+    drop(progress);
+    drop(venue);
+    let ended = ended?;
+    let name = ledger.path().display().to_string();
+    let resume = if name == "bakeoff.db" { String::new() } else { format!("--ledger {name} ") };
+    match &ended {
+        Ended::Stopped => {
+            eprintln!("Stopped. What was measured is kept; go on with: bakeoff {resume}resume {id}");
+            return Ok(STOPPED);
+        }
+        Ended::GroundLost(why) => {
+            return Err(Failure::new(format!(
+                "run {id} cannot go on: {why}. What was measured is kept; mend that, then: bakeoff {resume}resume {id}"
+            )));
+        }
+        Ended::Finished(_) => {}
+    }
+    show::verdict(ledger, id)?;
+    if output.write_report {
+        let folder = output.report.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-report-{id}")));
+        let page = show::report(ledger, id, &folder, &[])?;
+        println!("\nReport: {}", page.display());
+    }
+    if show::measured_nothing(ledger, id)? {
+        return Err(Failure::new(format!("run {id}: nothing could be measured; the reasons stand above")));
+    }
+    Ok(0)
+}
+
+/// Ctrl-C and SIGTERM ask for an end in order; the third Ctrl-C ends at once.
+fn stop_on_signals() -> Result<Stop, Failure> {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let mut signals = signal_hook::iterator::Signals::new([
+        signal_hook::consts::SIGINT,
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+    ])
+    .map_err(|error| Failure::new(format!("listening for Ctrl-C: {error}")))?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            match counted.fetch_add(1, Ordering::SeqCst) {
+                0 => eprintln!("\nEnding in order: unmounting and detaching; this takes a moment."),
+                1 => eprintln!("Still ending; once more ends at once, and `bakeoff clean` tidies up."),
+                _ => std::process::exit(i32::from(STOPPED)),
+            }
+        }
+    });
+    Ok(Arc::new(move || asked.load(Ordering::SeqCst) > 0))
+}

@@ -1,0 +1,27 @@
+//! `bakeoff agent`: the engine's own process, and how the other verbs start it.
+//! In: JSON lines on standard input. Out: JSON lines on standard output.
+
+use crate::failure::Failure;
+use std::sync::Arc;
+use workload::outcome::Ceiling;
+
+/// Speaks the agent seam until told to quit or until the input ends.
+pub fn agent() -> Result<u8, Failure> {
+    let input = std::io::BufReader::new(std::io::stdin());
+    engine::agent(input, std::io::stdout()).map_err(|error| Failure::new(format!("the engine's process: {error}")))?;
+    Ok(0)
+}
+
+/// The command that starts the engine's process.
+pub fn command() -> Result<Vec<String>, Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure::new(format!("finding this program: {error}")))?;
+    Ok(vec![program.to_string_lossy().into_owned(), "agent".into()])
+}
+
+/// Starts the engine once and measures what this machine's memory allows.
+pub fn measure_ceiling() -> Result<Ceiling, Failure> {
+    let mut agent = runner::Agent::start(&[], &command()?, Arc::new(|| false))?;
+    let ceiling = agent.measure_ceiling()?;
+    agent.quit();
+    Ok(ceiling)
+}

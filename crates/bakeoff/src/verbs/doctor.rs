@@ -1,0 +1,37 @@
+//! `bakeoff doctor`: is this machine quiet and honest enough to measure.
+//! In: the scratch folder's disk and, where named, a device. Out: findings with advice, the machine's ceiling.
+
+use crate::args::DoctorArgs;
+use crate::failure::Failure;
+use crate::verbs::agent;
+use host::doctor::Level;
+
+/// Prints every check; the exit status is 1 where something stands in the way of honest figures.
+pub fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
+    let here = std::env::current_dir().map_err(|error| Failure::new(format!("finding the current folder: {error}")))?;
+    let device = match &args.on {
+        Some(path) => Some(host::BlockDevice::find(path).map_err(Failure::new)?),
+        None => None,
+    };
+    let mut worst = Level::Ok;
+    for check in host::doctor::examine(&here, device.as_ref()) {
+        let mark = match check.level {
+            Level::Ok => "ok  ",
+            Level::Warn => "warn",
+            Level::Bad => "BAD ",
+        };
+        println!("{mark}  {:<18} {}", check.name, check.finding);
+        if !check.advice.is_empty() && check.level != Level::Ok {
+            println!("{:26}-> {}", "", check.advice);
+        }
+        worst = worst.max(check.level);
+    }
+    let ceiling = agent::measure_ceiling()?;
+    println!("\nCeilings of this machine's memory, one worker (no honest figure exceeds them):");
+    println!("  data generator  {:>8.2} GB/s", ceiling.generate_bytes_per_second / 1e9);
+    println!("  generate + copy {:>8.2} GB/s", ceiling.write_bytes_per_second / 1e9);
+    println!("  clock           {:>8.1} ns a reading ({})", ceiling.clock_read_ns, ceiling.clock);
+    println!("  clock error     {:>8.1} parts per million against the kernel's clock", ceiling.clock_error * 1e6);
+    println!("  one latency     {:>8.1} ns to take and record", ceiling.record_ns);
+    Ok(u8::from(worst == Level::Bad))
+}

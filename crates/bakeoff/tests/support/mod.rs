@@ -1,0 +1,120 @@
+//! A folder of one's own, and the program run in it as a person would.
+
+#![allow(dead_code, reason = "each test file uses the part that it needs")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// A scratch folder in which the program is run.
+pub struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a scratch folder") }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).expect("a file is written");
+        path
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+        command.args(words.split_whitespace()).current_dir(self.folder.path()).env("NO_COLOR", "1");
+        command.env("XDG_CONFIG_HOME", self.folder.path().join("config"));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn bakeoff(&self, words: &str) -> Said {
+        Said::from(self.command(words).output().expect("the program starts"))
+    }
+
+    /// Starts the program and goes on.
+    pub fn start(&self, words: &str) -> Child {
+        self.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
+    }
+}
+
+/// What the program said, and its exit status.
+#[derive(Debug)]
+pub struct Said {
+    pub status: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Said {
+    /// The program succeeded.
+    pub fn well(self) -> Self {
+        assert_eq!(self.status, Some(0), "{self:#?}");
+        self
+    }
+
+    /// The program refused with one clear error that holds all of `words`, and a non-zero status.
+    pub fn refused(self, words: &[&str]) -> Self {
+        assert!(self.status.is_some_and(|status| status != 0), "{self:#?}");
+        for word in words {
+            assert!(self.err.contains(word), "the error should speak of `{word}`: {}", self.err);
+        }
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+        self
+    }
+}
+
+/// Whether this process is root; tests that need it say so and do nothing where it is not.
+pub fn root(test: &str) -> bool {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"));
+    if !root {
+        eprintln!("{test}: skipped, it needs root");
+    }
+    root
+}
+
+/// What carries the mark of this program on this machine and lies in `folder`: mounts, loop devices, image files.
+pub fn leftovers(folder: &Path) -> Vec<String> {
+    let folder = folder.to_string_lossy().into_owned();
+    let loops = Command::new("losetup").args(["-l", "-n", "-O", "NAME,BACK-FILE"]).output().expect("losetup runs");
+    let mut left: Vec<String> = String::from_utf8_lossy(&loops.stdout)
+        .lines()
+        .filter(|line| line.contains(&folder))
+        .map(str::to_owned)
+        .collect();
+    let names: Vec<String> = left.iter().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+    let mounts = std::fs::read_to_string("/proc/mounts").expect("mounts can be read");
+    left.extend(
+        mounts
+            .lines()
+            .filter(|line| line.contains(&folder) || names.iter().any(|name| line.starts_with(name.as_str())))
+            .map(str::to_owned),
+    );
+    let files = std::fs::read_dir(&folder).expect("the folder can be read");
+    left.extend(
+        files
+            .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+            .filter(|name| name.ends_with(".img")),
+    );
+    left
+}

@@ -1,0 +1,182 @@
+//! The lab's answer to the run loop: contenders staged on images, a device, or in directories.
+//! In: a scheme and a run's ground. Out: [`Venue`] and [`Staged`], with the lab's errors sorted into the two kinds.
+
+use crate::scheme::{DEVICE, Entry, Place, Scheme};
+use crate::venue::{Staged, Venue, VenueError};
+use host::counters::Watch;
+use host::{Journal, journal::Record};
+use lab::{Ground, LabError, Registry, Where};
+use ledger::CommandRecord;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Duration;
+use workload::program::Durable;
+
+/// How long a busy device is waited for before a phase begins.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Output of one command that the ledger keeps, in bytes.
+const OUTPUT_KEPT: usize = 4096;
+
+/// One ground for images or a device, or one for each directory.
+pub struct LabVenue {
+    grounds: Vec<Ground>,
+    contenders: Vec<Entry>,
+    raw_bytes: u64,
+    journal: Journal,
+}
+
+impl LabVenue {
+    /// Opens the place of a scheme, under the rules of custody.
+    ///
+    /// # Errors
+    /// The place is refused; nothing was touched.
+    pub fn open(registry: &Registry, scheme: &Scheme) -> Result<Self, LabError> {
+        let journal = Journal::new();
+        let places: Vec<Where> = places(&scheme.place);
+        let grounds =
+            places.iter().map(|place| Ground::open(registry, place, &journal)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { grounds, contenders: scheme.contenders.clone(), raw_bytes: raw_bytes(scheme), journal })
+    }
+}
+
+/// The lab's places of a scheme's place.
+pub fn places(place: &Place) -> Vec<Where> {
+    match place {
+        Place::Image { bytes, scratch } => vec![Where::Image { bytes: *bytes, folder: scratch.clone() }],
+        Place::Device { path, erase } => vec![Where::Device { path: path.clone(), erase: erase.clone() }],
+        Place::Directories(folders) => folders.iter().cloned().map(Where::Directory).collect(),
+    }
+}
+
+/// The lab's contender for one that was asked for.
+pub fn contender(asked: &workload::Contender) -> lab::Contender {
+    let named = asked.mkfs_settings.iter().map(|(name, value)| format!("{name}={value}"));
+    lab::Contender {
+        label: asked.label.clone(),
+        filesystem: asked.filesystem.clone(),
+        mkfs: asked.mkfs.iter().cloned().chain(named).collect(),
+        mount: asked.mount.clone(),
+        scheduler: asked.scheduler.clone(),
+        queue: asked.device.clone(),
+        kernel: asked.kernel.clone(),
+    }
+}
+
+/// How much of the raw device is read at most.
+fn raw_bytes(scheme: &Scheme) -> u64 {
+    let phases = scheme.works.iter().flat_map(|work| &work.compiled.program.phases);
+    phases
+        .flat_map(|phase| &phase.groups)
+        .filter_map(|group| match group.over {
+            workload::program::Over::Device { length, .. } => Some(length),
+            _ => None,
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+impl Venue for LabVenue {
+    fn stage(&mut self, index: usize) -> Result<Box<dyn Staged + '_>, VenueError> {
+        let asked = &self.contenders[index].asked;
+        let ground = if self.grounds.len() > 1 { &mut self.grounds[index] } else { &mut self.grounds[0] };
+        let staged =
+            if asked.filesystem == DEVICE { ground.stage_raw(self.raw_bytes) } else { ground.stage(&contender(asked)) };
+        Ok(Box::new(LabStage { stage: staged.map_err(sorted)? }))
+    }
+
+    fn commands(&mut self) -> Vec<CommandRecord> {
+        self.journal.drain().into_iter().map(kept).collect()
+    }
+}
+
+struct LabStage<'g> {
+    stage: lab::Stage<'g>,
+}
+
+impl Staged for LabStage<'_> {
+    fn root(&self) -> PathBuf {
+        self.stage.root().to_path_buf()
+    }
+
+    fn device(&self) -> Option<PathBuf> {
+        self.stage.device().map(|device| device.path.clone())
+    }
+
+    fn enter(&self) -> Vec<String> {
+        self.stage.enter().to_vec()
+    }
+
+    fn durable(&self) -> Durable {
+        let durable = self.stage.durable();
+        Durable { syncfs: durable.syncfs, command: durable.command.clone(), flush: durable.flush.clone() }
+    }
+
+    fn watch(&self) -> Watch {
+        self.stage.watch().clone()
+    }
+
+    fn room(&self) -> (Option<u64>, Option<u64>) {
+        // The raw device has no room to speak of, and a stage that cannot tell is not refused for it.
+        let usage = self.stage.usage().ok().filter(|usage| usage.total_bytes > 0);
+        (usage.map(|usage| usage.available_bytes), usage.and_then(|usage| usage.inodes_free))
+    }
+
+    fn found(&self) -> Value {
+        serde_json::to_value(self.stage.found()).unwrap_or_default()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.stage.found().remarks.clone()
+    }
+
+    fn sync(&mut self) -> Result<(), VenueError> {
+        self.stage.sync().map_err(sorted)
+    }
+
+    fn drop_caches(&mut self) -> Result<bool, VenueError> {
+        Ok(self.stage.drop_caches().map_err(sorted)?.complete)
+    }
+
+    fn settle(&mut self) -> Result<(), VenueError> {
+        self.stage.settle(PATIENCE);
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> Result<Value, VenueError> {
+        let closing = self.stage.close().map_err(sorted)?;
+        let mut value = serde_json::to_value(&closing).unwrap_or_default();
+        if closing.whole == Some(false)
+            && let Value::Object(fields) = &mut value
+        {
+            fields.insert("damage".into(), json!(closing.check_answer));
+        }
+        Ok(value)
+    }
+}
+
+/// Whether an error is one contender's, or takes the ground away.
+fn sorted(error: LabError) -> VenueError {
+    match error {
+        LabError::Refused { .. } | LabError::NeedsRoot(_) => VenueError::Ground(error.to_string()),
+        other => VenueError::Contender(other.to_string()),
+    }
+}
+
+fn kept(record: Record) -> CommandRecord {
+    let mut output = record.stdout.clone();
+    output.push_str(&record.stderr);
+    if let Some(remark) = &record.remark {
+        output.push_str(remark);
+    }
+    let mut end = output.len().min(OUTPUT_KEPT);
+    while !output.is_char_boundary(end) {
+        end -= 1;
+    }
+    output.truncate(end);
+    CommandRecord {
+        line: record.typed(),
+        status: record.status,
+        output,
+        elapsed_ns: record.elapsed_ns.unwrap_or_default(),
+    }
+}
