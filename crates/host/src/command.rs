@@ -323,3 +323,78 @@ pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
 fn resolved(name: &str) -> std::path::PathBuf {
     find_program(name).unwrap_or_else(|| name.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_run_and_answered_is_recorded() {
+        let journal = Journal::new();
+        let answer = Command::shell("echo out; echo err >&2").run(&journal).expect("it succeeds");
+        assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), ("out\n", "err\n"));
+        let records = journal.drain();
+        assert_eq!(records.len(), 1);
+        assert_eq!(records[0].status, Some(0));
+        assert!(records[0].elapsed_ns.is_some() && !records[0].planned);
+        assert!(journal.drain().is_empty());
+    }
+
+    #[test]
+    fn a_failure_says_what_was_run_what_was_answered_and_what_to_do() {
+        let error = Command::shell("echo broken >&2; exit 3").hint("mend it").run(&Journal::new()).expect_err("3");
+        assert_eq!(error.what, Failure::Status(3));
+        let text = error.to_string();
+        assert!(text.contains("exit 3") && text.contains("broken") && text.contains("mend it"), "{text}");
+        Command::shell("exit 3").accept(&[0, 3]).run(&Journal::new()).expect("3 is fine too");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_said_to_be_missing() {
+        let error = Command::new(["no-such-program"]).run(&Journal::new()).expect_err("missing");
+        assert_eq!(error.what, Failure::Missing);
+    }
+
+    #[test]
+    fn one_that_takes_too_long_is_ended_with_all_that_it_started() {
+        let journal = Journal::new();
+        let command = Command::shell("sleep 54321 & echo $!; wait").limit(Duration::from_millis(200));
+        let error = command.run(&journal).expect_err("too long");
+        assert!(matches!(error.what, Failure::OutOfTime(_)), "{error}");
+        let records = journal.drain();
+        let inner: u32 = records[0].stdout.trim().parse().expect("its id");
+        let gone = Process::of(inner).is_none_or(|process| process.gone_within(Duration::from_secs(5)));
+        assert!(gone, "the sleep goes on");
+    }
+
+    #[test]
+    fn endless_output_is_cut_and_does_not_block() {
+        let answer = Command::shell("head -c 3000000 /dev/zero | tr '\\0' x").run(&Journal::new()).expect("it ends");
+        assert_eq!(answer.stdout.len(), OUTPUT_LIMIT);
+    }
+
+    #[test]
+    fn a_planning_journal_writes_down_and_runs_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("made");
+        let journal = Journal::planning();
+        Command::new(["touch".to_string(), file.display().to_string()]).run(&journal).expect("planned");
+        assert!(!file.exists());
+        assert!(journal.drain()[0].planned);
+    }
+
+    #[test]
+    fn what_outlives_its_starter_can_be_told_by_its_environment() {
+        let log = tempfile::NamedTempFile::new().expect("a file");
+        let (mut child, process) =
+            Command::new(["sleep", "54322"]).start(&Journal::new(), log.path()).expect("started");
+        // Until exec the child still has our own environment.
+        let end = Instant::now() + Duration::from_secs(5);
+        while !Process::current().orphans().contains(&process) {
+            assert!(Instant::now() < end, "it is not found");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(process.end(Duration::from_secs(5)));
+        child.wait().expect("gone");
+    }
+}

@@ -308,6 +308,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_written_through_shows_in_the_traffic_of_its_disk() {
+        let mut file = tempfile::NamedTempFile::new_in(std::env::current_dir().expect("here")).expect("a file");
+        let Some(device) = BlockDevice::beneath(file.path()) else {
+            println!("skipped: this folder is on no block device");
+            return;
+        };
+        let before = Snapshot::take();
+        std::io::Write::write_all(&mut file, &[7; 1 << 20]).expect("written");
+        file.as_file().sync_all().expect("synced");
+        let evidence = Snapshot::take().since(&before, &Watch::device(&device));
+        assert!(evidence.device.expect("watched").written_bytes >= 1 << 20);
+    }
+
+    #[test]
     fn a_device_that_is_not_there_is_absent_and_not_zero() {
         let watch = Watch { device: Some("no-such-disk".into()), beneath: vec![] };
         let evidence = Snapshot::take().since(&Snapshot::take(), &watch);

@@ -106,6 +106,7 @@ fn in_words(made: &Made) -> Option<String> {
 
 /// Removes leftovers, each again checked to be of a run that is gone.
 pub fn clean(leftovers: &[Leftover], journal: &Journal) -> Vec<Cleaned> {
+    mark::sweep();
     leftovers.iter().map(|leftover| clean_one(leftover, journal)).collect()
 }
 

@@ -36,7 +36,7 @@ pub use found::{Closing, Durable, Found, Settled, Usage};
 pub use ground::{Ground, Where};
 pub use planned::commands_for;
 pub use registry::Registry;
-pub use scheduler::Schedulers;
+pub use scheduler::{SchedulerFound, Schedulers, schedulers_found};
 pub use stage::Stage;
 pub use systems::{System, Tool, systems};
 

@@ -165,6 +165,21 @@ pub(crate) fn all() -> Vec<(PathBuf, Content)> {
         .collect()
 }
 
+/// Removes what a mark was being written to when its run was killed: the mark itself is whole, as it was before.
+pub(crate) fn sweep() {
+    let Ok(entries) = std::fs::read_dir(state_folder()) else {
+        return;
+    };
+    let half_written = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "new");
+    for path in entries.flatten().map(|entry| entry.path()).filter(half_written) {
+        let age = path.metadata().and_then(|facts| facts.modified()).ok().and_then(|time| time.elapsed().ok());
+        // Writing one takes milliseconds, so an old one belongs to nobody.
+        if age.is_some_and(|age| age.as_secs() > 60) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 /// Name of an image that carries the mark.
 pub(crate) fn image_name(id: &str, number: u32) -> String {
     format!("bakeoff-{id}-{number}.img")

@@ -3,6 +3,8 @@
 //! Whether a device has it is asked of the device, when it is set.
 
 use crate::error::LabError;
+use host::BlockDevice;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Schedulers of the multi-queue block layer; each may or may not be built into a kernel.
@@ -43,4 +45,36 @@ impl Schedulers {
     pub fn aliases(&self) -> &BTreeMap<String, String> {
         &self.aliases
     }
+}
+
+/// One scheduler, and whether it can be used here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SchedulerFound {
+    /// Today's name.
+    pub name: String,
+    /// Old names that mean it.
+    pub aliases: Vec<String>,
+    /// Devices that offer it.
+    pub devices: Vec<String>,
+    /// What would help where none does; empty where one does.
+    pub help: String,
+}
+
+/// All schedulers, and which devices of this machine offer them.
+pub fn schedulers_found(schedulers: &Schedulers) -> Vec<SchedulerFound> {
+    let devices = BlockDevice::all();
+    MODERN
+        .iter()
+        .map(|name| {
+            let offers = |device: &&BlockDevice| device.queue.schedulers.iter().any(|one| one == name);
+            let offering: Vec<String> = devices.iter().filter(offers).map(|device| device.name.clone()).collect();
+            let help = format!("modprobe {name}, or a kernel that has it (CONFIG_MQ_IOSCHED_DEADLINE, CONFIG_MQ_IOSCHED_KYBER, CONFIG_IOSCHED_BFQ)");
+            SchedulerFound {
+                name: name.to_string(),
+                aliases: schedulers.aliases.iter().filter(|(_, heir)| heir == name).map(|(old, _)| old.clone()).collect(),
+                help: if offering.is_empty() { help } else { String::new() },
+                devices: offering,
+            }
+        })
+        .collect()
 }

@@ -222,3 +222,37 @@ fn what_is_planned_is_what_is_run() {
         assert!(missing.is_empty(), "{name}: planned but not run: {missing:#?}\nrun: {ran:#?}");
     }
 }
+
+#[test]
+fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["ext2", "ext4", "xfs", "btrfs"] {
+        let mut ground = bench.open(&bench.image(400)).expect("an image");
+        let mut stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        write_file(&stage, "file", 4 << 20);
+        for number in 0..2000 {
+            write_file(&stage, &format!("small-{number}"), 10);
+        }
+        let path = stage.root().join("file").display().to_string();
+        let cached = || -> u64 {
+            let shown = common::run(&["fincore", "--bytes", "--noheadings", "--output", "PAGES", &path]);
+            shown.trim().parse().expect("a number")
+        };
+        assert_eq!(cached(), 1024, "{name}");
+        assert!(stage.drop_caches().expect("root may").complete, "{name}");
+        assert_eq!(cached(), 0, "{name}");
+        let looked_up = |stage: &Stage<'_>| {
+            let before = host::Snapshot::take();
+            for number in 0..2000 {
+                std::fs::metadata(stage.root().join(format!("small-{number}"))).expect("there");
+            }
+            host::Snapshot::take().since(&before, stage.watch()).device.expect("watched").reads
+        };
+        assert!(looked_up(&stage) > 0, "{name}: inodes came from a cache");
+        assert_eq!(looked_up(&stage), 0, "{name}: the second look is warm");
+        stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
