@@ -18,6 +18,8 @@ globalThis.bakeoffCharts = (() => {
   const ROW = 26;
 
   const color = (slot, theme) => PALETTE[theme][slot % PALETTE[theme].length];
+  // Beyond twelve contenders colours come again, fainter.
+  const bold = (slot) => (slot < 12 ? 0.85 : 0.45);
   const shape = (slot) => SHAPES[slot % SHAPES.length];
   const escaped = (text) => String(text).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
   const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
@@ -72,7 +74,11 @@ globalThis.bakeoffCharts = (() => {
     };
   };
 
-  const margins = (settings) => (settings.alone ? { top: 74, bottom: 72 } : { top: 6, bottom: 40 });
+  // The line of the raw device carries its name above the lanes.
+  const margins = (settings, row) => {
+    const above = row && row.device ? 16 : 0;
+    return settings.alone ? { top: 74 + above, bottom: 72 } : { top: 6 + above, bottom: 40 };
+  };
 
   // A horizontal picture with one line for each contender: names at the left, figures at the right.
   const lanes = (data, row, cells, settings, texts, axis) => {
@@ -83,7 +89,7 @@ globalThis.bakeoffCharts = (() => {
     const names = cells.map((cell) => shortened(data.contenders[cell.c].name, most));
     const category = { type: "category", inverse: true, axisTick: { show: false }, axisLine: { show: false } };
     return {
-      grid: { ...margins(settings), left: (settings.alone ? 20 : 0) + width(names), right: (settings.alone ? 20 : 0) + width(texts), outerBoundsMode: "none" },
+      grid: { ...margins(settings, row), left: (settings.alone ? 20 : 0) + width(names), right: (settings.alone ? 20 : 0) + width(texts), outerBoundsMode: "none" },
       xAxis: {
         nameLocation: "middle",
         nameGap: 26,
@@ -145,7 +151,7 @@ globalThis.bakeoffCharts = (() => {
       value: log ? NaN : Math.min(scaled(value), limit),
       itemStyle: faint
         ? { color: "transparent", borderColor: color(data.contenders[cell.c].slot, settings.theme), borderWidth: 1 }
-        : { color: color(data.contenders[cell.c].slot, settings.theme), opacity: 0.82 },
+        : { color: color(data.contenders[cell.c].slot, settings.theme), opacity: bold(data.contenders[cell.c].slot) },
     });
     const offset = row.both ? -5 : 0;
     const dots = (which, hollow) =>
@@ -180,7 +186,7 @@ globalThis.bakeoffCharts = (() => {
         silent: true,
         symbol: "none",
         lineStyle: { color: theme.quiet, type: "dashed" },
-        label: { formatter: "raw device", color: theme.quiet, fontSize: 11, position: "insideEndTop" },
+        label: { formatter: "raw device", color: theme.quiet, fontSize: 11, position: "start", distance: 3 },
         data: [{ xAxis: scaled(row.device) }],
       };
     }
@@ -219,7 +225,7 @@ globalThis.bakeoffCharts = (() => {
     const option = frame(data, row, settings, "CPU of the workers", "percent of one core");
     if (option.tooltip) option.tooltip.formatter = (point) => `<b>${escaped(data.contenders[cells[point.dataIndex].c].name)}</b> ${plain(cells[point.dataIndex].cpu)} %`;
     const series = [
-      { type: "bar", barWidth: 14, data: cells.map((cell) => ({ value: cell.cpu, itemStyle: { color: color(data.contenders[cell.c].slot, settings.theme), opacity: 0.82 } })) },
+      { type: "bar", barWidth: 14, data: cells.map((cell) => ({ value: cell.cpu, itemStyle: { color: color(data.contenders[cell.c].slot, settings.theme), opacity: bold(data.contenders[cell.c].slot) } })) },
       whiskers(cells.map((cell) => cell.cpu_interval), theme, 0),
     ];
     const texts = cells.map((cell) => `${plain(cell.cpu)} %`);
@@ -299,7 +305,7 @@ globalThis.bakeoffCharts = (() => {
   const KINDS = { figures, latency, time, cpu };
 
   const height = (data, row, kind, settings) => {
-    const space = margins(settings);
+    const space = margins(settings, row);
     if (kind === "figures" || kind === "cpu") return space.top + space.bottom + Math.max(1, chosen(data, row, settings).length) * ROW;
     return (settings.alone ? 430 : 290) + legendHeight(data, row.cells.map((cell) => ({ contender: data.contenders[cell.c] })), settings);
   };

@@ -87,6 +87,8 @@
   const print = (printing) => {
     state.printing = printing;
     queue = [];
+    // Paper cannot be unfolded.
+    for (const part of document.querySelectorAll(".verdict details")) part.open = printing;
     for (const place of places) {
       const kind = place.kind;
       if (printing) place.kind = "figures";

@@ -107,12 +107,20 @@ fn sentences(workload: &WorkloadView) -> Markup {
     }
 }
 
-/// A sentence with its weight where the answer is: "For creating files: **ext4 and xfs**; btrfs takes ...".
+/// A sentence with its weight where the answer is: "For creating files: **ext4 and xfs**; btrfs takes ...". Of many
+/// contenders it tells the nearest and the last; the workload's section has it whole.
 fn parted(text: &str) -> Markup {
     let Some((question, answer)) = text.split_once(": ") else {
         return html! { (text) };
     };
-    let (first, rest) = answer.split_once("; ").unwrap_or((answer, ""));
+    let clauses: Vec<&str> = answer.split("; ").collect();
+    let (first, rest) = clauses.split_first().unwrap_or((&answer, &[]));
+    let rest = match rest {
+        [near, next, between @ .., last] if between.len() > 1 => {
+            format!("{near}; {next}; {} others between; {last}", between.len())
+        }
+        rest => rest.join("; "),
+    };
     html! { span.quiet { (question) ": " } strong { (first) } @if !rest.is_empty() { "; " (rest) } }
 }
 

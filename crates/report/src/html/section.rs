@@ -1,7 +1,6 @@
 //! One workload in the page: its sentences, and for each operation a chart with the table behind it.
 //! In: a workload of the view and the chart values. Out: HTML.
 
-use super::is_aside;
 use super::overview::{mark, spoken};
 use crate::chart::{ChartData, ChartRow};
 use crate::number;
@@ -17,11 +16,10 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData) 
                 span.mono { (workload.name) } @if !workload.scale.is_empty() { ", scale " (workload.scale) }
                 @if !settings.is_empty() { ": " (settings.join(", ")) }
             }
-            @let asides: Vec<_> = workload.sentences.iter().filter(|said| is_aside(said)).collect();
-            @if !asides.is_empty() {
+            @if !workload.sentences.is_empty() {
                 details.screen {
-                    summary { "What the places cost" }
-                    ul { @for said in asides { li { (said.text) } } }
+                    summary { "The verdict in full" }
+                    ul { @for said in &workload.sentences { li { (said.text) } } }
                 }
             }
             div.charts {

@@ -249,9 +249,8 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
     let visible = material.contenders.iter().filter(|record| record.twin_of.is_none());
     let classes: HashSet<_> =
         table.contenders.iter().filter(|judged| judged.failed.is_none()).map(|judged| judged.durability).collect();
-    let names: Vec<&str> = visible.clone().map(|record| record.label.as_str()).collect();
     visible
-        .zip(slots(&names))
+        .zip(places(material))
         .map(|(record, slot)| {
             let trials = || material.trials.iter().filter(|trial| trial.contender == record.index);
             let found = trials().find(|trial| trial.found.is_object()).map(|trial| &trial.found);
@@ -274,6 +273,19 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
             }
         })
         .collect()
+}
+
+/// Places in the palette, those first that are drawn at all.
+fn places(material: &Material) -> Vec<usize> {
+    let visible: Vec<_> = material.contenders.iter().filter(|record| record.twin_of.is_none()).collect();
+    let mut order: Vec<usize> = (0..visible.len()).collect();
+    order.sort_by_key(|at| visible[*at].error.is_some());
+    let names: Vec<&str> = order.iter().map(|at| visible[*at].label.as_str()).collect();
+    let mut places = vec![0; visible.len()];
+    for (at, slot) in order.into_iter().zip(slots(&names)) {
+        places[at] = slot;
+    }
+    places
 }
 
 fn run(material: &Material) -> RunView {
