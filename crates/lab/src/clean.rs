@@ -199,6 +199,8 @@ fn remove(made: &Made, this_boot: bool, journal: &Journal) -> Result<(), LabErro
 fn unmount_below(folder: &Path, journal: &Journal) -> Result<(), LabError> {
     for mount in mounts::here().into_iter().rev().filter(|mount| mount.point.starts_with(folder)) {
         let point = mount.point.display().to_string();
+        // Killed in the middle of a checkpoint, it may still be frozen; of one that is not, this is refused and does no harm.
+        let _ = Command::new(["fsfreeze", "--unfreeze", &point]).run(journal);
         let end = std::time::Instant::now() + Duration::from_secs(3);
         // The killed run's agent may need a moment to notice and let go.
         while Command::new(["umount", &point]).run(journal).is_err() {

@@ -221,6 +221,9 @@ pub struct SyncFacts {
     /// Then this command; empty for none.
     #[serde(default)]
     pub command: Vec<String>,
+    /// Writes to its place what the journal holds, so that nothing dirty keeps metadata in memory; run before caches are dropped.
+    #[serde(default)]
+    pub checkpoint: Vec<String>,
 }
 
 /// Sizes.

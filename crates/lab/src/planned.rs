@@ -121,10 +121,21 @@ fn plan_filesystem(
     if !filesystem.sync.command.is_empty() {
         add(journal, fill(&filesystem.sync.command, &[]).prefixed(&prefix));
     }
+    if filesystem.remount_empties_cache {
+        let again = if filesystem.mount.again.is_empty() { &filesystem.mount.command } else { &filesystem.mount.again };
+        add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
+        add(journal, fill(again, &list).prefixed(&prefix));
+    }
+    if !filesystem.sync.checkpoint.is_empty() {
+        add(journal, fill(&filesystem.sync.checkpoint, &[]).prefixed(&prefix));
+    }
     add(journal, caches::drop_command());
     add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
     if let Some(check) = &filesystem.check {
         add(journal, fill(&check.command, &[]).prefixed(&prefix));
+    }
+    if let Some(daemon) = &filesystem.daemon {
+        add(journal, fill(&daemon.give_up, &[]).prefixed(&prefix));
     }
     Ok(())
 }

@@ -113,11 +113,25 @@ impl Stage<'_> {
         if own_cache {
             self.remount()?;
         }
-        let dropped = caches::drop_kernel_caches(&self.state.root, &self.ground.journal);
+        self.checkpoint()?;
+        let mut dropped = caches::drop_kernel_caches(&self.state.root, &self.ground.journal);
+        if self.state.work.is_some() && dropped.complete {
+            // Freezing somebody else's filesystem is not ours to do.
+            dropped.remarks.push("metadata that a journal holds back may still be cached".into());
+        }
         if let Some(image) = &self.state.image {
             image.forget_pages();
         }
         Ok(dropped)
+    }
+
+    fn checkpoint(&self) -> Result<(), LabError> {
+        match &self.state.filesystem {
+            Some(filesystem) if !filesystem.sync.checkpoint.is_empty() => {
+                self.run(&self.fill(&filesystem.sync.checkpoint), SYNC_LIMIT, "checkpointing the journal of")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Unmounts and mounts again; nothing may be open below the root. How long the mounting took.

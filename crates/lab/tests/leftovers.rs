@@ -28,8 +28,8 @@ fn victim() {
     };
     let mut ground = bench.open(&place).expect("opened");
     loop {
-        let stage = ground.stage(&bench.contender(&name)).expect("staged");
-        stage.sync().expect("synced");
+        let mut stage = ground.stage(&bench.contender(&name)).expect("staged");
+        stage.drop_caches().expect("dropped");
         stage.close().expect("closed");
     }
 }
@@ -139,4 +139,44 @@ fn an_image_whose_mark_was_lost_is_known_by_its_name_and_others_are_not_touched(
     assert_eq!(found.len(), 1);
     assert!(lab::clean(&found, &bench.journal)[0].problems.is_empty());
     assert!(!ours.exists() && theirs.exists());
+}
+
+#[test]
+fn a_filesystem_that_was_left_frozen_is_thawed_and_removed() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let mut child = start(folder, "ext4", None);
+    let mut frozen = None;
+    // Freeze it from outside as soon as it is mounted, and kill its owner then.
+    for _ in 0..2000 {
+        let point = of_living(child.id());
+        frozen = point.filter(|point| host::Command::new(["fsfreeze", "--freeze", point]).run(&bench.journal).is_ok());
+        if frozen.is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().expect("ours");
+    child.wait().expect("gone");
+    assert!(frozen.is_some(), "it was never mounted");
+    let found = of(child.id(), folder);
+    for cleaned in lab::clean(&found, &bench.journal) {
+        assert!(cleaned.problems.is_empty(), "{cleaned:?}");
+        nothing_of(&cleaned.id, folder);
+    }
+}
+
+/// The mountpoint of a process's stage, told by the mark.
+fn of_living(pid: u32) -> Option<String> {
+    let marks = std::fs::read_dir("/var/lib/bakeoff/marks").ok()?;
+    let text = marks.flatten().find_map(|entry| {
+        let text = std::fs::read_to_string(entry.path()).ok()?;
+        text.contains(&format!("\"pid\": {pid},")).then_some(text)
+    })?;
+    let id = text.split("\"id\": \"").nth(1)?.split('"').next()?.to_string();
+    let point = PathBuf::from(format!("/run/bakeoff/{id}/mnt"));
+    host::mounts::at(&point).map(|mount| mount.point.display().to_string())
 }
