@@ -219,6 +219,9 @@ fn what_is_planned_is_what_is_run() {
         }
         let missing: Vec<&String> =
             planned.iter().filter(|line| !ran.contains(line) && !line.starts_with("rm ")).collect();
+        let restores = |line: &String| line.contains("/queue/");
+        let unplanned: Vec<&String> = ran.iter().filter(|line| !planned.contains(line) && !restores(line)).collect();
+        assert!(unplanned.is_empty(), "{name}: run but not planned: {unplanned:#?}");
         assert!(missing.is_empty(), "{name}: planned but not run: {missing:#?}\nrun: {ran:#?}");
     }
 }
