@@ -10,7 +10,7 @@ use crate::names::{Files, Name};
 use crate::ops::{self, Act, Op, Ops};
 use crate::order::Course;
 use crate::pace::Pacer;
-use crate::region::Buffer;
+use crate::region::{Buffer, READ_SKEW, WRITE_SKEW};
 use crate::space::{Place, Space};
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::tally::Tally;
@@ -75,7 +75,14 @@ impl<'a> BlockWork<'a> {
             }
             _ => return Err("work on blocks was asked for over something else".into()),
         };
-        let buffer = Buffer::new(block as usize).map_err(|e| format!("no memory for a block of {block} bytes: {e}"))?;
+        let writes = ops::any(&group.steps, &|s| matches!(s, Step::Write));
+        let skew = match (group.io.direct, writes) {
+            (true, _) => 0,
+            (false, true) => WRITE_SKEW,
+            (false, false) => READ_SKEW,
+        };
+        let buffer =
+            Buffer::skewed(block as usize, skew).map_err(|e| format!("no memory for a block of {block} bytes: {e}"))?;
         let mut work = BlockWork {
             ops: Ops::new(group),
             dirs: files.as_ref().map(|f| Directories::new(task.root, f)),
@@ -85,7 +92,7 @@ impl<'a> BlockWork<'a> {
             generator: Generator::new(task.program.seed, content),
             checker: Generator::new(task.program.seed, content),
             verify: content.verify,
-            writes: ops::any(&group.steps, &|s| matches!(s, Step::Write)),
+            writes,
             modifies: ops::any(&group.steps, &|s| matches!(s, Step::Modify)),
             io: group.io,
             since_sync: 0,

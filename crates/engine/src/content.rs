@@ -1,6 +1,6 @@
 //! Data to write: incompressible and unique in every 4 KiB, or as compressible and repetitive as the fileset asks.
 //! In: what a file is to hold, the file's identity, an offset, a version. Out: bytes; equal in, equal out.
-//! A pool of good random words is combined with a key that is new for every 4 KiB and moves on with every 32 bytes: as
+//! A pool of good random words is combined with a key that is new for every 4 KiB and moves on with every 64 bytes: as
 //! fast as a copy, and no compressor or deduplicator finds anything in it.
 
 use crate::draw::{below, mix, mix_all};
@@ -10,7 +10,8 @@ use workload::program::Content;
 /// Grain of uniqueness, compression and verification, in bytes.
 pub const GRAIN: usize = 4096;
 
-const LANES: usize = 4;
+/// Words that the inner loop makes side by side: enough independent sums to fill the processor's adders.
+const LANES: usize = 8;
 const VECTORS: usize = GRAIN / 8 / LANES;
 
 /// The pool: one grain of random words.
@@ -91,8 +92,7 @@ impl Generator {
         if self.content.zeros {
             out.fill(0);
         } else {
-            let place = mix_all(&[self.seed, source.file, grain, source.version]);
-            let key = self.key(place);
+            let key = self.key(mix(source.file ^ mix(source.version ^ self.seed)), grain);
             (self.fill)(out, &self.pool, key);
             let zeros = GRAIN * usize::from(self.content.compressible_percent.min(100)) / 100;
             if zeros > 0 {
@@ -105,17 +105,31 @@ impl Generator {
         }
     }
 
-    /// The key of a grain; a share of grains takes one of a few keys, so that they repeat.
-    fn key(&self, place: u64) -> [u64; LANES] {
-        let duplicate = below(mix(place), 100) < u64::from(self.content.duplicate_percent);
-        let place = if duplicate { mix_all(&[self.seed, 0xd0b1e, place % DUPLICATES]) } else { place };
-        [1, 2, 3, 4].map(|lane: u64| mix(place.wrapping_add(lane.wrapping_mul(0xa076_1d64_78bd_642f))))
+    /// The key of a grain of the data that `stream` stands for; a share of grains takes one of a few keys, so that they
+    /// repeat. This runs for every 4 KiB, so it is one mix and a multiplication for each lane: each is a bijection of the
+    /// mixed word, hence no two grains have a lane in common.
+    #[inline]
+    fn key(&self, stream: u64, grain: u64) -> [u64; LANES] {
+        let mut place = mix(stream ^ grain.wrapping_mul(0xa076_1d64_78bd_642f));
+        let percent = u64::from(self.content.duplicate_percent);
+        if percent > 0 && below(mix(place), 100) < percent {
+            place = mix_all(&[self.seed, 0xd0b1e, place % DUPLICATES]);
+        }
+        STRIDES.map(|stride| place.wrapping_mul(stride))
     }
 }
 
-/// Odd constants that the key moves on by, one for each lane; from the binary expansion of the golden ratio and its kin.
-const STRIDES: [u64; LANES] =
-    [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x2545_f491_4f6c_dd1d];
+/// Odd constants by which the lanes of a key differ and move on; from the golden ratio and the primes of xxHash.
+const STRIDES: [u64; LANES] = [
+    0x9e37_79b9_7f4a_7c15,
+    0xc2b2_ae3d_27d4_eb4f,
+    0x1656_67b1_9e37_79f9,
+    0x85eb_ca77_c2b2_ae63,
+    0x27d4_eb2f_1656_67c5,
+    0x2545_f491_4f6c_dd1d,
+    0xd6e8_feb8_6659_fd93,
+    0xbf58_476d_1ce4_e5b9,
+];
 
 #[inline(always)]
 fn fill_generic(out: &mut [u8], pool: &Pool, mut key: [u64; LANES]) {
@@ -239,7 +253,7 @@ mod tests {
     #[test]
     fn wide_and_plain_code_agree() {
         let generator = Generator::new(9, Content::default());
-        let key = generator.key(77);
+        let key = generator.key(77, 3);
         for length in [64, 100, 1023, 4096] {
             let (mut a, mut b) = (vec![0; length], vec![0; length]);
             fill_plain(&mut a, &generator.pool, key);
