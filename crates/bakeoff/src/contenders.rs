@@ -133,10 +133,11 @@ fn with_schedulers(
         for name in given {
             let today = catalogue.work.aliases.get(name).unwrap_or(name);
             if !SCHEDULERS.contains(&today.as_str()) {
-                let nearest = workload::nearest(name, SCHEDULERS);
+                let old = catalogue.work.aliases.keys().map(String::as_str);
+                let nearest = workload::nearest(name, SCHEDULERS.into_iter().chain(old));
                 let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
                 return Err(Failure::usage(format!(
-                    "--scheduler {name}: no such I/O scheduler{hint} Known: {}",
+                    "--scheduler {name}: no such I/O scheduler{hint} (known: {})",
                     SCHEDULERS.join(", ")
                 )));
             }

@@ -13,7 +13,6 @@ use workload::quantity::show_bytes;
 /// An error of one contender among several is left to the run, which goes on with the others.
 pub fn check(scheme: &Scheme) -> Result<(), Failure> {
     let catalogue = Catalogue::open(&[])?;
-    room(scheme)?;
     let journal = Journal::new();
     for (index, place) in places(&scheme.place).iter().enumerate() {
         let ground = lab::Ground::open(&catalogue.filesystems, place, &journal)?;
@@ -36,7 +35,7 @@ pub fn check(scheme: &Scheme) -> Result<(), Failure> {
             return Err(Failure::new(refusals.join("\n         ")));
         }
     }
-    Ok(())
+    room(scheme)
 }
 
 fn room(scheme: &Scheme) -> Result<(), Failure> {

@@ -27,8 +27,11 @@ pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
     let mut catalogue = Catalogue::open(&folders)?;
     let plan = named_plan(what, &mut catalogue)?;
     let sampling = sampling(what, &plan)?;
-    let works = works(what, &plan, &catalogue)?;
+    let mut works = works(what, &plan, &catalogue)?;
     let place = place(what, &plan, &works)?;
+    if let Some(bytes) = size_of(&place) {
+        works.iter_mut().for_each(|work| work.compiled.fit_device(bytes));
+    }
     let mut entries = contenders::entries(what, &plan, &catalogue, &place)?;
     let reads_device = works.iter().any(|work| work.compiled.estimate.needs_device);
     if reads_device && !matches!(place, Place::Directories(_)) {
@@ -187,6 +190,15 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
         Some(plan::Place::Directory(path)) => Place::Directories(vec![path.clone()]),
         None => image(fitting_image(works)),
     })
+}
+
+/// Bytes that a contender gets, where that can be told beforehand.
+fn size_of(place: &Place) -> Option<u64> {
+    match place {
+        Place::Image { bytes, .. } => Some(*bytes),
+        Place::Device { path, .. } => host::BlockDevice::find(path).ok().map(|device| device.size_bytes),
+        Place::Directories(_) => None,
+    }
 }
 
 /// Twice what the largest workload lays out, rounded up to whole GiB.

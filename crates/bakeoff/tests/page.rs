@@ -1,0 +1,63 @@
+//! From a bare folder to a verdict and a page, as a new user would; the page opens in headless Chromium without an error.
+
+mod support;
+
+use std::process::Command;
+use support::{Place, root};
+
+const WORK: &str = "--set small-files.files=300 --set small-files.some=60 --samples 3 --seed 11 --plain";
+
+#[test]
+fn a_directory_is_measured_to_a_verdict_and_its_page_has_no_console_error() {
+    let place = Place::new();
+    let said = place.bakeoff(&format!("run small-files --dir . {WORK} --report page")).well();
+    assert!(said.out.contains("creat"), "{}", said.out);
+    assert!(said.out.contains("index.html"), "{}", said.out);
+    assert!(place.path("page/index.html").exists());
+    assert!(
+        std::fs::read_dir(place.folder())
+            .expect("read")
+            .all(|entry| { !entry.expect("an entry").file_name().to_string_lossy().ends_with("-work") })
+    );
+    page_is_quiet(&place);
+}
+
+#[test]
+fn filesystems_are_formatted_measured_and_judged_and_every_form_of_the_result_is_written() {
+    if !root("formatting") {
+        return;
+    }
+    let place = Place::new();
+    let fs = "--fs ext4,xfs,btrfs --image 400MiB --scratch .";
+    let said = place.bakeoff(&format!("run small-files {fs} {WORK} --report page")).well();
+    for name in ["ext4", "xfs", "btrfs"] {
+        assert!(said.out.contains(name), "{}", said.out);
+    }
+    place.bakeoff("show --json").well();
+    place.bakeoff("show --csv").well();
+    place.bakeoff("show --markdown").well();
+    place.bakeoff("show --why small-files/create").well();
+    page_is_quiet(&place);
+    assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
+}
+
+fn page_is_quiet(place: &Place) {
+    if Command::new("chromium").arg("--version").output().is_err() {
+        eprintln!("chromium is not installed: the page was not opened");
+        return;
+    }
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", place.path("chromium").display()))
+        .arg(format!("file://{}", place.path("page/index.html").display()))
+        .output()
+        .expect("chromium runs");
+    let log = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert_eq!(complaints, Vec::<&str>::new());
+    let page = String::from_utf8_lossy(&output.stdout);
+    assert!(page.contains("<svg"), "the page has charts");
+    assert!(!page.contains("NaN") && !page.contains("undefined"), "no figure is made up");
+}
