@@ -13,9 +13,9 @@ use workload::program::Content;
 const BLOCK: usize = 1 << 20;
 
 /// Memory that is written to, larger than the caches that a core has to itself.
-const TARGET: usize = 64 << 20;
+const TARGET: usize = 32 << 20;
 
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 7;
 
 /// Readings of the clock in one round.
 const READINGS: u64 = 200_000;

@@ -18,7 +18,7 @@ const VECTORS: usize = GRAIN / 8 / LANES;
 type Pool = [[u64; LANES]; VECTORS];
 
 /// Fills a grain, or the beginning of one, from the pool and a key.
-type Fill = fn(&mut [u8], &Pool, [u64; LANES]);
+type Fill = fn(&mut [u8], &Pool, u64);
 
 /// How many grains duplicates are repeated from.
 const DUPLICATES: u64 = 64;
@@ -109,13 +109,13 @@ impl Generator {
     /// repeat. This runs for every 4 KiB, so it is one mix and a multiplication for each lane: each is a bijection of the
     /// mixed word, hence no two grains have a lane in common.
     #[inline]
-    fn key(&self, stream: u64, grain: u64) -> [u64; LANES] {
+    fn key(&self, stream: u64, grain: u64) -> u64 {
         let mut place = mix(stream ^ grain.wrapping_mul(0xa076_1d64_78bd_642f));
         let percent = u64::from(self.content.duplicate_percent);
         if percent > 0 && below(mix(place), 100) < percent {
             place = mix_all(&[self.seed, 0xd0b1e, place % DUPLICATES]);
         }
-        STRIDES.map(|stride| place.wrapping_mul(stride))
+        place
     }
 }
 
@@ -132,7 +132,9 @@ const STRIDES: [u64; LANES] = [
 ];
 
 #[inline(always)]
-fn fill_generic(out: &mut [u8], pool: &Pool, mut key: [u64; LANES]) {
+fn fill_generic(out: &mut [u8], pool: &Pool, place: u64) {
+    // Made here rather than passed: an argument of this size lives in the caller's memory, and each step would wait for it.
+    let mut key = STRIDES.map(|stride| place.wrapping_mul(stride));
     let mut vectors = out.chunks_exact_mut(8 * LANES);
     let mut used = 0;
     for (vector, random) in (&mut vectors).zip(pool) {
@@ -154,7 +156,7 @@ fn fill_generic(out: &mut [u8], pool: &Pool, mut key: [u64; LANES]) {
     }
 }
 
-fn fill_plain(out: &mut [u8], pool: &Pool, key: [u64; LANES]) {
+fn fill_plain(out: &mut [u8], pool: &Pool, key: u64) {
     fill_generic(out, pool, key);
 }
 
@@ -172,14 +174,14 @@ fn fastest() -> Fill {
 #[cfg(target_arch = "x86_64")]
 mod wide {
     #![allow(unsafe_code)]
-    use super::{Fill, LANES, Pool, fill_generic};
+    use super::{Fill, Pool, fill_generic};
 
     #[target_feature(enable = "avx2")]
-    fn avx2(out: &mut [u8], pool: &Pool, key: [u64; LANES]) {
+    fn avx2(out: &mut [u8], pool: &Pool, key: u64) {
         fill_generic(out, pool, key);
     }
 
-    fn checked(out: &mut [u8], pool: &Pool, key: [u64; LANES]) {
+    fn checked(out: &mut [u8], pool: &Pool, key: u64) {
         // SAFETY: only handed out after the processor said that it has AVX2.
         unsafe { avx2(out, pool, key) }
     }
