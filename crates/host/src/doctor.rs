@@ -136,10 +136,11 @@ fn smt(machine: &Machine) -> Check {
 
 fn virtualisation(machine: &Machine) -> Check {
     let found = &machine.virtualisation;
+    let container = found.container.as_ref().map(|sign| format!(", in a container ({sign})")).unwrap_or_default();
     if found.kind == "none" {
-        return check("virtualisation", Level::Ok, "none", "");
+        return check("virtualisation", Level::Ok, format!("none{container}"), "");
     }
-    let finding = format!("{} (told by {})", found.kind, found.told_by);
+    let finding = format!("{} (told by {}){container}", found.kind, found.told_by);
     let advice =
         "the host may cache, share and steal: compare contenders within a run only, and watch the steal of each phase";
     check("virtualisation", Level::Warn, finding, advice)

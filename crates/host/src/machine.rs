@@ -68,10 +68,13 @@ pub struct Cpu {
 /// What a machine runs on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Virtualisation {
-    /// `none`, or the hypervisor's or container's name as far as it can be told (`kvm`, `microsoft`, `vmware`, `xen`, `unknown`).
+    /// `none`, or the hypervisor's name as far as it can be told (`kvm`, `microsoft`, `vmware`, `xen`, `unknown`).
     pub kind: String,
     /// How that was told.
     pub told_by: String,
+    /// Sign of a container around this process; absent where there is none.
+    #[serde(default)]
+    pub container: Option<String>,
     /// Maker and product that the firmware names.
     pub product: Option<String>,
     /// Guest drivers at work: virtio_*, hv_*, vmw_*, xen*.
@@ -219,7 +222,7 @@ fn settings() -> Vec<(String, String)> {
 fn virtualisation() -> Virtualisation {
     let product = product();
     let (kind, told_by) = hypervisor(product.as_deref());
-    Virtualisation { kind, told_by, product, guest_modules: guest_modules() }
+    Virtualisation { kind, told_by, container: container(), product, guest_modules: guest_modules() }
 }
 
 fn product() -> Option<String> {
@@ -231,16 +234,17 @@ fn product() -> Option<String> {
     (!names.is_empty()).then(|| names.join(" "))
 }
 
-/// As systemd-detect-virt tells it, but without needing systemd: containers first, then the kernel's own word, then firmware,
-/// then the processor's flag.
+/// What systemd itself or the container's engine leaves as a sign.
+fn container() -> Option<String> {
+    let named = crate::text("/run/systemd/container").filter(|kind| !kind.is_empty());
+    let marks = ["/.dockerenv", "/run/.containerenv"];
+    named.or_else(|| marks.iter().find(|file| Path::new(file).exists()).map(|file| file.to_string()))
+}
+
+/// As systemd-detect-virt tells it, but without needing systemd: the kernel's own word, then firmware, then guest drivers, then the
+/// processor's flag.
 fn hypervisor(product: Option<&str>) -> (String, String) {
     let told = |kind: &str, by: &str| (kind.to_string(), by.to_string());
-    if let Some(kind) = crate::text("/run/systemd/container").filter(|kind| !kind.is_empty()) {
-        return (kind, "/run/systemd/container".into());
-    }
-    if let Some(file) = ["/.dockerenv", "/run/.containerenv"].iter().find(|file| Path::new(file).exists()) {
-        return told("container", file);
-    }
     if let Some(kind) = crate::text("/sys/hypervisor/type") {
         return (kind, "/sys/hypervisor/type".into());
     }

@@ -45,11 +45,16 @@ fn every_filesystem_is_made_used_and_taken_down() {
         assert!(stage.found().mkfs_seconds.is_some_and(|seconds| seconds > 0.0), "{name}");
         assert!(stage.found().empty.available_bytes > 100 << 20, "{name}");
         assert!(stage.found().beneath.iter().any(|disk| disk.name != device.name), "{name}");
-        write_file(&stage, "file", 8 << 20);
         let before = host::Snapshot::take();
+        write_file(&stage, "file", 8 << 20);
         stage.sync().expect("synced");
-        let written = host::Snapshot::take().since(&before, stage.watch()).device.expect("watched").written_bytes;
-        assert!(written > 0, "{name}: a sync that writes nothing");
+        let written = |since: &host::Snapshot| {
+            host::Snapshot::take().since(since, stage.watch()).device.expect("watched").written_bytes
+        };
+        assert!(written(&before) >= 8 << 20, "{name}: not all was written when sync returned");
+        let after = host::Snapshot::take();
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(written(&after) < 1 << 20, "{name}: writing went on after sync had returned");
         assert!(stage.usage().expect("asked").used_bytes > stage.found().empty.used_bytes, "{name}");
         assert!(stage.settle(Duration::from_secs(30)).idle, "{name}");
         let closing = stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
