@@ -1,6 +1,6 @@
 //! A filesystem as its file in `filesystems/` describes it: how to make, mount, check, inspect and unmount it.
 //! In: TOML. Out: [`Filesystem`]; a key that is not known is an error.
-//! In commands stand `{device}`, `{name}`, `{options}`, `{mountpoint}`, `{label}`, `{nodes}` and `{pid}`, see [`crate::template`].
+//! In commands stand `{device}`, `{name}`, `{options}`, `{list}`, `{mountpoint}`, `{label}`, `{nodes}` and `{pid}`: see template.rs.
 
 use crate::durability::{DataMode, Journaling};
 use crate::error::LabError;
@@ -260,14 +260,65 @@ impl Filesystem {
             problem: error.to_string().trim().to_string(),
         })?;
         read.name = name.into();
+        let wrong = |problem: String| LabError::Description { file: file.into(), problem };
         for back in &read.readback {
             if back.form != Form::Hidden && !read.inspect.contains_key(&back.by) {
-                return Err(LabError::Description {
-                    file: file.into(),
-                    problem: format!("readback of {} refers to inspect \"{}\", which is not there", back.flag, back.by),
-                });
+                let problem =
+                    format!("readback of {} refers to inspect \"{}\", which is not there", back.flag, back.by);
+                return Err(wrong(problem));
             }
         }
+        if let Some(place) = read.templates().into_iter().flatten().find_map(|word| unknown_place(word)) {
+            return Err(wrong(format!("{{{place}}} stands in a command; known are {}", PLACES.join(", "))));
+        }
         Ok(read)
+    }
+
+    /// Every command in which places are filled in.
+    fn templates(&self) -> Vec<&Vec<String>> {
+        let daemon = self.daemon.iter().flat_map(|facts| [&facts.command, &facts.ready, &facts.prefix, &facts.give_up]);
+        [&self.make.command, &self.mount.command, &self.mount.again, &self.mount.unmount, &self.mount.shown]
+            .into_iter()
+            .chain([&self.sync.command, &self.sync.checkpoint])
+            .chain(self.check.iter().map(|check| &check.command))
+            .chain(self.inspect.values())
+            .chain(daemon)
+            .collect()
+    }
+}
+
+/// What can stand in braces in a command.
+const PLACES: [&str; 8] = ["device", "name", "options", "list", "mountpoint", "label", "nodes", "pid"];
+
+/// A word in braces that is no place; `${...}` is the shell's own.
+fn unknown_place(word: &str) -> Option<&str> {
+    word.match_indices('{').find_map(|(at, _)| {
+        let name = &word[at + 1..at + 1 + word[at + 1..].find('}')?];
+        let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());
+        let is_shell = word[..at].ends_with('$');
+        (is_word && !is_shell && !PLACES.contains(&name)).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(from: &str, to: &str) -> String {
+        let text = include_str!("../../../filesystems/xfs.toml");
+        assert!(text.contains(from));
+        Filesystem::parse("mine", "mine.toml", &text.replace(from, to)).expect_err("it is wrong").to_string()
+    }
+
+    #[test]
+    fn a_place_that_is_not_known_is_named_with_those_that_are() {
+        let error = changed("{device}", "{disk}");
+        assert!(error.contains("mine.toml") && error.contains("{disk}") && error.contains("device"), "{error}");
+    }
+
+    #[test]
+    fn a_readback_without_its_inspection_is_an_error() {
+        let error = changed("xfs_info = [", "other = [");
+        assert!(error.contains("xfs_info"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Commands as templates: words with places that are filled in when it is known what goes there.
 //! In: the words of a filesystem's file, and [`Places`]. Out: the words of a command.
-//! `{options}` becomes as many words as there are options; every other place stays within its word.
+//! `{options}` becomes as many words as there are options; every other place stays within its word, `{list}` with commas.
 
 use crate::contender::Contender;
 use crate::filesystem::Filesystem;
