@@ -57,7 +57,7 @@ pub fn raw_device() -> Entry {
 }
 
 fn entry(asked: Contender) -> Entry {
-    Entry { asked, twin_of: None }
+    Entry { asked, twin_of: None, works: Vec::new() }
 }
 
 fn named(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {

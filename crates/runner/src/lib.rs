@@ -3,6 +3,7 @@
 //! Knows nothing of how anything is shown.
 
 mod agent;
+mod budget;
 mod evidence;
 mod ground;
 mod order;

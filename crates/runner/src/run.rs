@@ -3,12 +3,13 @@
 //! Resuming is the same loop: trials that the ledger holds are not done again.
 
 use crate::agent::{Agent, AgentError};
+use crate::budget::{self, Times};
 use crate::order;
 use crate::scheme::Scheme;
 use crate::trial::{self, Ending, Job, Stop};
 use crate::venue::Venue;
 use crate::watch::{News, Watcher};
-use judge::{Decision, Needed};
+use judge::{Decision, Needed, Policy, Table};
 use ledger::{Ledger, LedgerError, RunRecord, RunStatus, TrialRecord, TrialStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -81,6 +82,15 @@ struct State {
     failures: BTreeMap<(usize, usize), u32>,
     repetitions: u32,
     ceiling: Option<Ceiling>,
+    /// How long trials take.
+    times: Times,
+}
+
+impl State {
+    /// Seconds of the run so far.
+    fn gone(&self) -> f64 {
+        self.spent_before + self.began.elapsed().as_secs_f64()
+    }
 }
 
 impl Run<'_> {
@@ -132,6 +142,7 @@ impl Run<'_> {
             failures: BTreeMap::new(),
             repetitions: 0,
             ceiling: self.record()?.ceiling,
+            times: Times::default(),
         };
         for contender in self.ledger.contenders(self.id)? {
             if contender.error.is_some() {
@@ -162,6 +173,7 @@ impl Run<'_> {
         let failures = state.failures.entry((contender, work)).or_default();
         *failures = if trial.status == TrialStatus::Failed { *failures + 1 } else { 0 };
         state.repetitions += u32::from(trial.attempt > 0);
+        state.times.note((contender, work), (trial.ended_ms - trial.began_ms) as f64 / 1e3);
         state.done.insert((trial.block, contender, work), trial.attempt + 1);
     }
 
@@ -195,20 +207,26 @@ impl Run<'_> {
         if block == 0 || state.done.keys().any(|(done, _, _)| *done == block) {
             return Ok(Step::Go(everything));
         }
-        let decision = self.decide(state)?;
+        let (table, policy, decision) = self.decide(state)?;
+        let ending = |why: &str| Ok(Step::Stop(budget::ending(&table, &policy, &decision, why)));
         // Failed trials give no samples, so the judge may ask for more blocks than the cap allows.
-        let most = self.scheme.sampling.policy(0.0).max_blocks;
+        let most = policy.max_blocks;
         if block >= most {
-            return Ok(Step::Stop(if decision.goes_on() { format!("{most} blocks were run") } else { decision.text }));
+            return if decision.goes_on() {
+                ending(&format!("{most} blocks were run."))
+            } else {
+                ending(&decision.text)
+            };
         }
-        self.watcher.news(News::BlockEnded { block: block - 1, decision: &decision.text });
+        let text = budget::after_block(&table, &policy, &decision, block == 1);
+        self.watcher.news(News::BlockEnded { block: block - 1, decision: &text });
         if !decision.goes_on() {
-            return Ok(Step::Stop(decision.text));
+            return ending(&decision.text);
         }
         let wanted: BTreeSet<(usize, usize)> = decision.next.iter().filter_map(|next| self.pair(next)).collect();
         let chosen: Vec<_> = everything.into_iter().filter(|pair| wanted.contains(pair)).collect();
         if chosen.is_empty() {
-            return Ok(Step::Stop(decision.text));
+            return ending(&decision.text);
         }
         Ok(Step::Go(chosen))
     }
@@ -218,11 +236,24 @@ impl Run<'_> {
             || state.failures.get(&(contender, work)).is_some_and(|failures| *failures >= FAILURES_IN_A_ROW)
     }
 
-    fn decide(&self, state: &State) -> Result<Decision, RunError> {
+    fn decide(&self, state: &State) -> Result<(Table, Policy, Decision), RunError> {
         let trials = self.ledger.trials(self.id)?;
         let table = weigh::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
-        let gone = state.spent_before + state.began.elapsed().as_secs_f64();
-        Ok(judge::decide(&table, &self.scheme.sampling.policy(gone))?)
+        let policy = self.scheme.sampling.policy(state.gone());
+        let decision = judge::decide(&table, &policy)?;
+        Ok((table, policy, decision))
+    }
+
+    /// How the run ends where its budget does not hold the next trial; blocks are only begun where they fit, but a
+    /// block may turn out slower than those before it, and the first one is begun in any case.
+    fn out_of_time(&self, state: &State, pair: (usize, usize), block: u32) -> Result<Option<Ended>, RunError> {
+        let Some(most) = self.scheme.sampling.budget_seconds else { return Ok(None) };
+        if state.gone() + state.times.expected(pair).unwrap_or(0.0) <= most {
+            return Ok(None);
+        }
+        let why = format!("The budget of {} ends within block {}.", budget::duration(most), block + 1);
+        let (table, policy, decision) = self.decide(state)?;
+        Ok(Some(Ended::Finished(budget::ending(&table, &policy, &decision, &why))))
     }
 
     fn pair(&self, needed: &Needed) -> Option<(usize, usize)> {
@@ -262,6 +293,9 @@ impl Run<'_> {
         loop {
             if (self.stop)() {
                 return Ok(Some(Ended::Stopped));
+            }
+            if let Some(ended) = self.out_of_time(state, (contender, work), block)? {
+                return Ok(Some(ended));
             }
             let status = match self.trial(state, (block, position as u32), (contender, work), attempt)? {
                 Ok(status) => status,

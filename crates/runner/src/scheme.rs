@@ -62,6 +62,9 @@ pub struct Entry {
     pub asked: workload::Contender,
     /// Index of the contender that this repeats, unseen by the user's table.
     pub twin_of: Option<usize>,
+    /// Names of the workloads that it is put through; empty: all.
+    #[serde(default)]
+    pub works: Vec<String>,
 }
 
 /// One workload.
@@ -111,11 +114,13 @@ impl Sampling {
 
 impl Scheme {
     /// Whether this contender is put through this workload: the raw device through what reads it, all others through
-    /// the rest.
+    /// the rest, or through those that were chosen for them.
     pub fn meets(&self, contender: usize, work: usize) -> bool {
-        let raw = self.contenders[contender].asked.filesystem == DEVICE;
+        let entry = &self.contenders[contender];
+        let raw = entry.asked.filesystem == DEVICE;
         let estimate = &self.works[work].compiled.estimate;
-        raw == (estimate.needs_device && !estimate.needs_files)
+        let chosen = entry.works.is_empty() || entry.works.contains(&self.works[work].name);
+        chosen && raw == (estimate.needs_device && !estimate.needs_files)
     }
 
     /// Contenders that meet a workload.

@@ -104,3 +104,33 @@ fn a_second_run_on_the_same_ledger_is_refused() {
     let held = bakeoff.ledger(Access::Write);
     assert!(Ledger::open(held.path(), Access::Write).is_err());
 }
+
+#[test]
+fn a_budget_ends_the_run_before_it_is_overdrawn_and_the_ledger_says_so() {
+    // Far more blocks are asked for than two seconds hold.
+    let bakeoff = Bakeoff::new(1000).budget(2.0);
+    let (ended, _) = bakeoff.run();
+    let Ended::Finished(why) = ended else { panic!("{ended:?}") };
+    assert!(why.contains("budget"), "{why}");
+    let trials = bakeoff.trials();
+    let spent: i64 = trials.iter().map(|trial| trial.ended_ms - trial.began_ms).sum();
+    assert!(!trials.is_empty() && spent <= 2_000, "{} trials, {spent} ms", trials.len());
+    let run = bakeoff.ledger(Access::Read).run(None).expect("a run");
+    assert_eq!(run.ending.as_deref(), Some(why.as_str()));
+}
+
+#[test]
+fn a_budget_that_holds_nothing_begins_nothing() {
+    let bakeoff = Bakeoff::new(3).budget(0.0);
+    let (ended, _) = bakeoff.run();
+    assert!(matches!(&ended, Ended::Finished(why) if why.contains("within block 1")), "{ended:?}");
+    assert!(bakeoff.trials().is_empty());
+}
+
+#[test]
+fn a_contender_meets_only_the_workloads_that_were_chosen_for_it() {
+    let bakeoff = Bakeoff::new(2).only(1, "another");
+    bakeoff.run();
+    assert!(bakeoff.trials().iter().all(|trial| trial.contender == 0));
+    assert_eq!(bakeoff.trials().len(), 2);
+}

@@ -45,6 +45,18 @@ impl Bakeoff {
         self
     }
 
+    /// A budget in seconds.
+    pub fn budget(mut self, seconds: f64) -> Self {
+        self.scheme.sampling.budget_seconds = Some(seconds);
+        self
+    }
+
+    /// Puts a contender through no workload but those named.
+    pub fn only(mut self, contender: usize, work: &str) -> Self {
+        self.scheme.contenders[contender].works.push(work.into());
+        self
+    }
+
     pub fn ledger(&self, access: Access) -> Ledger {
         Ledger::open(&self.folder.path().join("bakeoff.db"), access).expect("the ledger opens")
     }
@@ -186,6 +198,7 @@ fn scheme(samples: u32) -> Scheme {
     let entry = |label: &str| Entry {
         asked: workload::Contender { label: label.into(), filesystem: label.into(), ..Default::default() },
         twin_of: None,
+        works: Vec::new(),
     };
     Scheme {
         title: "two stand-ins".into(),

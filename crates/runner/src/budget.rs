@@ -1,0 +1,145 @@
+//! What a budget buys and what it leaves open, in words; and whether the next trial still fits.
+//! In: the judge's table and decision, times of trials. Out: sentences for whoever watches and for the ledger.
+
+use judge::{Decision, Open, Policy, Table};
+use std::collections::BTreeMap;
+
+/// Operations whose open figures are named at the end of a run; the others are counted.
+const NAMED: usize = 8;
+
+/// Seconds that trials took, by (contender, workload): sum and count.
+#[derive(Debug, Default)]
+pub struct Times(BTreeMap<(usize, usize), (f64, u32)>);
+
+impl Times {
+    /// Takes in a trial.
+    pub fn note(&mut self, pair: (usize, usize), seconds: f64) {
+        let (sum, count) = self.0.entry(pair).or_default();
+        (*sum, *count) = (*sum + seconds, *count + 1);
+    }
+
+    /// Seconds that the next trial of this pair is expected to take: as its own so far, else as other contenders' on the
+    /// same workload; `None` where there was none.
+    pub fn expected(&self, (contender, work): (usize, usize)) -> Option<f64> {
+        let mean = |(sum, count): (f64, u32)| sum / f64::from(count.max(1));
+        if let Some(own) = self.0.get(&(contender, work)) {
+            return Some(mean(*own));
+        }
+        let others = self.0.iter().filter(|((_, other), _)| *other == work);
+        let all = others.fold((0.0, 0), |all, (_, next)| (all.0 + next.0, all.1 + next.1));
+        (all.1 > 0).then(|| mean(all))
+    }
+}
+
+/// What the judge says after a block; after the first one of a run with a budget, also what the rest of it will buy.
+pub fn after_block(table: &Table, policy: &Policy, decision: &Decision, first: bool) -> String {
+    if !first || !decision.goes_on() || policy.seconds_left.is_none() {
+        return decision.text.clone();
+    }
+    match judge::plan_budget(table, policy) {
+        Ok(plan) => format!("{} Budget: {}", decision.text, plan.text),
+        Err(_) => decision.text.clone(),
+    }
+}
+
+/// Why a run with a budget ended, what stayed open, and how long that would have taken.
+pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: &str) -> String {
+    if decision.open.is_empty() || policy.seconds_left.is_none() {
+        return why.into();
+    }
+    let mut text = format!("{why} Open: {}.", named(table, &decision.open));
+    let endless = Policy { seconds_left: None, max_blocks: u32::MAX, ..*policy };
+    let all = judge::plan_budget(table, &endless).ok().and_then(|plan| plan.seconds_for_all);
+    if let Some(seconds) = all.filter(|_| !why.contains(" more.")) {
+        text.push_str(&format!(" Resolving all would take about {} more.", duration(seconds)));
+    }
+    text
+}
+
+/// `small-files/create cold: xfs, btrfs; bonnie/block-read as-found: xfs; and 4 more operations`.
+fn named(table: &Table, open: &[Open]) -> String {
+    let mut operations: Vec<(usize, Vec<&str>)> = Vec::new();
+    for figure in open {
+        let name = table.contenders[figure.contender].name.as_str();
+        match operations.iter_mut().find(|(operation, _)| *operation == figure.operation) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => operations.push((figure.operation, vec![name])),
+        }
+    }
+    let shown = operations.iter().take(NAMED).map(|(operation, names)| {
+        let id = &table.operations[*operation].id;
+        format!("{}/{} {}: {}", id.workload, id.operation, id.cache, names.join(", "))
+    });
+    let mut text = shown.collect::<Vec<_>>().join("; ");
+    if operations.len() > NAMED {
+        text.push_str(&format!("; and {} more operations", operations.len() - NAMED));
+    }
+    text
+}
+
+/// "40 s", "12 min", "2 h 10 min".
+pub fn duration(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).round() as u64;
+    match seconds {
+        s if s < 10.0 => format!("{s:.1} s"),
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 5970.0 => format!("{minutes} min"),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use judge::{Cell, Contender, Operation, OperationId, Sample};
+
+    #[test]
+    fn a_trial_is_expected_to_take_as_long_as_its_own_before_or_as_the_others_of_its_workload() {
+        let mut times = Times::default();
+        assert_eq!(times.expected((0, 0)), None);
+        times.note((0, 0), 10.0);
+        times.note((0, 0), 20.0);
+        assert_eq!(times.expected((0, 0)), Some(15.0));
+        assert_eq!(times.expected((1, 0)), Some(15.0));
+        assert_eq!(times.expected((1, 1)), None, "another workload tells nothing");
+    }
+
+    /// Two contenders, one operation, samples that do not tell.
+    fn table() -> Table {
+        let sample = |block, value| Sample { block, value, ..Sample::default() };
+        let cell = |contender, values: [f64; 3]| Cell {
+            contender,
+            samples: (0..3).map(|block| sample(block, values[block as usize])).collect(),
+            facts: judge::Facts { trial_seconds: Some(20.0), ..judge::Facts::default() },
+            ..Cell::default()
+        };
+        let contender = |name: &str| Contender { name: name.into(), ..Contender::default() };
+        let id = OperationId::new("small-files", "create", "cold");
+        Table {
+            contenders: vec![contender("ext4"), contender("xfs")],
+            operations: vec![Operation { id, unit: "s".into(), ..Operation::default() }],
+            cells: vec![cell(0, [1.0, 2.0, 1.4]), cell(1, [1.9, 1.2, 2.1])],
+            planned_blocks: None,
+        }
+    }
+
+    #[test]
+    fn a_budget_that_ran_out_names_what_stayed_open_and_its_price() {
+        let policy = Policy { seconds_left: Some(10.0), ..Policy::default() };
+        let decision = judge::decide(&table(), &policy).expect("a decision");
+        assert!(!decision.goes_on(), "{decision:?}");
+        let text = ending(&table(), &policy, &decision, &decision.text);
+        assert!(text.contains("small-files/create cold:") && text.contains("xfs"), "{text}");
+        assert!(text.contains("more."), "how long it would have taken: {text}");
+    }
+
+    #[test]
+    fn after_the_first_block_the_rest_of_the_budget_is_priced() {
+        let policy = Policy { seconds_left: Some(4_000.0), ..Policy::default() };
+        let decision = judge::decide(&table(), &policy).expect("a decision");
+        let text = after_block(&table(), &policy, &decision, true);
+        assert!(text.contains("Budget:") && text.contains("blocks of 40 s"), "{text}");
+        assert_eq!(after_block(&table(), &policy, &decision, false), decision.text);
+    }
+}
