@@ -27,7 +27,7 @@ struct Known {
 pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
     table.check()?;
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
-    let looks = rank::Looks::up_to(table, policy.max_blocks as usize);
+    let looks = rank::Looks::of(table);
     let (rankings, _) = weigh::rank_all(table, &series, looks);
     let known: Vec<Known> = table
         .cells

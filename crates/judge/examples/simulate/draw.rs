@@ -111,18 +111,20 @@ pub struct Scenario {
     pub costs: Vec<f64>,
     /// Operations, all alike.
     pub operations: usize,
+    /// Contenders scatter unequally: every third one five times as much as the others.
+    pub uneven: bool,
 }
 
 impl Scenario {
     /// Contenders that are all equal.
     pub fn equal(noise: Noise, size: f64, contenders: usize, operations: usize) -> Self {
-        Scenario { noise, size, costs: vec![0.0; contenders], operations }
+        Scenario { noise, size, costs: vec![0.0; contenders], operations, uneven: false }
     }
 
     /// One contender that is better than all others, which are equal, by a gap (1.1: they take 1.1 times as long).
     pub fn gap(noise: Noise, size: f64, contenders: usize, gap: f64) -> Self {
         let costs = (0..contenders).map(|contender| if contender == 0 { 0.0 } else { gap.ln() }).collect();
-        Scenario { noise, size, costs, operations: 1 }
+        Scenario { noise, size, costs, operations: 1, uneven: false }
     }
 }
 
@@ -140,8 +142,8 @@ pub struct World {
 
 impl World {
     /// A bake-off that has not begun.
-    pub fn new(scenario: &Scenario, seed: u64) -> Self {
-        let mut table = Table::default();
+    pub fn new(scenario: &Scenario, planned: u32, seed: u64) -> Self {
+        let mut table = Table { planned_blocks: Some(planned), ..Table::default() };
         for contender in 0..scenario.costs.len() {
             table.contenders.push(Contender { name: format!("fs{contender}"), ..Contender::default() });
         }
@@ -190,9 +192,11 @@ impl World {
     fn run_trial(&mut self, contender: usize) {
         self.trials += 1;
         let contenders = self.scenario.costs.len();
+        let wild = self.scenario.uneven && contender % 3 == 0;
+        let size = self.scenario.size * if wild { 5.0 } else { 1.0 };
         for operation in 0..self.scenario.operations {
             let before = &mut self.before[operation];
-            let noise = self.scenario.noise.log(self.scenario.size, self.block, before, &mut self.rng);
+            let noise = self.scenario.noise.log(size, self.block, before, &mut self.rng);
             let value = 10.0 * (self.scenario.costs[contender] + noise).exp();
             let trial = i64::from(self.trials);
             let sample = Sample { trial, block: self.block, value, ..Sample::default() };

@@ -2,10 +2,31 @@
 //! In: scenarios and a stopping rule. Out: tallies of false statements, covered intervals, right winners, trials.
 //! Tables are spread over two threads; each has a seed of its own, so results do not depend on the threads.
 
-use crate::draw::{Noise, Scenario, World, truth};
-use judge::{Decision, Estimand, Judgement, Policy, Relation, decide, judge};
+use crate::draw::{Scenario, World, truth};
+use judge::{Estimand, Judgement, Policy, Relation, decide, judge};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many intervals there were, and how many of them held the truth.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Covered(pub u64, pub u64);
+
+impl Covered {
+    fn count(&mut self, low: f64, truth: f64, high: f64) {
+        self.0 += 1;
+        self.1 += u64::from(low.ln() <= truth && truth <= high.ln());
+    }
+
+    /// The two together.
+    pub fn and(self, other: Covered) -> Covered {
+        Covered(self.0 + other.0, self.1 + other.1)
+    }
+
+    /// Share that held, in percent.
+    pub fn percent(self) -> f64 {
+        100.0 * self.1 as f64 / self.0.max(1) as f64
+    }
+}
 
 /// What came of one table or, added up, of many.
 #[derive(Debug, Clone, Default)]
@@ -18,10 +39,10 @@ pub struct Tally {
     pub false_statements: u64,
     /// Tables that named the true winner.
     pub right: u64,
-    /// Intervals of cells, and how many of them held the truth.
-    pub cells: (u64, u64),
-    /// Intervals of ratios, and how many of them held the truth.
-    pub ratios: (u64, u64),
+    /// Intervals of cells: of fewer than ten samples, of ten or more.
+    pub cells: [Covered; 2],
+    /// Intervals of ratios: of fewer than ten samples, of ten or more.
+    pub ratios: [Covered; 2],
     /// Trials of each table.
     pub trials: Vec<u32>,
 }
@@ -33,8 +54,10 @@ impl Tally {
         self.false_winners += other.false_winners;
         self.false_statements += other.false_statements;
         self.right += other.right;
-        self.cells = (self.cells.0 + other.cells.0, self.cells.1 + other.cells.1);
-        self.ratios = (self.ratios.0 + other.ratios.0, self.ratios.1 + other.ratios.1);
+        for many in 0..2 {
+            self.cells[many] = self.cells[many].and(other.cells[many]);
+            self.ratios[many] = self.ratios[many].and(other.ratios[many]);
+        }
         self.trials.extend(other.trials);
     }
 
@@ -60,6 +83,10 @@ pub enum Rule {
 /// Plays tables of one scenario.
 pub fn play(scenario: &Scenario, rule: Rule, tables: u64, seed: u64) -> Tally {
     let known = truth(scenario.noise, scenario.size);
+    let planned = match rule {
+        Rule::Fixed(blocks) | Rule::EveryLook(blocks) => blocks,
+        Rule::Stop(policy) => policy.max_blocks,
+    };
     let next = AtomicU64::new(0);
     let total = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -71,8 +98,8 @@ pub fn play(scenario: &Scenario, rule: Rule, tables: u64, seed: u64) -> Tally {
                     if table >= tables {
                         break;
                     }
-                    let world = World::new(scenario, seed.wrapping_mul(1_000_003).wrapping_add(table));
-                    own.add(play_one(world, scenario.noise, rule, known));
+                    let world = World::new(scenario, planned, seed.wrapping_mul(1_000_003).wrapping_add(table));
+                    own.add(play_one(world, rule, known));
                 }
                 total.lock().expect("no thread fails").push(own);
             });
@@ -87,7 +114,7 @@ fn threads() -> usize {
     std::env::var("SIMULATE_THREADS").ok().and_then(|n| n.parse().ok()).unwrap_or(2)
 }
 
-fn play_one(mut world: World, noise: Noise, rule: Rule, known: (f64, f64)) -> Tally {
+fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
     let mut tally = Tally { tables: 1, ..Tally::default() };
     match rule {
         Rule::Fixed(blocks) => (0..blocks).for_each(|_| world.run_full_block()),
@@ -104,11 +131,11 @@ fn play_one(mut world: World, noise: Noise, rule: Rule, known: (f64, f64)) -> Ta
             tally.false_statements = u64::from(wrong.1);
         }
         Rule::Stop(policy) => {
-            while let Decision { next, .. } = decide(&world.table, &policy).expect("a sound table") {
-                if next.is_empty() {
-                    break;
-                }
+            let decision = |world: &World| decide(&world.table, &policy).expect("a sound table");
+            let mut next = decision(&world).next;
+            while !next.is_empty() {
                 world.run_block(&next);
+                next = decision(&world).next;
             }
         }
     }
@@ -121,7 +148,7 @@ fn play_one(mut world: World, noise: Noise, rule: Rule, known: (f64, f64)) -> Ta
     let right =
         |r: &judge::Ranking| r.won && r.others.iter().all(|other| world.log_ratio(other.contender, r.best) > 0.0);
     tally.right = u64::from(judged.rankings.iter().all(right));
-    cover(&world, &judged, noise, known, &mut tally);
+    cover(&world, &judged, known, &mut tally);
     tally.trials.push(world.trials);
     tally
 }
@@ -139,22 +166,18 @@ fn errors(world: &World, judged: &Judgement) -> (bool, bool) {
     (winner, statement)
 }
 
-fn cover(world: &World, judged: &Judgement, noise: Noise, known: (f64, f64), tally: &mut Tally) {
+fn cover(world: &World, judged: &Judgement, known: (f64, f64), tally: &mut Tally) {
     for figure in &judged.figures {
         let Some(interval) = figure.interval else { continue };
-        // Where distributions move, the truth is taken at the start for want of a better one.
-        let _ = noise;
         let centre = if interval.of == Estimand::Median { known.1 } else { known.0 };
-        let true_log = world.cost(figure.contender) + centre;
-        tally.cells.0 += 1;
-        tally.cells.1 += u64::from(interval.low.ln() <= true_log && true_log <= interval.high.ln());
+        let truth = world.cost(figure.contender) + centre;
+        tally.cells[usize::from(figure.samples >= 10)].count(interval.low, truth, interval.high);
     }
     for ranking in &judged.rankings {
         for other in &ranking.others {
             let Some(interval) = other.interval else { continue };
-            let true_log = world.log_ratio(other.contender, ranking.best);
-            tally.ratios.0 += 1;
-            tally.ratios.1 += u64::from(interval.low.ln() <= true_log && true_log <= interval.high.ln());
+            let truth = world.log_ratio(other.contender, ranking.best);
+            tally.ratios[usize::from(other.samples >= 10)].count(interval.low, truth, interval.high);
         }
     }
 }
