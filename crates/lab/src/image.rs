@@ -58,10 +58,13 @@ pub(crate) fn attach(
         }
         let node = PathBuf::from(answer.stdout.trim());
         let device = BlockDevice::find(&node).map_err(|error| LabError::refused(&node, error.to_string(), ""))?;
-        let image = checked(file, device)?;
-        // A loop device keeps the read-only flag that its former user set with `blockdev --setro`.
-        let writable = Command::new(["blockdev", "--setrw", answer.stdout.trim()]);
-        writable.run(journal).map_err(LabError::command(format!("making {} writable", node.display())))?;
+        let mut image = checked(file, device)?;
+        if image.device.read_only {
+            // A loop device keeps the flag that its former user set with `blockdev --setro`.
+            let writable = Command::new(["blockdev", "--setrw", answer.stdout.trim()]);
+            writable.run(journal).map_err(LabError::command(format!("making {} writable", node.display())))?;
+            image.device.read_only = false;
+        }
         return Ok(image);
     }
     Err(LabError::file("attach", &file, "no loop device was named"))

@@ -110,14 +110,23 @@ impl Stage<'_> {
     pub fn drop_caches(&mut self) -> Result<Dropped, LabError> {
         self.sync()?;
         let own_cache = self.state.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache);
-        if own_cache {
-            self.remount()?;
+        let mut warm = None;
+        if own_cache && let Err(error) = self.remount() {
+            if !self.state.mounted {
+                return Err(error);
+            }
+            // Something is open on it; it is still mounted and the work can go on, from a warm cache.
+            warm = Some(format!("its own cache could not be emptied: {error}; the start is warm"));
         }
         self.checkpoint()?;
         let mut dropped = caches::drop_kernel_caches(&self.state.root, &self.ground.journal);
         if self.state.work.is_some() && dropped.complete {
             // Freezing somebody else's filesystem is not ours to do.
             dropped.remarks.push("metadata that a journal holds back may still be cached".into());
+        }
+        if let Some(remark) = warm {
+            dropped.complete = false;
+            dropped.remarks.push(remark);
         }
         if let Some(image) = &self.state.image {
             image.forget_pages();

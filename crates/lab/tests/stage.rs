@@ -264,3 +264,21 @@ fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten
         stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
+
+#[test]
+fn a_cache_that_cannot_be_emptied_because_a_file_is_open_is_said_and_the_stage_goes_on() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut ground = bench.open(&bench.image(100)).expect("an image");
+    let mut stage = ground.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
+    write_file(&stage, "file", 1 << 20);
+    let open = std::fs::File::open(reach(&stage).join("file")).expect("opened");
+    let dropped = stage.drop_caches().expect("the stage goes on");
+    assert!(!dropped.complete && dropped.remarks.iter().any(|remark| remark.contains("warm")), "{dropped:?}");
+    drop(open);
+    assert!(stage.drop_caches().expect("nothing is open").complete);
+    assert_eq!(read_file(&stage, "file"), 1 << 20);
+    stage.close().expect("closed");
+}
