@@ -282,3 +282,21 @@ fn a_cache_that_cannot_be_emptied_because_a_file_is_open_is_said_and_the_stage_g
     assert_eq!(read_file(&stage, "file"), 1 << 20);
     stage.close().expect("closed");
 }
+
+#[test]
+fn a_daemons_namespace_does_not_keep_what_other_runs_have_mounted() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut first = bench.open(&bench.image(400)).expect("an image");
+    let mut second = bench.open(&bench.image(100)).expect("another");
+    let mounted = first.stage(&bench.contender("xfs")).unwrap_or_else(|error| panic!("{error}"));
+    let served = second.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
+    let number = mounted.device().expect("a loop device").number;
+    let keeps = host::mounts::everywhere().into_iter().filter(|mount| mount.number == number).count();
+    assert_eq!(keeps, 1, "only the run's own mount");
+    let closing = mounted.close().expect("nobody holds it");
+    assert_eq!(closing.whole, Some(true), "{closing:?}");
+    served.close().expect("closed");
+}
