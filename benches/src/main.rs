@@ -3,38 +3,77 @@
 //! `benches agent` and `benches bare ...` are what it starts as processes of their own.
 
 mod bare;
+mod machine;
+mod memory;
 mod ours;
+mod places;
+mod report;
+mod rivals;
+mod rounds;
+mod table;
 
 use std::io;
-use std::path::Path;
-use workload::program::Engine;
+use std::path::PathBuf;
 
-fn main() {
+const USAGE: &str = "\
+usage: benches [--times N] [--scratch DIR] [--out FILE] [--quick] [--places tmpfs,ext4,xfs]
+
+  --times N      rounds, each with every tool once (5)
+  --scratch DIR  where images are made and removed again (a folder of its own below the system's for temporary files)
+  --out FILE     Markdown file to write (docs/benchmarks.md)
+  --quick        a tenth of the work, to see that all tools run; its figures mean nothing
+  --places LIST  tmpfs, ext4, xfs (all)
+";
+
+/// What was asked for on the command line.
+pub struct Asked {
+    times: usize,
+    scratch: PathBuf,
+    out: PathBuf,
+    quick: bool,
+    places: Vec<String>,
+}
+
+fn asked(words: &[&str]) -> Result<Asked, String> {
+    let scratch = std::env::temp_dir().join(format!("bakeoff-benches-{}", std::process::id()));
+    let places = ["tmpfs", "ext4", "xfs"].map(String::from).to_vec();
+    let mut asked = Asked { times: 5, scratch, out: "docs/benchmarks.md".into(), quick: false, places };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().map(|w| (*w).to_owned()).ok_or(format!("{word} needs a value\n\n{USAGE}"));
+        match *word {
+            "--times" => asked.times = value()?.parse().map_err(|_| "--times needs a number".to_owned())?,
+            "--scratch" => asked.scratch = value()?.into(),
+            "--out" => asked.out = value()?.into(),
+            "--places" => asked.places = value()?.split(',').map(str::to_owned).collect(),
+            "--quick" => asked.quick = true,
+            other => return Err(format!("{other} is not known\n\n{USAGE}")),
+        }
+    }
+    Ok(asked)
+}
+
+fn bare(words: &[&str]) -> Option<f64> {
+    let n = |text: &str| text.parse::<u64>().ok();
+    Some(match words {
+        ["random-read", path, bytes, count] => bare::random_read(path, n(bytes)?, n(count)?),
+        ["ring-read", path, bytes, count] => bare::ring_read(path, n(bytes)?, n(count)?, 32, 16),
+        ["sequential-read", path, times] => bare::sequential_read(path, n(times)?),
+        ["constant-write", path, bytes] => bare::constant_write(path, n(bytes)?),
+        [work, root, files, workers] => bare::small_files(work, root, n(files)?, n(workers)?),
+        _ => return None,
+    })
+}
+
+fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let n = |text: &str| text.parse::<u64>().expect("a number");
-    match words.as_slice() {
-        ["agent"] => engine::agent(io::stdin().lock(), io::stdout()).expect("the agent's pipes"),
-        ["bare", "random-read", path, bytes, count] => println!("{}", bare::random_read(path, n(bytes), n(count))),
-        ["bare", "ring-read", path, bytes, count] => println!("{}", bare::ring_read(path, n(bytes), n(count), 32, 16)),
-        ["bare", "sequential-read", path, times] => println!("{}", bare::sequential_read(path, n(times))),
-        ["bare", "constant-write", path, bytes] => println!("{}", bare::constant_write(path, n(bytes))),
-        ["bare", work, root, files, workers] => println!("{}", bare::small_files(work, root, n(files), n(workers))),
-        ["ours", "random-read", root, bytes, count] => {
-            println!("{}", ours::random_read(Path::new(root), n(bytes), n(count), Engine::Calls).unwrap())
+    match words.split_first() {
+        Some((&"agent", _)) => engine::agent(io::stdin().lock(), io::stdout()).map_err(|e| format!("the agent: {e}")),
+        Some((&"bare", words)) => {
+            println!("{}", bare(words).ok_or("no such loop")?);
+            Ok(())
         }
-        ["ours", "ring-read", root, bytes, count] => {
-            println!("{}", ours::random_read(Path::new(root), n(bytes), n(count), Engine::IoUring(32)).unwrap())
-        }
-        ["ours", "sequential-read", root, bytes, times] => {
-            println!("{}", ours::sequential_read(Path::new(root), n(bytes), n(times)).unwrap())
-        }
-        ["ours", "write", root, bytes] => println!("{}", ours::fresh_write(Path::new(root), n(bytes)).unwrap()),
-        ["ours", "small", root, files, workers] => {
-            println!("{:?}", ours::small_files(Path::new(root), n(files), n(workers) as u32).unwrap())
-        }
-        ["ours", "ceiling", root] => println!("{:?}", ours::ceiling(Path::new(root)).unwrap()),
-        ["ours", "start", root] => println!("{:?}", ours::start(Path::new(root)).unwrap()),
-        _ => panic!("see the manual"),
+        _ => report::make(&asked(&words)?),
     }
 }

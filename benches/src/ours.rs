@@ -55,6 +55,11 @@ impl Agent {
         }
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Perform a phase.
     pub fn perform(&mut self, phase: usize) -> Result<PhaseOutcome, String> {
         match self.ask(&Request::Perform { phase, pass: 0 })? {
@@ -214,4 +219,14 @@ pub fn start(root: &Path) -> Result<f64, String> {
     let stat = group(Over::Files { fileset: 0 }, &[Step::Stat]);
     one(root, large(LARGE as u64), stat)?;
     Ok(begun.elapsed().as_secs_f64())
+}
+
+/// An agent whose first phase creates so many empty files, shuffled, out of a fileset of many more.
+pub fn ten_million(root: &Path, files: u64, created: u64) -> Result<Agent, String> {
+    let mut fileset = small(files);
+    fileset.directory = "many".into();
+    fileset.size = Size::Uniform(0, 0);
+    let create = group(Over::Files { fileset: 0 }, &[Step::Create, Step::Close]);
+    let create = Group { order: Order::Shuffled, count: Some(created), ..create };
+    Agent::with(&program(root, fileset, vec![phase(create)]))
 }

@@ -1,0 +1,143 @@
+//! The whole benchmark, and the page that it is written to.
+//! In: what was asked for. Out: `docs/benchmarks.md`, and the same on the terminal.
+//! Places are made one after the other, so that little memory and disk is used at a time.
+
+use crate::places::Place;
+use crate::rivals::Tool;
+use crate::rounds::{Scale, round, shrinkage};
+use crate::table::{OURS, Samples, Spread};
+use crate::{Asked, machine, memory, ours, rivals};
+use std::fmt::Write;
+use workload::outcome::Ceiling;
+
+/// What is measured beside the table.
+#[derive(Default)]
+struct Others {
+    ceiling: Option<Ceiling>,
+    start: Option<Spread>,
+    memory: Option<memory::Memory>,
+    shrinkage: Option<f64>,
+}
+
+/// Measure and write.
+pub fn make(asked: &Asked) -> Result<(), String> {
+    let scale = scale(asked.quick);
+    std::fs::create_dir_all(&asked.scratch).map_err(|e| format!("making {}: {e}", asked.scratch.display()))?;
+    let (mut samples, mut log, mut others) = (Samples::default(), Vec::new(), Others::default());
+    for name in ["tmpfs", "ext4", "xfs"].into_iter().filter(|n| asked.places.iter().any(|p| p == n)) {
+        match Place::new(name, &asked.scratch) {
+            Ok(place) => {
+                for number in 0..asked.times {
+                    round(number, &place, &scale, &mut samples, &mut log);
+                }
+                if name == "tmpfs" {
+                    measure_others(&place, asked.quick, &mut others, &mut log);
+                }
+            }
+            Err(reason) => log.push(format!("{name} was left out: {reason}")),
+        }
+    }
+    let _ = std::fs::remove_dir(&asked.scratch);
+    let page = page(asked, &scale, &samples, &others, &log);
+    println!("{page}");
+    std::fs::write(&asked.out, &page).map_err(|e| format!("writing {}: {e}", asked.out.display()))
+}
+
+fn scale(quick: bool) -> Scale {
+    let workers = std::thread::available_parallelism().map_or(2, |n| (n.get() as u64).max(2));
+    if quick {
+        Scale { bytes: 64 << 20, reads: 100_000, times: 2, files: 10_240, workers }
+    } else {
+        Scale { bytes: 1 << 30, reads: 1_500_000, times: 2, files: 200_704, workers }
+    }
+}
+
+fn measure_others(place: &Place, quick: bool, others: &mut Others, log: &mut Vec<String>) {
+    let mut keep = |what: &str, reason: String| log.push(format!("{what}: {reason}"));
+    others.ceiling = ours::ceiling(&place.path).map_err(|e| keep("ceiling", e)).ok();
+    others.start = memory::start(place).map_err(|e| keep("start", e)).ok();
+    if !quick {
+        others.shrinkage = shrinkage(place);
+        others.memory = memory::measure(place).map_err(|e| keep("memory", e)).ok();
+    }
+}
+
+fn page(asked: &Asked, scale: &Scale, samples: &Samples, others: &Others, log: &[String]) -> String {
+    let mut out = String::from(HEAD);
+    let _ = writeln!(out, "\n## Machine\n");
+    machine::facts().iter().for_each(|f| _ = writeln!(out, "- {f}"));
+    let _ = writeln!(out, "\n## Result\n\n{} rounds; every tool once in each, one after the other.\n", asked.times);
+    out += &samples.markdown();
+    let _ = writeln!(out, "\nBeside the table:\n");
+    others_lines(others, &mut out);
+    let _ = writeln!(out, "\n## Versions\n\n- {OURS}: {}", env!("CARGO_PKG_VERSION"));
+    machine::versions().iter().for_each(|v| _ = writeln!(out, "- {v}"));
+    commands(scale, &mut out);
+    if !log.is_empty() {
+        let _ = writeln!(out, "\n## What did not run\n");
+        let mut said: Vec<&String> = log.iter().collect();
+        said.sort();
+        said.dedup();
+        said.iter().for_each(|l| _ = writeln!(out, "- {l}"));
+    }
+    out
+}
+
+fn others_lines(others: &Others, out: &mut String) {
+    if let Some(c) = &others.ceiling {
+        let _ = writeln!(
+            out,
+            "- ceiling of this machine: {:.1} GB/s generated, {:.1} GB/s generated and copied once; a clock reading takes \
+             {:.1} ns, recording a latency {:.1} ns with it; clock `{}`, {:.1} parts in a million off the kernel's",
+            c.generate_bytes_per_second / 1e9,
+            c.write_bytes_per_second / 1e9,
+            c.clock_read_ns,
+            c.record_ns,
+            c.clock,
+            c.clock_error * 1e6
+        );
+    }
+    if let Some(s) = others.start {
+        let (median, least, most) = (s.median * 1e3, s.least * 1e3, s.most * 1e3);
+        let _ = writeln!(
+            out,
+            "- from starting the agent's process to the end of its first operation: {median:.1} ms ({least:.1} to {most:.1})"
+        );
+    }
+    if let Some(m) = &others.memory {
+        let _ = writeln!(
+            out,
+            "- memory of the agent on a fileset of {} files, {} of them created in shuffled order: {:.1} MiB at most",
+            memory::FILES,
+            m.created,
+            m.peak as f64 / 1_048_576.0
+        );
+    }
+    if let Some(s) = others.shrinkage {
+        let _ = writeln!(out, "- 64 MiB of written data after `zstd -19 --long=24`: {:.3} % of its size", s * 100.0);
+    }
+}
+
+fn commands(scale: &Scale, out: &mut String) {
+    let _ = writeln!(out, "\n## Commands\n\n`DIR` is the place. Files have 1 KiB, directories 200 of them.\n\n```");
+    let large = [
+        rivals::random(scale.bytes, scale.reads),
+        rivals::ring(scale.bytes, scale.reads),
+        rivals::sequential(scale.bytes, scale.times),
+        rivals::write(scale.bytes),
+    ];
+    let small = [1, scale.workers].map(|workers| rivals::small_files(scale.files, workers));
+    let all: Vec<&Tool> = large.iter().chain(&small).flatten().filter(|t| rivals::find(t.program).is_some()).collect();
+    all.iter().for_each(|tool| _ = writeln!(out, "{}: {}", tool.name, tool.command));
+    let _ = writeln!(out, "```");
+}
+
+const HEAD: &str = "\
+# Benchmarks of the engine
+
+Written by `make bench`; do not edit. Every figure of Bakeoff is taken through the agent, as in use, with a latency
+histogram kept for every operation. \"Bare loop\" is the same system calls in a loop, with no statistics and one clock
+reading at each end (`benches/src/bare.rs`). A ratio is taken within a round, so that the machine's moods fall out of it:
+the ratios carry over to other machines, the figures do not. Rivals do what they can be told to do; where their work differs
+(fs_mark and Bonnie++ lay out directories of their own, Bonnie++ reads in the order of readdir), that is part of the ratio.
+";
