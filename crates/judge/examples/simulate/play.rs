@@ -43,6 +43,12 @@ pub struct Tally {
     pub cells: [Covered; 2],
     /// Intervals of ratios: of fewer than ten samples, of ten or more.
     pub ratios: [Covered; 2],
+    /// Ordered runs: tables in which mean ± standard deviation of two contenders do not overlap.
+    pub bars_apart: u64,
+    /// Ordered runs: tables in which the 95 % intervals of two means do not overlap.
+    pub intervals_apart: u64,
+    /// Ordered runs: intervals of the ratio of two means, and how many held the truth.
+    pub custom: Covered,
     /// Trials of each table.
     pub trials: Vec<u32>,
 }
@@ -54,6 +60,9 @@ impl Tally {
         self.false_winners += other.false_winners;
         self.false_statements += other.false_statements;
         self.right += other.right;
+        self.bars_apart += other.bars_apart;
+        self.intervals_apart += other.intervals_apart;
+        self.custom = self.custom.and(other.custom);
         for many in 0..2 {
             self.cells[many] = self.cells[many].and(other.cells[many]);
             self.ratios[many] = self.ratios[many].and(other.ratios[many]);
@@ -76,6 +85,8 @@ pub enum Rule {
     Fixed(u32),
     /// A look after every block up to so many; the first false statement counts, as if it had stopped there.
     EveryLook(u32),
+    /// So many runs of each contender, one contender after the other, judged by the published custom.
+    Ordered(u32),
     /// As the stopping rule says.
     Stop(Policy),
 }
@@ -84,7 +95,7 @@ pub enum Rule {
 pub fn play(scenario: &Scenario, rule: Rule, tables: u64, seed: u64) -> Tally {
     let known = truth(scenario.noise, scenario.size);
     let planned = match rule {
-        Rule::Fixed(blocks) | Rule::EveryLook(blocks) => blocks,
+        Rule::Fixed(blocks) | Rule::EveryLook(blocks) | Rule::Ordered(blocks) => blocks,
         Rule::Stop(policy) => policy.max_blocks,
     };
     let next = AtomicU64::new(0);
@@ -118,6 +129,11 @@ fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
     let mut tally = Tally { tables: 1, ..Tally::default() };
     match rule {
         Rule::Fixed(blocks) => (0..blocks).for_each(|_| world.run_full_block()),
+        Rule::Ordered(runs) => {
+            world.run_ordered(runs);
+            judge_by_custom(&world, &mut tally);
+            return tally;
+        }
         Rule::EveryLook(blocks) => {
             let mut wrong = (false, false);
             for block in 1..=blocks {
@@ -179,5 +195,35 @@ fn cover(world: &World, judged: &Judgement, known: (f64, f64), tally: &mut Tally
             let truth = world.log_ratio(other.contender, ranking.best);
             tally.ratios[usize::from(other.samples >= 10)].count(interval.low, truth, interval.high);
         }
+    }
+}
+
+/// What mean and standard deviation of ordered runs would have said.
+fn judge_by_custom(world: &World, tally: &mut Tally) {
+    let moments: Vec<(f64, f64, f64)> = world
+        .table
+        .cells
+        .iter()
+        .map(|cell| {
+            let count = cell.samples.len() as f64;
+            let mean = cell.samples.iter().map(|sample| sample.value).sum::<f64>() / count;
+            let squares: f64 = cell.samples.iter().map(|sample| (sample.value - mean).powi(2)).sum();
+            (mean, (squares / (count - 1.0)).sqrt(), count)
+        })
+        .collect();
+    let apart = |width: &dyn Fn(&(f64, f64, f64)) -> f64| {
+        let low = moments.iter().map(|m| m.0 + width(m)).fold(f64::INFINITY, f64::min);
+        let high = moments.iter().map(|m| m.0 - width(m)).fold(0.0, f64::max);
+        u64::from(low < high)
+    };
+    // Student's t for ten runs.
+    let half = |m: &(f64, f64, f64)| 2.262 * m.1 / m.2.sqrt();
+    tally.bars_apart = apart(&|m| m.1);
+    tally.intervals_apart = apart(&half);
+    for (contender, second) in moments.iter().enumerate().skip(1) {
+        let first = &moments[0];
+        let relative = ((half(first) / first.0).powi(2) + (half(second) / second.0).powi(2)).sqrt();
+        let ratio = second.0 / first.0;
+        tally.custom.count(ratio * (1.0 - relative), world.log_ratio(contender, 0), ratio * (1.0 + relative));
     }
 }
