@@ -20,6 +20,7 @@ enum Source<'a> {
     Returned(&'a PhaseFacts),
     Cpu(&'a PhaseFacts),
     Total(&'a TotalFacts),
+    ReturnedTotal(&'a TotalFacts),
 }
 
 /// The table of a run.
@@ -142,7 +143,12 @@ fn sources<'a>(work: &'a WorkRecord, trials: &[(usize, &TrialRecord)]) -> Vec<So
         }
         sources.push(Source::Cpu(facts));
     }
-    sources.extend(work.totals.iter().map(Source::Total));
+    for total in &work.totals {
+        sources.push(Source::Total(total));
+        if work.phases.iter().any(|facts| total.of.contains(&facts.name) && wrote(facts)) {
+            sources.push(Source::ReturnedTotal(total));
+        }
+    }
     sources
 }
 
@@ -152,7 +158,9 @@ impl Source<'_> {
             Self::Headline(facts) | Self::Returned(facts) | Self::Cpu(facts) => {
                 (&facts.operation, &facts.cache_label, facts.variant.as_deref(), &facts.doing)
             }
-            Self::Total(total) => (&total.operation, &total.cache_label, None, &total.doing),
+            Self::Total(total) | Self::ReturnedTotal(total) => {
+                (&total.operation, &total.cache_label, None, &total.doing)
+            }
         };
         let named = match variant {
             Some(variant) => format!("{operation} {variant}"),
@@ -169,6 +177,9 @@ impl Source<'_> {
             ),
             Self::Cpu(_) => (CPU.into(), "%", Direction::LowerIsBetter, format!("{doing}, CPU of the workers")),
             Self::Total(_) => (String::new(), "s", Direction::LowerIsBetter, doing.clone()),
+            Self::ReturnedTotal(_) => {
+                (RETURNED.into(), "s", Direction::LowerIsBetter, format!("{doing}, until the calls return"))
+            }
         };
         Operation {
             id: OperationId { workload: name, operation: named, cache: cache.clone(), figure },
@@ -188,24 +199,30 @@ impl Source<'_> {
             Self::Headline(facts) => of(&facts.name, &|phase| figures::headline(phase, facts)),
             Self::Returned(facts) => of(&facts.name, &|phase| figures::returned(phase, facts)),
             Self::Cpu(facts) => of(&facts.name, &figures::cpu_percent),
-            Self::Total(total) => total_seconds(total, trial).into_iter().collect(),
+            Self::Total(total) => {
+                let durable = |phase: &PhaseRecord| phase.outcome.durable_ns.unwrap_or(phase.outcome.returned_ns);
+                total_seconds(total, trial, durable).into_iter().collect()
+            }
+            Self::ReturnedTotal(total) => {
+                total_seconds(total, trial, |phase| phase.outcome.returned_ns).into_iter().collect()
+            }
         }
     }
 
     fn phase_names(&self) -> Vec<&str> {
         match self {
             Self::Headline(facts) | Self::Returned(facts) | Self::Cpu(facts) => vec![facts.name.as_str()],
-            Self::Total(total) => total.of.iter().map(String::as_str).collect(),
+            Self::Total(total) | Self::ReturnedTotal(total) => total.of.iter().map(String::as_str).collect(),
         }
     }
 }
 
-/// Sum of the phases' seconds until durable; absent where one of them is missing.
-fn total_seconds(total: &TotalFacts, trial: &TrialRecord) -> Option<f64> {
+/// Sum of the phases' seconds; absent where one of them is missing.
+fn total_seconds(total: &TotalFacts, trial: &TrialRecord, elapsed_ns: impl Fn(&PhaseRecord) -> u64) -> Option<f64> {
     total.of.iter().try_fold(0.0, |sum, name| {
         let mut passes = trial.phases.iter().filter(|phase| &phase.name == name).peekable();
         passes.peek()?;
-        let elapsed: u64 = passes.map(|phase| phase.outcome.durable_ns.unwrap_or(phase.outcome.returned_ns)).sum();
+        let elapsed: u64 = passes.map(&elapsed_ns).sum();
         Some(sum + elapsed as f64 / 1e9)
     })
 }
