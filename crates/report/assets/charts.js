@@ -165,7 +165,7 @@ globalThis.bakeoffCharts = (() => {
     const series = [
       { type: "bar", name: "median", barWidth: row.both ? 9 : 14, barGap: "15%", data: cells.map((cell) => bar(cell, cell.median, false)) },
       whiskers(cells.map((cell) => cell.interval && cell.interval.map(scaled)), theme, offset),
-      { type: "scatter", symbolSize: 4.5, silent: true, z: 5, clip: true, data: [...dots("samples", false), ...dots("aside", true)] },
+      { type: "scatter", symbolSize: log ? 3.5 : 4.5, silent: true, z: 5, clip: true, data: [...dots("samples", false), ...dots("aside", true)] },
     ];
     if (row.both) {
       series.push({ type: "bar", name: "until returned", barWidth: 7, data: cells.map((cell) => (cell.returned ? bar(cell, cell.returned, true) : { value: NaN })) });
@@ -179,7 +179,7 @@ globalThis.bakeoffCharts = (() => {
       });
       const medians = cells.map((cell, lane) => dot(cell, cell.median, lane, false));
       const beside = row.both ? cells.flatMap((cell, lane) => (cell.returned ? [dot(cell, cell.returned, lane, true)] : [])) : [];
-      series.push({ type: "scatter", symbolSize: 11, z: 3, data: [...medians, ...beside] });
+      series.push({ type: "scatter", symbol: "diamond", symbolSize: 12, z: 6, data: [...medians, ...beside] });
     }
     if (row.device) {
       series[0].markLine = {

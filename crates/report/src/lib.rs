@@ -4,6 +4,7 @@
 
 pub mod chart;
 mod error;
+pub mod export;
 pub mod html;
 mod number;
 mod safe;
@@ -11,4 +12,5 @@ pub mod terminal;
 pub mod view;
 
 pub use error::ReportError;
+pub use export::{Format, write};
 pub use view::{Material, View};

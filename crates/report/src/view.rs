@@ -10,6 +10,7 @@ mod story;
 
 pub(crate) use build::trial_name;
 pub use material::Material;
+pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
 
 use crate::number::Unit;

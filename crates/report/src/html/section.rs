@@ -63,7 +63,13 @@ fn caption(row: &RowView) -> String {
         (true, false) => ", until durable",
         _ => "",
     };
-    let cache = if row.cache.is_empty() { String::new() } else { format!(", {}", row.cache) };
+    let cache = match row.cache.as_str() {
+        "" => String::new(),
+        "cold" => ", from cold caches".into(),
+        "warm" => ", from warm caches".into(),
+        "as-found" => ", caches as found".into(),
+        other => format!(", {other}"),
+    };
     let less = if row.higher_is_better { "" } else { "; less is better" };
     format!("{}{cache}{what}{less}", row.unit.words)
 }

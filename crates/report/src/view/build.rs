@@ -275,17 +275,13 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
         .collect()
 }
 
-/// Places in the palette, those first that are drawn at all.
+/// Places in the palette; those that are never drawn take none from the others.
 fn places(material: &Material) -> Vec<usize> {
-    let visible: Vec<_> = material.contenders.iter().filter(|record| record.twin_of.is_none()).collect();
-    let mut order: Vec<usize> = (0..visible.len()).collect();
-    order.sort_by_key(|at| visible[*at].error.is_some());
-    let names: Vec<&str> = order.iter().map(|at| visible[*at].label.as_str()).collect();
-    let mut places = vec![0; visible.len()];
-    for (at, slot) in order.into_iter().zip(slots(&names)) {
-        places[at] = slot;
-    }
-    places
+    let visible = || material.contenders.iter().filter(|record| record.twin_of.is_none());
+    let drawn: Vec<&str> =
+        visible().filter(|record| record.error.is_none()).map(|record| record.label.as_str()).collect();
+    let mut free = slots(&drawn).into_iter();
+    visible().map(|record| if record.error.is_none() { free.next().unwrap_or_default() } else { 0 }).collect()
 }
 
 fn run(material: &Material) -> RunView {

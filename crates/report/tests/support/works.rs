@@ -32,13 +32,21 @@ pub fn all() -> Vec<WorkRecord> {
         Line("delete", "Delete all", "deleting many small files", "cold", Seconds, None),
     ];
     let bonnie = [
-        Line("block-write", "Block write", "writing blocks", "as-found", BytesPerSecond, None),
-        Line("block-rewrite", "Rewrite", "rewriting blocks in place", "as-found", BytesPerSecond, None),
-        Line("block-read", "Block read", "reading blocks", "cold", BytesPerSecond, Some("device/read-sequential")),
-        Line("seeks", "Random seeks", "seeking at random", "as-found", ItemsPerSecond, None),
-        Line("seq-create", "Create, sequential", "creating files in order", "as-found", ItemsPerSecond, None),
-        Line("seq-stat", "Stat, sequential", "looking files up in order", "as-found", ItemsPerSecond, None),
-        Line("seq-delete", "Delete, sequential", "deleting files in order", "as-found", ItemsPerSecond, None),
+        Line("per-char-write", "Write, per character", "writing byte by byte", "as-found", BytesPerSecond, None),
+        Line("block-write", "Write, in blocks", "writing blocks", "as-found", BytesPerSecond, None),
+        Line("block-rewrite", "Rewrite in place", "rewriting blocks in place", "as-found", BytesPerSecond, None),
+        Line(
+            "block-read",
+            "Read, in blocks",
+            "reading blocks",
+            "as-found",
+            BytesPerSecond,
+            Some("device/read-sequential"),
+        ),
+        Line("random-seeks", "Random seeks", "seeking at random", "as-found", ItemsPerSecond, None),
+        Line("sequential-create", "Create, in order", "creating files in order", "as-found", ItemsPerSecond, None),
+        Line("sequential-stat", "Stat, in order", "looking files up in order", "as-found", ItemsPerSecond, None),
+        Line("sequential-delete", "Delete, in order", "deleting files in order", "as-found", ItemsPerSecond, None),
     ];
     let directories = [
         Line("create-flat", "Create, one directory", "creating files in one directory", "cold", ItemsPerSecond, None),
@@ -71,10 +79,18 @@ fn work(name: &str, title: &str, lines: &[Line]) -> WorkRecord {
         name: name.into(),
         scale: "quick".into(),
         title: title.into(),
-        settings: BTreeMap::from([("files".into(), "30000".into()), ("size".into(), "512 to 1536".into())]),
+        settings: settings(name),
         phases: lines.iter().map(facts).collect(),
         totals: vec![],
     }
+}
+
+fn settings(name: &str) -> BTreeMap<String, String> {
+    let pairs: &[(&str, &str)] = match name {
+        "bonnie" => &[("size", "192 MiB"), ("chunk", "8 KiB"), ("n", "8:0:0:1"), ("form", "2.00")],
+        _ => &[("files", "30000")],
+    };
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 fn facts(Line(name, title, doing, cache, figure, share_of): &Line) -> PhaseFacts {

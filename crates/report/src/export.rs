@@ -1,0 +1,166 @@
+//! The report folder: every form of a run that others can work with.
+//! In: a run's material, a folder, which forms. Out: files below that folder, and their names.
+
+mod bonnie;
+mod histograms;
+mod json;
+mod ods;
+mod ods_charts;
+mod pictures;
+mod samples;
+mod tables;
+
+use crate::ReportError;
+use crate::chart::chart_data;
+use crate::html::page;
+use crate::view::{Material, View};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use json::results;
+pub use samples::samples_csv;
+pub use tables::{Sheet, markdown, overview_sheet, workload_csv, workload_sheet};
+
+/// One form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// `index.html`.
+    Html,
+    /// `charts/*.svg`.
+    Svg,
+    /// `charts/*.png`.
+    Png,
+    /// `tables/*.csv` and `samples.csv`.
+    Csv,
+    /// `tables/*.md`.
+    Markdown,
+    /// `results.json`.
+    Json,
+    /// `results.ods`.
+    Ods,
+    /// `bonnie.csv`, where the run has Bonnie++'s work.
+    Bonnie,
+    /// `histograms/*.hlog`.
+    Hdr,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 9] = [
+        Format::Html,
+        Format::Svg,
+        Format::Png,
+        Format::Csv,
+        Format::Markdown,
+        Format::Json,
+        Format::Ods,
+        Format::Bonnie,
+        Format::Hdr,
+    ];
+
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Html => "html",
+            Format::Svg => "svg",
+            Format::Png => "png",
+            Format::Csv => "csv",
+            Format::Markdown => "markdown",
+            Format::Json => "json",
+            Format::Ods => "ods",
+            Format::Bonnie => "bonnie",
+            Format::Hdr => "hdr",
+        }
+    }
+
+    /// Reads a list such as `html,png`; `all` stands for all of them.
+    ///
+    /// # Errors
+    /// A word that names none.
+    pub fn parse_list(text: &str) -> Result<Vec<Format>, ReportError> {
+        let mut chosen = Vec::new();
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            if word == "all" {
+                return Ok(Format::ALL.to_vec());
+            }
+            let found = Format::ALL.into_iter().find(|format| format.name() == word.to_lowercase());
+            let format = found.ok_or_else(|| ReportError::NoSuchFormat {
+                asked: crate::safe::terminal(word),
+                known: Format::ALL.map(Format::name).join(", "),
+            })?;
+            if !chosen.contains(&format) {
+                chosen.push(format);
+            }
+        }
+        Ok(if chosen.is_empty() { Format::ALL.to_vec() } else { chosen })
+    }
+}
+
+/// Writes a report of a run into a folder, which is made where it is missing; files of the same names are replaced.
+/// Answers with the files that were written.
+///
+/// # Errors
+/// A run that cannot be judged, a chart that cannot be drawn, a folder that cannot be written.
+pub fn write(material: &Material, folder: &Path, formats: &[Format]) -> Result<Vec<PathBuf>, ReportError> {
+    let view = View::of(material)?;
+    let wants = |format| formats.contains(&format);
+    let mut out = Folder { root: folder.to_owned(), written: Vec::new() };
+    let pictured = wants(Format::Html) || wants(Format::Svg) || wants(Format::Png);
+    let charts = pictured.then(|| chart_data(material, &view));
+    if let Some(charts) = charts.as_ref().filter(|_| wants(Format::Html)) {
+        out.put("index.html", page(material, &view, charts)?.as_bytes())?;
+    }
+    if let Some(charts) = charts.as_ref().filter(|_| wants(Format::Svg) || wants(Format::Png)) {
+        for (name, bytes) in pictures::draw_all(charts, wants(Format::Svg), wants(Format::Png))? {
+            out.put(&format!("charts/{name}"), &bytes)?;
+        }
+    }
+    if wants(Format::Csv) {
+        out.put("samples.csv", samples::samples_csv(material, &view).as_bytes())?;
+        out.put("tables/overview.csv", overview_sheet(&view).to_csv().as_bytes())?;
+        for workload in &view.workloads {
+            out.put(&format!("tables/{}.csv", workload.slug), workload_csv(&view, workload).as_bytes())?;
+        }
+    }
+    if wants(Format::Markdown) {
+        out.put("tables/overview.md", overview_sheet(&view).to_markdown().as_bytes())?;
+        for workload in &view.workloads {
+            let text = workload_sheet(&view, workload).to_markdown();
+            out.put(&format!("tables/{}.md", workload.slug), text.as_bytes())?;
+        }
+    }
+    if wants(Format::Json) {
+        out.put("results.json", results(material, &view)?.as_bytes())?;
+    }
+    if wants(Format::Ods) {
+        out.put("results.ods", &ods::workbook(&view)?)?;
+    }
+    if let Some(text) = bonnie::bonnie_csv(material).filter(|_| wants(Format::Bonnie)) {
+        out.put("bonnie.csv", text.as_bytes())?;
+    }
+    if wants(Format::Hdr) {
+        for (name, text) in histograms::logs(material, &view) {
+            out.put(&format!("histograms/{name}"), text.as_bytes())?;
+        }
+    }
+    Ok(out.written)
+}
+
+/// Where the files go. Names are made of slugs, so none of them leads out of the folder.
+struct Folder {
+    root: PathBuf,
+    written: Vec<PathBuf>,
+}
+
+impl Folder {
+    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
+        let path = self.root.join(name);
+        let refused = |error: std::io::Error| ReportError::Writing { path: path.clone(), answer: error.to_string() };
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(refused)?;
+        }
+        fs::write(&path, bytes).map_err(refused)?;
+        self.written.push(path);
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! `results.json`: a run with its figures, verdict and samples, in the schema of `docs/results-schema.md`.
+//! In: a view and its material. Out: JSON text; base units, all digits, absent where not measured.
+
+use crate::ReportError;
+use crate::view::{self, CellView, Latency, Material, RowView, SeriesView, View};
+use ledger::program::Figure;
+use serde::Serialize;
+
+/// Version of the schema; it grows when a reader of the last one would be misled.
+pub const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Results<'a> {
+    schema: &'static str,
+    schema_version: u32,
+    run: &'a view::RunView,
+    counts: view::Counts,
+    noise_floor: Option<f64>,
+    smallest_effect: f64,
+    warnings: &'a [String],
+    contenders: &'a [view::ContenderView],
+    workloads: Vec<Workload<'a>>,
+    device: &'a [view::DeviceRow],
+    failures: &'a [view::FailureView],
+}
+
+#[derive(Serialize)]
+struct Workload<'a> {
+    name: &'a str,
+    title: &'a str,
+    scale: &'a str,
+    settings: &'a [(String, String)],
+    verdict: &'a [view::SentenceView],
+    operations: Vec<Operation<'a>>,
+}
+
+#[derive(Serialize)]
+struct Operation<'a> {
+    operation: &'a str,
+    title: &'a str,
+    cache: &'a str,
+    phases: &'a [String],
+    unit: &'static str,
+    until: &'static str,
+    better: &'static str,
+    device: Option<f64>,
+    results: Vec<Cell<'a>>,
+}
+
+#[derive(Serialize)]
+struct Cell<'a> {
+    contender_name: &'a str,
+    #[serde(flatten)]
+    cell: &'a CellView,
+    latency: Option<Latency>,
+    series: Option<SeriesView>,
+}
+
+/// The whole of a run as JSON, indented.
+///
+/// # Errors
+/// Values that JSON cannot carry.
+pub fn results(material: &Material, view: &View) -> Result<String, ReportError> {
+    let workloads = view
+        .workloads
+        .iter()
+        .map(|workload| {
+            let key = (view::trial_name(material, workload), workload.scale.as_str());
+            Workload {
+                name: &workload.name,
+                title: &workload.title,
+                scale: &workload.scale,
+                settings: &workload.settings,
+                verdict: &workload.sentences,
+                operations: workload.rows.iter().map(|row| operation(material, view, row, key)).collect(),
+            }
+        })
+        .collect();
+    let results = Results {
+        schema: "bakeoff-results",
+        schema_version: SCHEMA,
+        run: &view.run,
+        counts: view.counts,
+        noise_floor: view.noise_floor,
+        smallest_effect: view.smallest_effect,
+        warnings: &view.warnings,
+        contenders: &view.contenders,
+        workloads,
+        device: &view.device,
+        failures: &view.failures,
+    };
+    let refused =
+        |error: serde_json::Error| ReportError::Judging { run: view.run.id.clone(), answer: error.to_string() };
+    let mut text = serde_json::to_string_pretty(&results).map_err(refused)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn operation<'a>(material: &Material, view: &'a View, row: &'a RowView, key: (&str, &str)) -> Operation<'a> {
+    Operation {
+        operation: &row.key,
+        title: &row.title,
+        cache: &row.cache,
+        phases: &row.phases,
+        unit: base_unit(row.figure),
+        until: if row.durable { "durable" } else { "returned" },
+        better: if row.higher_is_better { "more" } else { "less" },
+        device: row.device,
+        results: row
+            .cells
+            .iter()
+            .map(|cell| {
+                let contender = &view.contenders[cell.contender];
+                Cell {
+                    contender_name: &contender.name,
+                    cell,
+                    latency: view::latency(material, row, key, contender.index),
+                    series: view::series(material, row, key, contender.index),
+                }
+            })
+            .collect(),
+    }
+}
+
+/// The unit of values in files.
+pub(super) fn base_unit(figure: Figure) -> &'static str {
+    match figure {
+        Figure::BytesPerSecond => "B/s",
+        Figure::ItemsPerSecond => "/s",
+        Figure::Seconds => "s",
+    }
+}

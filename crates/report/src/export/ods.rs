@@ -1,0 +1,265 @@
+//! `results.ods`: a sheet of figures and samples for each workload, an overview, and a sheet of charts.
+//! In: a view. Out: the bytes of the file; numbers are exact, formats only show them in better units.
+
+use super::ods_charts::{ChartPlace, with_charts};
+use crate::ReportError;
+use crate::number::Unit;
+use crate::safe;
+use crate::view::{RowView, View, WorkloadView};
+use icu_locale_core::locale;
+use spreadsheet_ods::draw::{DrawFrame, DrawFrameContent, DrawImage};
+use spreadsheet_ods::style::CellStyle;
+use spreadsheet_ods::{CellStyleRef, Length, Sheet, ValueFormatNumber, WorkBook, write_ods_buf_uncompressed};
+use std::collections::BTreeMap;
+
+/// Rows that one chart takes on its sheet, and columns.
+const CHART_ROWS: u32 = 19;
+/// Longest name of a sheet that LibreOffice and others take.
+const LONGEST_NAME: usize = 31;
+
+/// The file.
+///
+/// # Errors
+/// What the spreadsheet library answers.
+pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
+    let mut book = Book { book: WorkBook::new(locale!("en-US")), formats: BTreeMap::new(), bold: None };
+    let bold = book.bold();
+    let mut names: Vec<String> = vec!["Overview".into(), "Charts".into()];
+    let overview = overview(view, &bold);
+    book.book.push_sheet(overview);
+    let mut places = Vec::new();
+    for workload in &view.workloads {
+        let name = sheet_name(&workload.title, &mut names);
+        let sheet = book.workload(view, workload, &name, &mut places);
+        book.book.push_sheet(sheet);
+    }
+    book.book.push_sheet(charts(&places));
+    let refused = |error: spreadsheet_ods::OdsError| ReportError::Drawing {
+        chart: "results.ods".into(),
+        answer: error.to_string(),
+    };
+    let bytes = write_ods_buf_uncompressed(&mut book.book, Vec::new()).map_err(refused)?;
+    with_charts(&bytes, &places)
+}
+
+struct Book {
+    book: WorkBook,
+    formats: BTreeMap<String, CellStyleRef>,
+    bold: Option<CellStyleRef>,
+}
+
+impl Book {
+    fn bold(&mut self) -> CellStyleRef {
+        if let Some(bold) = &self.bold {
+            return bold.clone();
+        }
+        let mut style = CellStyle::new("heading", &"".into());
+        style.set_font_bold();
+        let bold = self.book.add_cellstyle(style);
+        self.bold = Some(bold.clone());
+        bold
+    }
+
+    /// A style that shows a base value in a unit: the divisor of rates is a power of a thousand, which formats know.
+    fn unit(&mut self, unit: Unit) -> CellStyleRef {
+        let name = format!("unit-{}", unit.words.replace(' ', "-"));
+        if let Some(style) = self.formats.get(&name) {
+            return style.clone();
+        }
+        let mut format = ValueFormatNumber::new_named(format!("format-{name}"));
+        let places = if unit.divisor < 1.0 { 9 } else { 2 };
+        let number = format.part_number().min_integer_digits(1).decimal_places(places).min_decimal_places(places);
+        if unit.divisor > 1.0 {
+            number.display_factor(unit.divisor).build()
+        } else {
+            number.build()
+        }
+        let sign = if unit.divisor < 1.0 { "s" } else { unit.sign };
+        format.part_text(format!(" {sign}")).build();
+        let format = self.book.add_number_format(format);
+        let style = self.book.add_cellstyle(CellStyle::new(&name, &format));
+        self.formats.insert(name, style.clone());
+        style
+    }
+
+    fn workload(&mut self, view: &View, workload: &WorkloadView, name: &str, places: &mut Vec<ChartPlace>) -> Sheet {
+        let bold = self.bold();
+        let mut sheet = Sheet::new(name);
+        sheet.set_styled_value(
+            0,
+            0,
+            text(&format!("{} ({} {})", workload.title, workload.name, workload.scale)),
+            &bold,
+        );
+        let mut line = 2;
+        for (heading, pick) in BLOCKS {
+            sheet.set_styled_value(line, 0, heading, &bold);
+            for (place, contender) in view.contenders.iter().enumerate() {
+                sheet.set_styled_value(line, column(place), text(&contender.name), &bold);
+            }
+            for (at, row) in workload.rows.iter().enumerate() {
+                let at = line + 1 + at as u32;
+                let style = self.unit(row.unit);
+                sheet.set_value(at, 0, text(&row.title));
+                for cell in &row.cells {
+                    match pick(cell) {
+                        Some(value) if heading == TRIALS => sheet.set_value(at, column(cell.contender), value),
+                        Some(value) => sheet.set_styled_value(at, column(cell.contender), value, &style),
+                        None => {}
+                    }
+                }
+                if line == 2 && row.cells.iter().any(|cell| cell.figure.is_some()) {
+                    places.push(place(view, workload, row, name, (line, at)));
+                }
+            }
+            line += workload.rows.len() as u32 + 2;
+        }
+        self.samples(view, workload, &mut sheet, line);
+        sheet.set_col_width(0, Length::Cm(5.5));
+        sheet
+    }
+
+    fn samples(&mut self, view: &View, workload: &WorkloadView, sheet: &mut Sheet, from: u32) {
+        let bold = self.bold();
+        let headings = [
+            "Samples",
+            "Contender",
+            "Trial",
+            "Block",
+            "Pass",
+            "Value",
+            "Returned",
+            "Durable",
+            "Unit of values",
+            "Counts",
+            "Disturbed",
+        ];
+        for (at, heading) in headings.iter().enumerate() {
+            sheet.set_styled_value(from, at as u32, *heading, &bold);
+        }
+        let mut line = from + 1;
+        for row in &workload.rows {
+            for cell in &row.cells {
+                for sample in &cell.samples {
+                    sheet.set_value(line, 0, text(&row.title));
+                    sheet.set_value(line, 1, text(&view.contenders[cell.contender].name));
+                    sheet.set_value(line, 2, sample.trial as u32);
+                    sheet.set_value(line, 3, sample.block);
+                    sheet.set_value(line, 4, sample.pass);
+                    for (at, value) in [(5, sample.value), (6, sample.returned), (7, sample.durable)] {
+                        if let Some(value) = value {
+                            sheet.set_value(line, at, value);
+                        }
+                    }
+                    sheet.set_value(line, 8, super::json::base_unit(row.figure));
+                    sheet.set_value(line, 9, sample.counts);
+                    if let Some(disturbed) = &sample.disturbed {
+                        sheet.set_value(line, 10, text(disturbed));
+                    }
+                    line += 1;
+                }
+            }
+        }
+    }
+}
+
+/// A block of figures: its heading and what of a cell it shows.
+type Block = (&'static str, fn(&crate::view::CellView) -> Option<f64>);
+
+const BLOCKS: [Block; 5] = [
+    ("Median", |cell| cell.figure.map(|figure| figure.median)),
+    ("95 % interval, low end", |cell| cell.figure.and_then(|figure| figure.interval).map(|interval| interval.0)),
+    ("95 % interval, high end", |cell| cell.figure.and_then(|figure| figure.interval).map(|interval| interval.1)),
+    ("Median until returned", |cell| cell.returned.map(|returned| returned.median)),
+    (TRIALS, |cell| cell.figure.map(|figure| figure.trials as f64)),
+];
+
+/// The block whose numbers have no unit.
+const TRIALS: &str = "Trials";
+
+fn column(place: usize) -> u32 {
+    place as u32 + 1
+}
+
+/// Text of others is a text cell, which is never taken as a formula; control characters would break the file.
+fn text(text: &str) -> String {
+    safe::terminal(text)
+}
+
+fn overview(view: &View, bold: &CellStyleRef) -> Sheet {
+    let mut sheet = Sheet::new("Overview");
+    sheet.set_styled_value(0, 0, text(&view.run.title), bold);
+    sheet.set_value(1, 0, text(&format!("Bakeoff {}, run {}, {}", view.run.version, view.run.id, view.run.began)));
+    sheet.set_value(2, 0, "How many times worse than the best of each line");
+    sheet.set_styled_value(4, 0, "Operation", bold);
+    for (place, contender) in view.contenders.iter().enumerate() {
+        sheet.set_styled_value(4, column(place), text(&contender.name), bold);
+    }
+    let mut line = 5;
+    for workload in &view.workloads {
+        for row in &workload.rows {
+            sheet.set_value(line, 0, text(&format!("{}: {}", workload.title, row.title)));
+            for cell in &row.cells {
+                if let Some(ratio) = cell.ratio {
+                    sheet.set_value(line, column(cell.contender), ratio);
+                }
+            }
+            line += 1;
+        }
+    }
+    line += 1;
+    for said in view.workloads.iter().flat_map(|workload| &workload.sentences) {
+        sheet.set_value(line, 0, text(&said.text));
+        line += 1;
+    }
+    sheet.set_col_width(0, Length::Cm(8.0));
+    sheet
+}
+
+/// A sheet with a frame for each chart; what is in the frames is put there by [`with_charts`].
+fn charts(places: &[ChartPlace]) -> Sheet {
+    let mut sheet = Sheet::new("Charts");
+    for (number, place) in places.iter().enumerate() {
+        let mut frame = DrawFrame::new();
+        frame.set_draw_name(format!("chart-{number}"));
+        frame.set_width(Length::Cm(17.0));
+        frame.set_height(Length::Cm(8.0));
+        frame.svg_x(Length::Cm(0.2));
+        frame.svg_y(Length::Cm(0.2));
+        frame.set_desc(text(&place.title));
+        let mut image = DrawImage::new();
+        image.set_xlink_href(format!("chart-{number}"));
+        frame.push_content(DrawFrameContent::Image(image));
+        let line = number as u32 * CHART_ROWS;
+        sheet.set_value(line, 0, text(&place.title));
+        sheet.add_draw_frame(line + 1, 0, frame);
+    }
+    sheet
+}
+
+fn place(view: &View, workload: &WorkloadView, row: &RowView, sheet: &str, (headings, line): (u32, u32)) -> ChartPlace {
+    let until = if row.durable { ", until durable" } else { "" };
+    ChartPlace {
+        title: format!("{}: {}{until}", workload.title, row.title),
+        unit: row.unit.words.into(),
+        sheet: sheet.into(),
+        headings,
+        line,
+        columns: view.contenders.len() as u32,
+    }
+}
+
+/// A name that no other sheet has, without the signs that names of sheets may not hold.
+fn sheet_name(title: &str, taken: &mut Vec<String>) -> String {
+    let plain = |letter: char| if r"[]*?:/\'".contains(letter) || letter.is_control() { ' ' } else { letter };
+    let base: String = title.chars().map(plain).take(LONGEST_NAME - 4).collect();
+    let base = if base.trim().is_empty() { "Workload".to_owned() } else { base.trim().to_owned() };
+    let mut name = base.clone();
+    let mut number = 2;
+    while taken.contains(&name) {
+        name = format!("{base} {number}");
+        number += 1;
+    }
+    taken.push(name.clone());
+    name
+}

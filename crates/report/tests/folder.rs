@@ -1,0 +1,195 @@
+//! The report folder: every form, and all of them agree with the ledger to the last digit.
+
+mod support;
+
+use report::{Format, Material, View, write};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use support::{Bench, Size, made_up};
+
+fn written(bench: &Bench, folder: &Path, formats: &[Format]) -> (Material, View) {
+    let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
+    write(&material, folder, formats).expect("the report is written");
+    let view = View::of(&material).expect("the run is judged");
+    (material, view)
+}
+
+fn kept() -> std::path::PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("folder");
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+#[test]
+fn the_folder_holds_every_form() {
+    let bench = made_up(Size { contenders: 4, blocks: 2 });
+    let folder = kept();
+    written(&bench, &folder, &Format::ALL);
+    for name in [
+        "index.html",
+        "results.json",
+        "results.ods",
+        "samples.csv",
+        "bonnie.csv",
+        "tables/overview.csv",
+        "tables/small-files.md",
+        "charts/small-files-create-cold-figures.svg",
+        "charts/small-files-create-cold-latency.png",
+        "histograms/mail.hlog",
+    ] {
+        let path = folder.join(name);
+        assert!(fs::metadata(&path).is_ok_and(|found| found.len() > 200), "{name} is missing or empty");
+    }
+}
+
+/// Bits of every figure that the trials of the ledger give, as the workloads define it.
+fn ledger_values(material: &Material) -> BTreeSet<u64> {
+    let mut values = BTreeSet::new();
+    for phase in material.trials.iter().flat_map(|trial| &trial.phases) {
+        let outcome = &phase.outcome;
+        let bytes = outcome.bytes_read.max(outcome.bytes_written) as f64;
+        for elapsed in std::iter::once(outcome.returned_ns).chain(outcome.durable_ns) {
+            let seconds = elapsed as f64 / 1e9;
+            let value = match phase.figure {
+                ledger::program::Figure::BytesPerSecond => bytes / seconds,
+                ledger::program::Figure::ItemsPerSecond => outcome.items as f64 / seconds,
+                ledger::program::Figure::Seconds => seconds,
+            };
+            values.insert(value.to_bits());
+        }
+    }
+    values
+}
+
+fn column(text: &str, name: &str) -> Vec<String> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let at =
+        reader.headers().expect("headings").iter().position(|heading| heading == name).expect("the column is there");
+    reader.records().map(|record| record.expect("a line of CSV")[at].to_owned()).collect()
+}
+
+#[test]
+fn every_sample_in_csv_is_the_ledgers_to_the_last_digit() {
+    let bench = made_up(Size { contenders: 5, blocks: 3 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (material, _) = written(&bench, folder.path(), &[Format::Csv]);
+    let text = fs::read_to_string(folder.path().join("samples.csv")).expect("samples");
+    let phases: Vec<_> = material.trials.iter().flat_map(|trial| &trial.phases).collect();
+    let returned = column(&text, "value_returned");
+    assert_eq!(returned.len(), phases.len(), "every pass has a line");
+    for (phase, text) in phases.iter().zip(&returned) {
+        assert_eq!(text.parse::<f64>().ok(), phase.returned_value());
+    }
+    for (phase, text) in phases.iter().zip(column(&text, "value_durable")) {
+        assert_eq!(text.parse::<f64>().ok(), phase.durable_value());
+    }
+    let whole = |name: &str| column(&text, name).into_iter().map(|text| text.parse::<u64>().ok()).collect::<Vec<_>>();
+    assert_eq!(whole("returned_ns"), phases.iter().map(|phase| Some(phase.outcome.returned_ns)).collect::<Vec<_>>());
+    assert_eq!(whole("durable_ns"), phases.iter().map(|phase| phase.outcome.durable_ns).collect::<Vec<_>>());
+}
+
+#[test]
+fn json_tables_and_page_carry_the_same_figures() {
+    let bench = made_up(Size { contenders: 5, blocks: 3 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (material, view) = written(&bench, folder.path(), &[Format::Json, Format::Csv, Format::Html]);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("the file is there");
+    let json: serde_json::Value = serde_json::from_str(&read("results.json")).expect("it is JSON");
+    let known = ledger_values(&material);
+    let page = read("index.html");
+    let mut compared = 0;
+    for (workload, in_json) in view.workloads.iter().zip(json["workloads"].as_array().expect("workloads")) {
+        let medians = column(&read(&format!("tables/{}.csv", workload.slug)), "median");
+        let mut medians = medians.iter();
+        for (row, in_json) in workload.rows.iter().zip(in_json["operations"].as_array().expect("operations")) {
+            for (cell, in_json) in row.cells.iter().zip(in_json["results"].as_array().expect("results")) {
+                let judged = view.judgement.figure(row.operation, view.contenders[cell.contender].index);
+                let judged = judged.map(|figure| figure.median);
+                assert_eq!(in_json["figure"]["median"].as_f64(), judged, "JSON of {}", row.key);
+                assert_eq!(medians.next().and_then(|text| text.parse().ok()), judged, "CSV of {}", row.key);
+                if let Some(judged) = judged {
+                    let exact = serde_json::to_string(&judged).expect("a number");
+                    assert!(page.contains(&format!("\"median\":{exact}")), "the page lacks {exact} of {}", row.key);
+                    compared += 1;
+                }
+                for sample in in_json["samples"].as_array().expect("samples").iter().filter(|_| row.phases.len() == 1) {
+                    let value = sample["value"].as_f64().expect("a value");
+                    assert!(known.contains(&value.to_bits()), "{value} of {} is not the ledger's", row.key);
+                }
+            }
+        }
+    }
+    assert!(compared > 100, "only {compared} figures were compared");
+}
+
+#[test]
+fn the_spreadsheet_holds_the_exact_numbers_and_a_chart_for_each_operation() {
+    let bench = made_up(Size { contenders: 5, blocks: 3 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (_, view) = written(&bench, folder.path(), &[Format::Ods]);
+    let path = folder.path().join("results.ods");
+    let book = spreadsheet_ods::read_ods(&path).expect("the spreadsheet library reads it back");
+    for (number, workload) in view.workloads.iter().enumerate() {
+        let sheet = book.sheet(number + 1);
+        for (line, row) in workload.rows.iter().enumerate() {
+            for cell in row.cells.iter().filter(|cell| cell.figure.is_some()) {
+                let found = sheet.value(3 + line as u32, cell.contender as u32 + 1).as_f64_opt();
+                assert_eq!(found, cell.figure.map(|figure| figure.median), "{} of {}", row.key, sheet.name());
+            }
+        }
+    }
+    let file = fs::File::open(&path).expect("the file opens");
+    let archive = zip::ZipArchive::new(file).expect("it is a zip file");
+    let objects = archive.file_names().filter(|name| name.starts_with("Object ")).count();
+    assert_eq!(objects, view.workloads.iter().map(|workload| workload.rows.len()).sum::<usize>());
+}
+
+#[test]
+fn bonnie_lines_have_the_fields_of_bonnie() {
+    let bench = made_up(Size { contenders: 3, blocks: 2 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (material, _) = written(&bench, folder.path(), &[Format::Bonnie]);
+    let text = fs::read_to_string(folder.path().join("bonnie.csv")).expect("bonnie.csv");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let twin = material.contenders.iter().find(|record| record.twin_of.is_some()).expect("a twin").index;
+    let trials = material.trials.iter().filter(|trial| trial.workload == "bonnie" && trial.contender != twin).count();
+    assert_eq!(lines.len(), trials);
+    for line in &lines {
+        assert_eq!(line.len(), 50, "{line:?}");
+        assert_eq!(line[0], "1.98");
+    }
+    let trial = material.trials.iter().find(|trial| trial.workload == "bonnie").expect("a bonnie trial");
+    let write = trial.phases.iter().find(|phase| phase.name == "block-write").expect("block writes");
+    assert_eq!(lines[0][11].parse::<f64>().ok(), write.durable_value().map(|value| value / 1024.0));
+}
+
+#[test]
+fn histograms_are_read_back_by_the_log_reader() {
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    let bench = made_up(Size { contenders: 3, blocks: 2 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (material, _) = written(&bench, folder.path(), &[Format::Hdr]);
+    let text = fs::read(folder.path().join("histograms/mail.hlog")).expect("the log");
+    let mut lines = 0;
+    for entry in IntervalLogIterator::new(&text) {
+        let LogEntry::Interval(interval) = entry.expect("a line of the log") else {
+            continue;
+        };
+        let tag = interval.tag().expect("a tag").to_string();
+        let place: Vec<&str> = tag.split('/').collect();
+        let number: usize = place[0].trim_start_matches("trial").parse().expect("the trial's number");
+        let kept = &material.trials[number].phases[0].outcome.groups[0].latency["item"].hdr;
+        assert_eq!(interval.encoded_histogram(), kept);
+        lines += 1;
+    }
+    assert_eq!(lines, material.trials.iter().filter(|trial| trial.workload == "mail").count());
+}
+
+#[test]
+fn formats_are_chosen_by_name() {
+    assert_eq!(Format::parse_list("html, png").ok(), Some(vec![Format::Html, Format::Png]));
+    assert_eq!(Format::parse_list("all").map(|all| all.len()).ok(), Some(9));
+    let error = Format::parse_list("html,pdf").expect_err("there is no pdf").to_string();
+    assert!(error.contains("pdf") && error.contains("markdown"), "{error}");
+}
