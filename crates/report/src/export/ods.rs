@@ -9,6 +9,7 @@ use crate::view::{RowView, View, WorkloadView};
 use icu_locale_core::locale;
 use spreadsheet_ods::draw::{DrawFrame, DrawFrameContent, DrawImage};
 use spreadsheet_ods::style::CellStyle;
+use spreadsheet_ods::style::units::WrapOption;
 use spreadsheet_ods::{CellStyleRef, Length, Sheet, ValueFormatNumber, WorkBook, write_ods_buf_uncompressed};
 use std::collections::BTreeMap;
 
@@ -24,7 +25,10 @@ const LONGEST_NAME: usize = 31;
 pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
     let mut book = Book { book: WorkBook::new(locale!("en-US")), formats: BTreeMap::new(), bold: None };
     let bold = book.bold();
-    let mut names: Vec<String> = vec!["Overview".into(), "Charts".into()];
+    let mut style = CellStyle::new("wrapped", &"".into());
+    style.set_wrap_option(WrapOption::Wrap);
+    let wrapped = book.book.add_cellstyle(style);
+    let mut names: Vec<String> = vec!["Overview".into(), "Verdict".into(), "Charts".into()];
     let overview = overview(view, &bold);
     book.book.push_sheet(overview);
     let mut places = Vec::new();
@@ -33,6 +37,7 @@ pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
         let sheet = book.workload(view, workload, &name, &mut places);
         book.book.push_sheet(sheet);
     }
+    book.book.push_sheet(verdict(view, &bold, &wrapped));
     book.book.push_sheet(charts(&places));
     let refused = |error: spreadsheet_ods::OdsError| ReportError::Drawing {
         chart: "results.ods".into(),
@@ -94,8 +99,8 @@ impl Book {
         let mut line = 2;
         for (heading, pick) in BLOCKS {
             sheet.set_styled_value(line, 0, heading, &bold);
-            for (place, contender) in view.contenders.iter().enumerate() {
-                sheet.set_styled_value(line, column(place), text(&contender.name), &bold);
+            for (place, name) in measured(view) {
+                sheet.set_styled_value(line, place, name, &bold);
             }
             for (at, row) in workload.rows.iter().enumerate() {
                 let at = line + 1 + at as u32;
@@ -103,8 +108,8 @@ impl Book {
                 sheet.set_value(at, 0, text(&row.title));
                 for cell in &row.cells {
                     match pick(cell) {
-                        Some(value) if heading == TRIALS => sheet.set_value(at, column(cell.contender), value),
-                        Some(value) => sheet.set_styled_value(at, column(cell.contender), value, &style),
+                        Some(value) if heading == TRIALS => sheet.set_value(at, column(view, cell.contender), value),
+                        Some(value) => sheet.set_styled_value(at, column(view, cell.contender), value, &style),
                         None => {}
                     }
                 }
@@ -177,8 +182,15 @@ const BLOCKS: [Block; 5] = [
 /// The block whose numbers have no unit.
 const TRIALS: &str = "Trials";
 
-fn column(place: usize) -> u32 {
-    place as u32 + 1
+/// Column of a contender; those that take no part have none of their own and no figures either.
+fn column(view: &View, place: usize) -> u32 {
+    view.contenders.iter().take(place).filter(|contender| contender.error.is_none()).count() as u32 + 1
+}
+
+/// Contenders that take part, with their columns.
+fn measured(view: &View) -> impl Iterator<Item = (u32, String)> {
+    let shown = view.contenders.iter().enumerate().filter(|(_, contender)| contender.error.is_none());
+    shown.map(|(place, contender)| (column(view, place), text(&contender.name)))
 }
 
 /// Text of others is a text cell, which is never taken as a formula; control characters would break the file.
@@ -192,8 +204,8 @@ fn overview(view: &View, bold: &CellStyleRef) -> Sheet {
     sheet.set_value(1, 0, text(&format!("Bakeoff {}, run {}, {}", view.run.version, view.run.id, view.run.began)));
     sheet.set_value(2, 0, "How many times worse than the best of each line");
     sheet.set_styled_value(4, 0, "Operation", bold);
-    for (place, contender) in view.contenders.iter().enumerate() {
-        sheet.set_styled_value(4, column(place), text(&contender.name), bold);
+    for (place, name) in measured(view) {
+        sheet.set_styled_value(4, place, name, bold);
     }
     let mut line = 5;
     for workload in &view.workloads {
@@ -201,18 +213,35 @@ fn overview(view: &View, bold: &CellStyleRef) -> Sheet {
             sheet.set_value(line, 0, text(&format!("{}: {}", workload.title, row.title)));
             for cell in &row.cells {
                 if let Some(ratio) = cell.ratio {
-                    sheet.set_value(line, column(cell.contender), ratio);
+                    sheet.set_value(line, column(view, cell.contender), ratio);
                 }
             }
             line += 1;
         }
     }
-    line += 1;
-    for said in view.workloads.iter().flat_map(|workload| &workload.sentences) {
-        sheet.set_value(line, 0, text(&said.text));
-        line += 1;
-    }
     sheet.set_col_width(0, Length::Cm(8.0));
+    sheet
+}
+
+/// The sentences, wrapped, and the warnings.
+fn verdict(view: &View, bold: &CellStyleRef, wrapped: &CellStyleRef) -> Sheet {
+    let mut sheet = Sheet::new("Verdict");
+    let mut line = 0;
+    let mut say = |said: &str, style: &CellStyleRef| {
+        sheet.set_styled_value(line, 0, text(said), style);
+        line += 1;
+    };
+    for workload in &view.workloads {
+        say(&workload.title, bold);
+        for said in &workload.sentences {
+            say(&said.text, wrapped);
+        }
+    }
+    say("What it rests on", bold);
+    for warning in &view.warnings {
+        say(warning, wrapped);
+    }
+    sheet.set_col_width(0, Length::Cm(16.0));
     sheet
 }
 
@@ -222,7 +251,7 @@ fn charts(places: &[ChartPlace]) -> Sheet {
     for (number, place) in places.iter().enumerate() {
         let mut frame = DrawFrame::new();
         frame.set_draw_name(format!("chart-{number}"));
-        frame.set_width(Length::Cm(17.0));
+        frame.set_width(Length::Cm(15.5));
         frame.set_height(Length::Cm(8.0));
         frame.svg_x(Length::Cm(0.2));
         frame.svg_y(Length::Cm(0.2));
@@ -230,9 +259,7 @@ fn charts(places: &[ChartPlace]) -> Sheet {
         let mut image = DrawImage::new();
         image.set_xlink_href(format!("chart-{number}"));
         frame.push_content(DrawFrameContent::Image(image));
-        let line = number as u32 * CHART_ROWS;
-        sheet.set_value(line, 0, text(&place.title));
-        sheet.add_draw_frame(line + 1, 0, frame);
+        sheet.add_draw_frame(number as u32 * CHART_ROWS, 0, frame);
     }
     sheet
 }
@@ -241,11 +268,12 @@ fn place(view: &View, workload: &WorkloadView, row: &RowView, sheet: &str, (head
     let until = if row.durable { ", until durable" } else { "" };
     ChartPlace {
         title: format!("{}: {}{until}", workload.title, row.title),
-        unit: row.unit.words.into(),
+        unit: if row.unit.divisor < 1.0 { "seconds".into() } else { row.unit.words.into() },
         sheet: sheet.into(),
         headings,
         line,
-        columns: view.contenders.len() as u32,
+        columns: measured(view).count() as u32,
+        divisor: row.unit.divisor,
     }
 }
 

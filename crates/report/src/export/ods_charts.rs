@@ -26,6 +26,8 @@ pub(super) struct ChartPlace {
     pub line: u32,
     /// Columns of figures; the first of them is B.
     pub columns: u32,
+    /// What figures are divided by to be shown in the unit.
+    pub divisor: f64,
 }
 
 /// Fills the frames.
@@ -43,6 +45,7 @@ pub(super) fn with_charts(bytes: &[u8], places: &[ChartPlace]) -> Result<Vec<u8>
         part.take(LARGEST_PART).read_to_end(&mut content).map_err(|error| refused(error.to_string()))?;
         let content = match name.as_str() {
             "content.xml" => framed(&String::from_utf8_lossy(&content), places.len()).into_bytes(),
+            "styles.xml" => one_page_wide(&String::from_utf8_lossy(&content)).into_bytes(),
             "META-INF/manifest.xml" => listed(&String::from_utf8_lossy(&content), places.len()).into_bytes(),
             _ => content,
         };
@@ -79,6 +82,12 @@ fn framed(content: &str, charts: usize) -> String {
     content
 }
 
+/// Printed sheets are as wide as the paper.
+fn one_page_wide(styles: &str) -> String {
+    let properties = "<style:page-layout-properties ";
+    styles.replace(properties, &format!(r#"{properties}style:scale-to-X="1" style:scale-to-Y="0" "#))
+}
+
 fn listed(manifest: &str, charts: usize) -> String {
     let entries: String = (0..charts)
         .map(|number| {
@@ -101,10 +110,41 @@ fn chart(place: &ChartPlace) -> String {
     let all = text(&format!("{sheet}.$A${}:{sheet}.${last}${}", place.headings + 1, place.line + 1));
     format!(
         r##"<?xml version="1.0" encoding="UTF-8"?>
-<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0" xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:chart="urn:oasis:names:tc:opendocument:xmlns:chart:1.0" office:version="1.3"><office:automatic-styles><style:style style:name="title" style:family="chart"><style:text-properties fo:font-size="12pt" fo:font-weight="bold"/></style:style><style:style style:name="unit" style:family="chart"><style:chart-properties style:rotation-angle="0"/><style:text-properties fo:font-size="9pt"/></style:style><style:style style:name="plot" style:family="chart"><style:chart-properties chart:vertical="true" chart:include-hidden-cells="true"/></style:style><style:style style:name="names" style:family="chart"><style:chart-properties chart:display-label="true" chart:reverse-direction="true" chart:axis-position="start"/><style:text-properties fo:font-size="9pt"/></style:style><style:style style:name="values" style:family="chart"><style:chart-properties chart:display-label="true" chart:minimum="0" chart:link-data-style-to-source="true" chart:axis-position="end"/><style:text-properties fo:font-size="9pt"/></style:style><style:style style:name="bars" style:family="chart"><style:chart-properties chart:data-label-number="value"/><style:graphic-properties draw:fill="solid" draw:fill-color="#0072b2"/><style:text-properties fo:font-size="9pt"/></style:style></office:automatic-styles><office:body><office:chart><chart:chart svg:width="17cm" svg:height="8cm" xlink:href=".." xlink:type="simple" chart:class="chart:bar"><chart:title chart:style-name="title"><text:p>{title}</text:p></chart:title><chart:plot-area chart:style-name="plot" table:cell-range-address="{all}" chart:data-source-has-labels="both"><chart:axis chart:dimension="x" chart:name="primary-x" chart:style-name="names"><chart:categories table:cell-range-address="{categories}"/></chart:axis><chart:axis chart:dimension="y" chart:name="primary-y" chart:style-name="values"><chart:title chart:style-name="unit"><text:p>{unit}</text:p></chart:title><chart:grid chart:class="major"/></chart:axis><chart:series chart:style-name="bars" chart:values-cell-range-address="{values}" chart:label-cell-address="{label}" chart:class="chart:bar"/></chart:plot-area></chart:chart></office:chart></office:body></office:document-content>"##,
+<office:document-content {NAMESPACES} office:version="1.3"><office:automatic-styles>{styles}</office:automatic-styles><office:body><office:chart><chart:chart svg:width="15.5cm" svg:height="8cm" xlink:href=".." xlink:type="simple" chart:class="chart:bar" chart:style-name="ground"><chart:title chart:style-name="title"><text:p>{title}</text:p></chart:title><chart:plot-area chart:style-name="plot" table:cell-range-address="{all}" chart:data-source-has-labels="both"><chart:axis chart:dimension="x" chart:name="primary-x" chart:style-name="names"><chart:categories table:cell-range-address="{categories}"/></chart:axis><chart:axis chart:dimension="y" chart:name="primary-y" chart:style-name="values"><chart:title chart:style-name="unit"><text:p>{unit}</text:p></chart:title><chart:grid chart:style-name="grid" chart:class="major"/></chart:axis><chart:series chart:style-name="bars" chart:values-cell-range-address="{values}" chart:label-cell-address="{label}" chart:class="chart:bar"/><chart:wall chart:style-name="wall"/></chart:plot-area></chart:chart></office:chart></office:body></office:document-content>"##,
         title = text(&place.title),
         unit = text(&place.unit),
+        styles = styles(place.divisor),
     )
+}
+
+const NAMESPACES: &str = r#"xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0" xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:number="urn:oasis:names:tc:opendocument:xmlns:datastyle:1.0" xmlns:chart="urn:oasis:names:tc:opendocument:xmlns:chart:1.0""#;
+
+/// Styles of a chart: bars that start at zero, names from top to bottom, numbers in the unit.
+fn styles(divisor: f64) -> String {
+    let factor = if divisor > 1.0 { format!(r#" number:display-factor="{divisor}""#) } else { String::new() };
+    let number = |name: &str, places: u32| {
+        format!(
+            r#"<number:number-style style:name="{name}"><number:number number:decimal-places="{places}" number:min-decimal-places="0" number:min-integer-digits="1"{factor}/></number:number-style>"#
+        )
+    };
+    let style = |name: &str, data: &str, inner: &str| {
+        format!(r#"<style:style style:name="{name}" style:family="chart"{data}>{inner}</style:style>"#)
+    };
+    let small = r#"<style:text-properties fo:font-size="9pt"/>"#;
+    [
+        number("axis", 3),
+        number("label", 2),
+        style("ground", "", r##"<style:graphic-properties draw:stroke="none" draw:fill="solid" draw:fill-color="#ffffff"/>"##),
+        style("title", "", r#"<style:text-properties fo:font-size="12pt" fo:font-weight="bold"/>"#),
+        style("unit", "", &format!(r#"<style:chart-properties style:rotation-angle="0"/>{small}"#)),
+        style("plot", "", r#"<style:chart-properties chart:vertical="true" chart:include-hidden-cells="true"/>"#),
+        style("names", "", &format!(r#"<style:chart-properties chart:display-label="true" chart:reverse-direction="true" chart:axis-position="start"/>{small}"#)),
+        style("values", r#" style:data-style-name="axis""#, &format!(r#"<style:chart-properties chart:display-label="true" chart:minimum="0" chart:link-data-style-to-source="false" chart:axis-position="end"/>{small}"#)),
+        style("grid", "", r##"<style:graphic-properties draw:stroke="solid" svg:stroke-color="#dddddd"/>"##),
+        style("wall", "", r#"<style:graphic-properties draw:stroke="none" draw:fill="none"/>"#),
+        style("bars", r#" style:data-style-name="label""#, &format!(r##"<style:chart-properties chart:data-label-number="value" chart:link-data-style-to-source="false" chart:gap-width="60"/><style:graphic-properties draw:stroke="none" draw:fill="solid" draw:fill-color="#0072b2"/>{small}"##)),
+    ]
+    .concat()
 }
 
 /// Letters of a column, from 0 for A.
