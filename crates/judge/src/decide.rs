@@ -9,7 +9,7 @@ use crate::judgement::{Ranking, Relation, Standing};
 use crate::numbers::t_critical;
 use crate::rank;
 use crate::series::Series;
-use crate::table::{Table, TableError};
+use crate::table::{Cell, Table, TableError};
 use crate::weigh;
 
 /// What is known about one cell when deciding.
@@ -79,13 +79,29 @@ fn is_out(table: &Table, contender: usize) -> bool {
     table.contenders[contender].failed.is_some()
 }
 
-/// Every contender and workload that can be measured.
+/// Every contender and workload that can be measured: a pair without samples counts only while nothing is known of the
+/// workload or of the contender, since not every contender meets every workload.
 pub fn everyone(table: &Table) -> Vec<Needed> {
     let mut workloads: Vec<&str> = table.operations.iter().map(|operation| operation.id.workload.as_str()).collect();
     workloads.sort_unstable();
     workloads.dedup();
+    let workload_of = |cell: &Cell| table.operations[cell.operation].id.workload.as_str();
     let can = (0..table.contenders.len()).filter(|&contender| !is_out(table, contender));
-    can.flat_map(|contender| workloads.iter().map(move |w| Needed { contender, workload: (*w).into() })).collect()
+    let meets = |contender: usize, workload: &str| {
+        let (mut same, mut of_workload, mut of_contender) = (false, false, false);
+        for cell in &table.cells {
+            let (mine, here) = (cell.contender == contender, workload_of(cell) == workload);
+            same |= mine && here;
+            of_workload |= here;
+            of_contender |= mine;
+        }
+        same || !of_workload || !of_contender
+    };
+    can.flat_map(|contender| {
+        let met = workloads.iter().filter(move |workload| meets(contender, workload));
+        met.map(move |workload| Needed { contender, workload: (*workload).into() })
+    })
+    .collect()
 }
 
 /// What is not resolved.
@@ -161,6 +177,13 @@ fn needed(table: &Table, open: &[Open], rankings: &[Ranking], policy: &Policy) -
             }
         }
     }
+    // A twin goes with the contender that it repeats, so that the noise floor rests on as many blocks.
+    for (twin, contender) in table.contenders.iter().enumerate() {
+        let of = contender.twin_of.as_deref().and_then(|of| table.contender(of));
+        let beside: Vec<Needed> = needed.iter().filter(|n| Some(n.contender) == of).cloned().collect();
+        needed.extend(beside.into_iter().map(|n| Needed { contender: twin, ..n }));
+    }
+    needed.retain(|n| !is_out(table, n.contender));
     needed.sort();
     needed.dedup();
     if policy.until == Until::Precision {

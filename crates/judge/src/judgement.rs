@@ -186,6 +186,17 @@ pub struct Sentence {
     pub cells: Vec<usize>,
 }
 
+impl Sentence {
+    /// The trials that the sentence rests on, each once: what `show --why` lists.
+    pub fn trials(&self, table: &crate::Table) -> Vec<i64> {
+        let cells = self.cells.iter().filter_map(|&cell| table.cells.get(cell));
+        let mut trials: Vec<i64> = cells.flat_map(|cell| cell.samples.iter().map(|sample| sample.trial)).collect();
+        trials.sort_unstable();
+        trials.dedup();
+        trials
+    }
+}
+
 impl Judgement {
     /// The figure of an operation and a contender.
     pub fn figure(&self, operation: usize, contender: usize) -> Option<&Figure> {

@@ -131,7 +131,7 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
     };
     let mut shares = vec![Vec::new(); table.contenders.len()];
     let mut left_out = Vec::new();
-    for contender in 0..table.contenders.len() {
+    for (contender, shares) in shares.iter_mut().enumerate() {
         let cells: Vec<Option<&Cell>> = parts.iter().map(|part| table.cell(part.0, contender)).collect();
         if let Some(lacking) =
             cells.iter().position(|cell| cell.is_none_or(|c| !c.samples.iter().any(Sample::is_measured)))
@@ -151,7 +151,7 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
             continue;
         }
         let total: f64 = sums.iter().sum();
-        shares[contender] = sums.iter().map(|sum| sum / total).collect();
+        *shares = sums.iter().map(|sum| sum / total).collect();
         out.cells.push(Cell { operation: 0, contender, samples, ..Cell::default() });
     }
     (out, shares, left_out)

@@ -6,6 +6,8 @@ use crate::judgement::{Interval, Ranking, Relation, Sentence, Standing};
 use crate::table::{Backend, Direction, Operation, Table};
 use crate::weigh::Weighed;
 
+/// What is called a safety; copy on write is how, not what.
+const SAFETIES: [&str; 3] = ["flushes", "ordered data", "data checksums"];
 /// A cost is mentioned from this ratio on.
 const COST_SAID: f64 = 1.2;
 
@@ -94,11 +96,11 @@ fn too_few(table: &Table, ranking: &Ranking, weighed: &Weighed) -> String {
         .map(|other| format!("{} {}", table.contenders[other.contender].name, worse(operation, other.ratio, None)))
         .collect();
     let number = match samples {
-        1 => "one sample each decides nothing".into(),
-        2 => "two samples each decide nothing".into(),
-        more => format!("{more} samples that share no blocks decide nothing"),
+        0 | 1 => "one sample each decides nothing and allows no interval",
+        2 => "two samples each decide nothing and allow no interval",
+        _ => "too few samples of some decide nothing and allow no interval",
     };
-    format!("{number} and allow no interval; {} was ahead, {}.", table.contenders[ranking.best].name, list_of(&others))
+    format!("{number}; {} was ahead, {}.", table.contenders[ranking.best].name, list_of(&others))
 }
 
 /// "takes 1.6 times as long (1.5 to 1.8)", "is slower by 8 % (6 to 10 %)".
@@ -124,48 +126,54 @@ fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
     let mut parts = Vec::new();
     for other in &ranking.others {
         let Some(theirs) = facts(other.contender) else { continue };
-        let name = &table.contenders[other.contender].name;
         let costs = [(best.cpu_seconds, theirs.cpu_seconds, "CPU"), (best.space, theirs.space, "space")];
-        for (mine, theirs, what) in costs {
-            let (Some(mine), Some(theirs)) = (mine, theirs) else { continue };
-            if mine <= 0.0 || theirs <= 0.0 {
-                continue;
-            }
-            if theirs / mine >= COST_SAID {
-                parts.push(format!("{name} {} times the {what}", factor(theirs / mine)));
-            } else if mine / theirs >= COST_SAID {
-                parts.push(format!("{name} only {} times the {what}", factor(theirs / mine)));
-            }
+        let said: Vec<String> = costs
+            .iter()
+            .filter_map(|(mine, theirs, what)| Some((mine.filter(|m| *m > 0.0)?, theirs.filter(|t| *t > 0.0)?, what)))
+            .filter(|(mine, theirs, _)| !(1.0 / COST_SAID..COST_SAID).contains(&(theirs / mine)))
+            .map(|(mine, theirs, what)| format!("{} times the {what}", factor(theirs / mine)))
+            .collect();
+        if !said.is_empty() {
+            parts.push(format!("{} used {}", table.contenders[other.contender].name, list_of(&said)));
         }
     }
     if parts.is_empty() {
         return String::new();
     }
-    format!("Beside {}, it took {}.", table.contenders[ranking.best].name, list_of(&parts))
+    format!("There {} of {}.", parts.join(", "), table.contenders[ranking.best].name)
 }
 
-/// One sentence for each best that gives up a safety that one of the others keeps.
+/// One sentence for each best that gives up a safety that others, ranked beside it, keep.
 fn durability_sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
-    let mut said: Vec<Sentence> = Vec::new();
-    for ranking in weighed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary) {
-        let best = &table.contenders[ranking.best];
-        for other in &ranking.others {
-            let other = &table.contenders[other.contender];
-            let missing = best.durability.missing_against(&other.durability);
-            if missing.is_empty() {
-                continue;
-            }
-            let text = format!(
-                "{} and {} are not equals in safety: {} goes without {}.",
-                best.name,
-                other.name,
-                best.name,
-                list(&missing)
-            );
-            if said.iter().all(|sentence| sentence.text != text) {
-                let cells = cells_of(table, ranking);
-                said.push(Sentence { text, operation: None, cells });
-            }
+    let mut said = Vec::new();
+    for (index, best) in table.contenders.iter().enumerate() {
+        let first: Vec<&Ranking> = weighed
+            .rankings
+            .iter()
+            .filter(|ranking| ranking.best == index && !table.operations[ranking.operation].secondary)
+            .collect();
+        let mut others: Vec<usize> =
+            first.iter().flat_map(|ranking| ranking.others.iter().map(|o| o.contender)).collect();
+        others.sort_unstable();
+        others.dedup();
+        let parts: Vec<String> = SAFETIES
+            .iter()
+            .filter_map(|safety| {
+                let keeps = |other: &&usize| {
+                    best.durability.missing_against(&table.contenders[**other].durability).contains(safety)
+                };
+                let names: Vec<&str> =
+                    others.iter().filter(keeps).map(|&o| table.contenders[o].name.as_str()).collect();
+                let verb = if names.len() == 1 { "has" } else { "have" };
+                (!names.is_empty()).then(|| format!("{safety}, which {} {verb}", list(&names)))
+            })
+            .collect();
+        if !parts.is_empty() {
+            let mut cells: Vec<usize> = first.iter().flat_map(|ranking| cells_of(table, ranking)).collect();
+            cells.sort_unstable();
+            cells.dedup();
+            let text = format!("Not equals in safety: {} goes without {}.", best.name, parts.join(", and without "));
+            said.push(Sentence { text, operation: None, cells });
         }
     }
     said
@@ -200,7 +208,7 @@ fn list_of(names: &[String]) -> String {
 pub fn factor(ratio: f64) -> String {
     match ratio {
         r if r >= 9.95 => format!("{r:.0}"),
-        r if r >= 1.095 || r < 0.01 => format!("{r:.1}"),
+        r if !(0.01..1.095).contains(&r) => format!("{r:.1}"),
         r => format!("{r:.2}"),
     }
 }

@@ -94,7 +94,8 @@ impl Noise {
 
 /// Truth of a noise model, by a million draws, kept: mean and median of the logs.
 pub fn truth(noise: Noise, size: f64) -> (f64, f64) {
-    static KNOWN: Mutex<Vec<(Noise, f64, (f64, f64))>> = Mutex::new(Vec::new());
+    type Known = (Noise, f64, (f64, f64));
+    static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
     let mut known = KNOWN.lock().expect("no thread fails");
     if let Some(found) = known.iter().find(|found| (found.0, found.1) == (noise, size)) {
         return found.2;

@@ -1,0 +1,16 @@
+//! The short form of the simulation suite: the judge keeps its word, within what few tables can show.
+//! In: the suite of `examples/simulate`. Out: the promises that were not kept, none.
+
+#[path = "../examples/simulate/draw.rs"]
+mod draw;
+#[path = "../examples/simulate/play.rs"]
+mod play;
+#[path = "../examples/simulate/suite.rs"]
+#[allow(dead_code)]
+mod suite;
+
+#[test]
+fn the_judge_keeps_its_word_on_simulated_bake_offs() {
+    let report = suite::run(suite::Effort::SHORT);
+    assert!(report.broken.is_empty(), "{}\n{}", report.broken.join("\n"), report.text);
+}
