@@ -8,8 +8,8 @@ use crate::safe;
 use crate::view::{RowView, View, WorkloadView};
 use icu_locale_core::locale;
 use spreadsheet_ods::draw::{DrawFrame, DrawFrameContent, DrawImage};
-use spreadsheet_ods::style::CellStyle;
 use spreadsheet_ods::style::units::WrapOption;
+use spreadsheet_ods::style::{CellStyle, MasterPage, PageStyle, TableStyle};
 use spreadsheet_ods::{CellStyleRef, Length, Sheet, ValueFormatNumber, WorkBook, write_ods_buf_uncompressed};
 use std::collections::BTreeMap;
 
@@ -39,12 +39,30 @@ pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
     }
     book.book.push_sheet(verdict(view, &bold, &wrapped));
     book.book.push_sheet(charts(&places));
+    one_page_wide(&mut book.book);
     let refused = |error: spreadsheet_ods::OdsError| ReportError::Drawing {
         chart: "results.ods".into(),
         answer: error.to_string(),
     };
     let bytes = write_ods_buf_uncompressed(&mut book.book, Vec::new()).map_err(refused)?;
     with_charts(&bytes, &places)
+}
+
+/// Gives every sheet the page whose width [`with_charts`] fits to the paper.
+fn one_page_wide(book: &mut WorkBook) {
+    let mut page = PageStyle::new("page");
+    page.set_page_width(Length::Cm(29.7));
+    page.set_page_height(Length::Cm(21.0));
+    let page = book.add_pagestyle(page);
+    let mut master = MasterPage::new("Default");
+    master.set_pagestyle(&page);
+    let master = book.add_masterpage(master);
+    let mut style = TableStyle::new("sheet");
+    style.set_master_page(&master);
+    let style = book.add_tablestyle(style);
+    for number in 0..book.num_sheets() {
+        book.sheet_mut(number).set_style(&style);
+    }
 }
 
 struct Book {
@@ -63,6 +81,19 @@ impl Book {
         let bold = self.book.add_cellstyle(style);
         self.bold = Some(bold.clone());
         bold
+    }
+
+    /// A style for numbers without a unit.
+    fn plain(&mut self, name: &str, places: u8) -> CellStyleRef {
+        if let Some(style) = self.formats.get(name) {
+            return style.clone();
+        }
+        let mut format = ValueFormatNumber::new_named(format!("format-{name}"));
+        format.part_number().min_integer_digits(1).decimal_places(places).build();
+        let format = self.book.add_number_format(format);
+        let style = self.book.add_cellstyle(CellStyle::new(name, &format));
+        self.formats.insert(name.into(), style.clone());
+        style
     }
 
     /// A style that shows a base value in a unit: the divisor of rates is a power of a thousand, which formats know.
@@ -88,7 +119,7 @@ impl Book {
     }
 
     fn workload(&mut self, view: &View, workload: &WorkloadView, name: &str, places: &mut Vec<ChartPlace>) -> Sheet {
-        let bold = self.bold();
+        let (bold, count) = (self.bold(), self.plain("count", 0));
         let mut sheet = Sheet::new(name);
         sheet.set_styled_value(
             0,
@@ -108,7 +139,9 @@ impl Book {
                 sheet.set_value(at, 0, text(&row.title));
                 for cell in &row.cells {
                     match pick(cell) {
-                        Some(value) if heading == TRIALS => sheet.set_value(at, column(view, cell.contender), value),
+                        Some(value) if heading == TRIALS => {
+                            sheet.set_styled_value(at, column(view, cell.contender), value, &count);
+                        }
                         Some(value) => sheet.set_styled_value(at, column(view, cell.contender), value, &style),
                         None => {}
                     }
@@ -121,11 +154,14 @@ impl Book {
         }
         self.samples(view, workload, &mut sheet, line);
         sheet.set_col_width(0, Length::Cm(5.5));
+        for at in 1..=measured(view).count().max(10) as u32 {
+            sheet.set_col_width(at, Length::Cm(3.0));
+        }
         sheet
     }
 
     fn samples(&mut self, view: &View, workload: &WorkloadView, sheet: &mut Sheet, from: u32) {
-        let bold = self.bold();
+        let (bold, count, number) = (self.bold(), self.plain("count", 0), self.plain("number", 3));
         let headings = [
             "Samples",
             "Contender",
@@ -148,12 +184,12 @@ impl Book {
                 for sample in &cell.samples {
                     sheet.set_value(line, 0, text(&row.title));
                     sheet.set_value(line, 1, text(&view.contenders[cell.contender].name));
-                    sheet.set_value(line, 2, sample.trial as u32);
-                    sheet.set_value(line, 3, sample.block);
-                    sheet.set_value(line, 4, sample.pass);
+                    sheet.set_styled_value(line, 2, sample.trial as u32, &count);
+                    sheet.set_styled_value(line, 3, sample.block, &count);
+                    sheet.set_styled_value(line, 4, sample.pass, &count);
                     for (at, value) in [(5, sample.value), (6, sample.returned), (7, sample.durable)] {
                         if let Some(value) = value {
-                            sheet.set_value(line, at, value);
+                            sheet.set_styled_value(line, at, value, &number);
                         }
                     }
                     sheet.set_value(line, 8, super::json::base_unit(row.figure));
