@@ -24,7 +24,7 @@ pub fn entries(what: &What, plan: &Plan, catalogue: &Catalogue, place: &Place) -
         return Ok(folders
             .iter()
             .map(|folder| {
-                let label = folder.display().to_string();
+                let label = folder.canonicalize().unwrap_or_else(|_| folder.clone()).display().to_string();
                 entry(Contender { label, filesystem: lab::DIRECTORY.into(), ..Contender::default() })
             })
             .collect());

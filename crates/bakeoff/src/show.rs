@@ -14,9 +14,10 @@ pub fn verdict(ledger: &Ledger, id: &str) -> Result<(), Failure> {
 }
 
 /// Writes the report folder and returns the path of its page.
-pub fn report(ledger: &Ledger, id: &str, folder: &Path, _formats: &[String]) -> Result<PathBuf, Failure> {
+pub fn report(ledger: &Ledger, id: &str, folder: &Path, formats: &[report::Format]) -> Result<PathBuf, Failure> {
     let material = Material::read(ledger, Some(id))?;
-    let _ = &material;
+    let all = report::Format::ALL;
+    report::write(&material, folder, if formats.is_empty() { &all } else { formats })?;
     let page = folder.join("index.html");
     Ok(std::fs::canonicalize(&page).unwrap_or(page))
 }

@@ -108,6 +108,8 @@ impl Agent {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // The mark by which `clean` knows an engine that outlived its run.
+            .env(host::command::OWNER_VARIABLE, host::process::Process::current().to_string())
             // A group of its own: Ctrl-C reaches the runner alone, which then ends things in order.
             .process_group(0)
             .spawn()

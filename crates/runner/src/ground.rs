@@ -12,8 +12,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use workload::program::Durable;
 
-/// How long a busy device is waited for before a phase begins.
+/// How long a busy device is waited for before a phase begins: what is left of the work before.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The same where a directory's disk serves others too, whose work does not end for us.
+const PATIENCE_SHARED: Duration = Duration::from_secs(1);
 /// Output of one command that the ledger keeps, in bytes.
 const OUTPUT_KEPT: usize = 4096;
 
@@ -81,7 +83,8 @@ impl Venue for LabVenue {
         let ground = if self.grounds.len() > 1 { &mut self.grounds[index] } else { &mut self.grounds[0] };
         let staged =
             if asked.filesystem == DEVICE { ground.stage_raw(self.raw_bytes) } else { ground.stage(&contender(asked)) };
-        Ok(Box::new(LabStage { stage: staged.map_err(sorted)? }))
+        let shared = asked.filesystem == lab::DIRECTORY;
+        Ok(Box::new(LabStage { stage: staged.map_err(sorted)?, shared }))
     }
 
     fn commands(&mut self) -> Vec<CommandRecord> {
@@ -91,6 +94,7 @@ impl Venue for LabVenue {
 
 struct LabStage<'g> {
     stage: lab::Stage<'g>,
+    shared: bool,
 }
 
 impl Staged for LabStage<'_> {
@@ -138,7 +142,7 @@ impl Staged for LabStage<'_> {
     }
 
     fn settle(&mut self) -> Result<(), VenueError> {
-        self.stage.settle(PATIENCE);
+        self.stage.settle(if self.shared { PATIENCE_SHARED } else { PATIENCE });
         Ok(())
     }
 

@@ -12,7 +12,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<u8, Failure> {
     let ledger = Ledger::open(path, Access::Read)?;
     let run = ledger.run(args.run.as_deref())?;
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-report-{}", run.id)));
-    let formats = args.format.iter().map(|name| Ok::<String, Failure>(name.clone())).collect::<Result<Vec<_>, _>>()?;
+    let formats = report::Format::parse_list(&args.format.join(","))?;
     let page = show::report(&ledger, &run.id, &folder, &formats)?;
     println!("{}", page.display());
     Ok(0)

@@ -18,11 +18,11 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
     let view = View::of(&material)?;
     let style = terminal::Style::of_stdout();
     let text = if args.json {
-        String::new()
+        report::export::results(&material, &view)?
     } else if args.csv {
-        String::new()
+        report::export::samples_csv(&material, &view)
     } else if args.markdown {
-        String::new()
+        report::export::markdown(&view)
     } else if let Some(cell) = &args.why {
         terminal::why(&material, &view, cell, style)?
     } else {
