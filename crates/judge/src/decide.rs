@@ -79,6 +79,11 @@ fn is_out(table: &Table, contender: usize) -> bool {
     table.contenders[contender].failed.is_some()
 }
 
+/// Whether a cell's trials fail more often than they give samples: no run waits for it.
+fn keeps_failing(cell: &Cell) -> bool {
+    cell.facts.failures >= 3 && cell.facts.failures as usize > cell.samples.len()
+}
+
 /// Every contender and workload that can be measured: a pair without samples counts only while nothing is known of the
 /// workload or of the contender, since not every contender meets every workload.
 pub fn everyone(table: &Table) -> Vec<Needed> {
@@ -112,11 +117,17 @@ fn open(table: &Table, policy: &Policy, rankings: &[Ranking], known: &[Known]) -
             if table.operations[cell.operation].secondary || table.contenders[cell.contender].twin_of.is_some() {
                 continue;
             }
-            open.extend(imprecise(policy, cell));
+            if !table.cell(cell.operation, cell.contender).is_some_and(keeps_failing) {
+                open.extend(imprecise(policy, cell));
+            }
         }
     }
     for ranking in rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary) {
         for other in ranking.others.iter().filter(|other| !is_out(table, other.contender)) {
+            let fails = |contender| table.cell(ranking.operation, contender).is_some_and(keeps_failing);
+            if fails(other.contender) || fails(ranking.best) {
+                continue;
+            }
             if matches!(other.relation, Relation::Unresolved | Relation::TooFew) {
                 open.push(Open {
                     operation: ranking.operation,

@@ -165,7 +165,7 @@ pub enum NoteKind {
     Cache,
     /// Within 20 % of the data generator's ceiling.
     Ceiling,
-    /// Durability differs from others in the table.
+    /// A safety is given up that another contender, ranked beside it, keeps.
     Durability,
     /// Values are missing, or trials failed.
     Missing,
@@ -210,6 +210,11 @@ impl Judgement {
 }
 
 impl Ranking {
+    /// All that were ranked, the best first.
+    pub fn members(&self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.best).chain(self.others.iter().map(|standing| standing.contender))
+    }
+
     /// The best and its ties.
     pub fn front(&self) -> impl Iterator<Item = usize> {
         std::iter::once(self.best).chain(

@@ -90,8 +90,8 @@ impl Looks {
     /// Looks of a table: as many as were planned, or as there are blocks if there are more.
     pub fn of(table: &Table) -> Self {
         let planned = table.planned_blocks.map_or(PLANNED, |blocks| blocks as usize);
-        let seen =
-            table.cells.iter().flat_map(|cell| cell.samples.last()).map(|sample| sample.block as usize + 1).max();
+        let samples = table.cells.iter().flat_map(|cell| &cell.samples);
+        let seen = samples.map(|sample| sample.block as usize + 1).max();
         Looks((planned.max(seen.unwrap_or(0)).max(MIN_SAMPLES) as f64 / MIN_SAMPLES as f64).ln())
     }
 

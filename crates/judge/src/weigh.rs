@@ -41,7 +41,8 @@ pub struct Floor {
 /// The table contradicts itself or passes a limit.
 pub fn judge(table: &Table) -> Result<Judgement, TableError> {
     table.check()?;
-    let weighed = weigh(table);
+    let mut weighed = weigh(table);
+    note_durability(table, &mut weighed);
     let sentences = words::sentences(table, &weighed);
     let family = weighed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary);
     Ok(Judgement {
@@ -53,6 +54,24 @@ pub fn judge(table: &Table) -> Result<Judgement, TableError> {
         figures: weighed.figures,
         rankings: weighed.rankings,
     })
+}
+
+/// Says beside each figure which safety its contender gives up and another one, ranked beside it, keeps.
+fn note_durability(table: &Table, weighed: &mut Weighed) {
+    for ranking in &weighed.rankings {
+        let members: Vec<usize> = ranking.members().collect();
+        for figure in weighed.figures.iter_mut().filter(|figure| figure.operation == ranking.operation) {
+            if !members.contains(&figure.contender) {
+                continue;
+            }
+            let own = table.contenders[figure.contender].durability;
+            let missing = |other: &usize| own.missing_against(&table.contenders[*other].durability);
+            let all: Vec<&str> = members.iter().flat_map(missing).collect();
+            for safety in ["flushes", "ordered data"].iter().filter(|safety| all.contains(safety)) {
+                figure.notes.push(notes::note(NoteKind::Durability, format!("gives up {safety}")));
+            }
+        }
+    }
 }
 
 /// Figures and rankings of a table that was checked.

@@ -32,8 +32,7 @@ pub fn sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
 }
 
 fn cells_of(table: &Table, ranking: &Ranking) -> Vec<usize> {
-    let members: Vec<usize> =
-        std::iter::once(ranking.best).chain(ranking.others.iter().map(|other| other.contender)).collect();
+    let members: Vec<usize> = ranking.members().collect();
     let rests = |cell: &crate::Cell| cell.operation == ranking.operation && members.contains(&cell.contender);
     (0..table.cells.len()).filter(|&cell| rests(&table.cells[cell])).collect()
 }

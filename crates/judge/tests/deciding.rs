@@ -122,6 +122,17 @@ fn a_contender_that_cannot_run_is_not_waited_for() {
 }
 
 #[test]
+fn a_contender_whose_trials_keep_failing_is_not_waited_for() {
+    let bake = Bake::new()
+        .time("create")
+        .at("ext4", 10.0, &CALM)
+        .at("xfs", 20.0, &CALM_TOO)
+        .of("zfs", &[30.0])
+        .cell(|cell| cell.facts.failures = 3);
+    assert_eq!(decide(&bake.table, &policy(Until::Precision)).unwrap().reason, Reason::Resolved);
+}
+
+#[test]
 fn a_pair_that_never_meets_is_not_asked_for() {
     let mut bake = Bake::new().time("create").at("ext4", 10.0, &WILD).at("xfs", 10.0, &WILD_TOO).time("read");
     bake.table.operations[1].id.workload = "device".into();

@@ -166,7 +166,10 @@ fn a_best_that_gives_up_safety_is_not_named_without_saying_so() {
         .at("ext4", 30.0, &CALM_TOO)
         .who("ext4-nobarrier", |c| c.durability = Durability { flushes: Some(false), ..Durability::default() })
         .who("ext4", |c| c.durability = Durability { flushes: Some(true), ..Durability::default() });
-    assert!(bake.judge().rankings[0].others[0].unequal_durability);
+    let judged = bake.judge();
+    assert!(judged.rankings[0].others[0].unequal_durability);
+    let given_up = |figure: usize| judged.figures[figure].notes.iter().any(|note| note.text == "gives up flushes");
+    assert!(given_up(0) && !given_up(1));
     let said = bake.said();
     assert!(said.contains("Not equals in safety: ext4-nobarrier goes without flushes, which ext4 has."), "{said}");
 }
