@@ -203,11 +203,13 @@ fn list_of(names: &[String]) -> String {
     list(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// A ratio in two digits: 0.97, 1.6, 16, 160.
+/// A ratio in two digits: 0.97, 1.6, 16, 160; beyond a thousand only that it is.
 pub fn factor(ratio: f64) -> String {
     match ratio {
+        r if r >= 1000.0 => "over 1000".into(),
+        r if r < 0.01 => "under 0.01".into(),
         r if r >= 9.95 => format!("{r:.0}"),
-        r if !(0.01..1.095).contains(&r) => format!("{r:.1}"),
+        r if r >= 1.095 => format!("{r:.1}"),
         r => format!("{r:.2}"),
     }
 }
