@@ -126,6 +126,8 @@ pub struct WorkloadView {
     pub rows: Vec<RowView>,
     /// The verdict.
     pub sentences: Vec<SentenceView>,
+    /// Notes that hold for every figure of the workload, so that no cell repeats them.
+    pub notes: Vec<NoteView>,
 }
 
 /// A sentence of the verdict with what it rests on.

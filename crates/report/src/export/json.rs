@@ -31,6 +31,7 @@ struct Workload<'a> {
     scale: &'a str,
     settings: &'a [(String, String)],
     verdict: &'a [view::SentenceView],
+    notes: &'a [view::NoteView],
     operations: Vec<Operation<'a>>,
 }
 
@@ -72,6 +73,7 @@ pub fn results(material: &Material, view: &View) -> Result<String, ReportError> 
                 scale: &workload.scale,
                 settings: &workload.settings,
                 verdict: &workload.sentences,
+                notes: &workload.notes,
                 operations: workload.rows.iter().map(|row| operation(material, view, row, key)).collect(),
             }
         })

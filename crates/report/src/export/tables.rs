@@ -63,6 +63,7 @@ fn cell_text(text: &str) -> String {
 /// Operations by contenders as people read them: mark and figure, in each row's unit.
 pub fn workload_sheet(view: &View, workload: &WorkloadView) -> Sheet {
     let mut notes = vec!["Medians; ▲ best, = no difference to the best shown, ? not told apart.".to_owned()];
+    notes.extend(workload.notes.iter().map(|note| format!("All of these: {}.", note.text)));
     notes.extend(workload.sentences.iter().map(|said| said.text.clone()));
     let mut lines = Vec::new();
     for row in &workload.rows {
@@ -191,6 +192,6 @@ fn cell_line(view: &View, workload: &WorkloadView, row: &RowView, cell: &CellVie
         exact(cell.cpu.map(|cpu| cpu.median)),
         exact(cell.of_device),
         cell.missing.clone().unwrap_or_default(),
-        cell.notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; "),
+        cell.notes.iter().chain(&workload.notes).map(|note| note.text.as_str()).collect::<Vec<_>>().join("; "),
     ]
 }

@@ -16,6 +16,7 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData) 
                 span.mono { (workload.name) } @if !workload.scale.is_empty() { ", scale " (workload.scale) }
                 @if !settings.is_empty() { ": " (settings.join(", ")) }
             }
+            @for note in &workload.notes { p.warn.small { "All of these: " (note.text) "." } }
             @if !workload.sentences.is_empty() {
                 details.screen {
                     summary { "The verdict in full" }

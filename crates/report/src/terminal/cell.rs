@@ -68,7 +68,8 @@ pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, 
         _ => None,
     };
     let painted = tone.map_or(shown.clone(), |tone| style.paint(tone, &shown));
-    let letters = if marks.is_empty() { String::new() } else { format!(" {}", marks.join(",")) };
+    let between = if marks.iter().all(|mark| mark.len() == 1) { "" } else { "," };
+    let letters = if marks.is_empty() { String::new() } else { format!(" {}", marks.join(between)) };
     let mut text = format!("{painted}{}", style.paint(Tone::Warning, &letters));
     let longest =
         row.cells.iter().filter_map(|cell| cell.figure.as_ref()).map(|figure| figure.median).fold(0.0, f64::max);

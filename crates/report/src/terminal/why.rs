@@ -38,7 +38,7 @@ pub fn why(material: &Material, view: &View, asked: &str, style: Style) -> Resul
     if let Some(cpu) = &cell.cpu {
         say(None, &format!("CPU of the workers: {} % of one core", number::plain(cpu.median)));
     }
-    for note in &cell.notes {
+    for note in cell.notes.iter().chain(&workload.notes) {
         say(None, &format!("note: {}", note.text));
     }
     if let Some(safety) = &contender.safety {

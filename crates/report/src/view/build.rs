@@ -4,8 +4,8 @@
 use super::cells::{RowContext, differ};
 use super::story;
 use super::{
-    ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, RowView, RunView, SentenceView, View,
-    WorkloadView,
+    CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView, RunView,
+    SentenceView, View, WorkloadView,
 };
 use crate::ReportError;
 use crate::chart::slots;
@@ -72,7 +72,7 @@ impl Builder<'_> {
     ) -> WorkloadView {
         let name = name_in_table(&self.material.run.new.works, work);
         let mut row_slugs = HashSet::new();
-        let rows: Vec<RowView> = self
+        let mut rows: Vec<RowView> = self
             .table
             .operations
             .iter()
@@ -87,7 +87,9 @@ impl Builder<'_> {
             .filter(|said| said.operation.is_some_and(|at| self.table.operations[at].id.workload == name))
             .map(|said| self.sentence(said))
             .collect();
+        let notes = shared_notes(&mut rows);
         WorkloadView {
+            notes,
             slug: unique(slug(&name), slugs),
             title: if work.title.is_empty() { work.name.clone() } else { work.title.clone() },
             scale: work.scale.clone(),
@@ -165,6 +167,21 @@ impl Builder<'_> {
         row.unit = unit(&row);
         row
     }
+}
+
+/// Takes out of the cells what is said of every one of them.
+fn shared_notes(rows: &mut [RowView]) -> Vec<NoteView> {
+    let measured = |cell: &&CellView| cell.figure.is_some();
+    let cells: Vec<&CellView> = rows.iter().flat_map(|row| &row.cells).filter(measured).collect();
+    let Some((first, others)) = cells.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Vec::new();
+    };
+    let everywhere = |note: &&NoteView| others.iter().all(|cell| cell.notes.contains(note));
+    let shared: Vec<NoteView> = first.notes.iter().filter(everywhere).cloned().collect();
+    for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
+        cell.notes.retain(|note| !shared.contains(note));
+    }
+    shared
 }
 
 fn unit(row: &RowView) -> Unit {

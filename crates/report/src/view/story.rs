@@ -61,7 +61,16 @@ fn counted_notes(workloads: &[WorkloadView]) -> Vec<String> {
     ];
     let cells = || workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
     let all = cells().filter(|cell| cell.figure.is_some()).count();
-    let with = |kind| cells().filter(|cell| cell.notes.iter().any(|note| note.kind == kind)).count();
+    let everywhere = |workload: &WorkloadView, kind| workload.notes.iter().any(|note| note.kind == kind);
+    let with = |kind| {
+        let of_workload = |workload: &&WorkloadView| everywhere(workload, kind);
+        let shared = workloads.iter().filter(of_workload).flat_map(|workload| &workload.rows);
+        let shared = shared.flat_map(|row| &row.cells).filter(|cell| cell.figure.is_some()).count();
+        let others =
+            workloads.iter().filter(|workload| !everywhere(workload, kind)).flat_map(|workload| &workload.rows);
+        let noted = |cell: &&crate::view::CellView| cell.notes.iter().any(|note| note.kind == kind);
+        shared + others.flat_map(|row| &row.cells).filter(noted).count()
+    };
     let counted = kinds.iter().map(|(kind, words)| (with(*kind), words)).filter(|(count, _)| *count > 0);
     counted.map(|(count, words)| format!("{count} of {all} figures {words}.")).collect()
 }
