@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use workload::outcome::{
     CpuTime, Errors, GroupOutcome, Histogram, OperationError, Pace, PhaseOutcome, Series, Verified,
 };
-use workload::program::{End, Group, Over};
+use workload::program::{Group, Over};
 
 /// Share of operations that may start late before a rate counts as not sustained.
 const SATURATED: f64 = 0.01;
@@ -31,19 +31,20 @@ fn sum(pass: &Pass, count: Count) -> u64 {
 
 /// When counting began: the common start, or the end of the ramp.
 pub fn begin(pass: &Pass) -> u64 {
-    let start = pass.shared.common(Common::Start).load(Relaxed);
-    match pass.of_phase().end {
-        End::Work => start,
-        End::Time { ramp_ns, .. } => start + ramp_ns,
-    }
+    earliest(slots(pass)).unwrap_or_else(|| pass.shared.common(Common::Start).load(Relaxed))
+}
+
+/// Workers that never got to work have no beginning.
+fn earliest<'a>(slots: impl Iterator<Item = Slot<'a>>) -> Option<u64> {
+    slots.map(|s| s.get(Count::Begin)).filter(|begin| *begin > 0).min()
 }
 
 /// Everything about one pass.
 pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
     let mut groups = Vec::new();
     let mut first = 0;
-    for (number, group) in pass.of_phase().groups.iter().enumerate() {
-        groups.push(group_outcome(pass, number, group, first));
+    for group in &pass.of_phase().groups {
+        groups.push(group_outcome(pass, group, first));
         first += group.workers as usize;
     }
     PhaseOutcome {
@@ -69,12 +70,12 @@ fn sum_cpu(pass: &Pass, count: Count) -> u64 {
     slots(pass).filter(|s| s.get(Count::Finished) == 1).map(|s| s.get(count)).sum()
 }
 
-fn group_outcome(pass: &Pass, number: usize, group: &Group, first: usize) -> GroupOutcome {
+fn group_outcome(pass: &Pass, group: &Group, first: usize) -> GroupOutcome {
     let slots: Vec<Slot> = (first..first + group.workers as usize).map(|w| pass.shared.slot(w)).collect();
     let total = |count: Count| slots.iter().map(|s| s.get(count)).sum::<u64>();
-    let workers_ns: Vec<u64> = slots.iter().map(|s| s.get(Count::End).saturating_sub(begin(pass))).collect();
+    let begin = earliest(slots.iter().copied()).unwrap_or_else(|| begin(pass));
+    let workers_ns: Vec<u64> = slots.iter().map(|s| s.get(Count::End).saturating_sub(begin)).collect();
     let returned_ns = workers_ns.iter().copied().max().unwrap_or(0);
-    let _ = number;
     GroupOutcome {
         name: group.name.clone(),
         items: total(Count::Items),

@@ -37,6 +37,7 @@ pub struct Tally<'a> {
     written: u64,
     hash: u64,
     errors: u64,
+    in_time: (u64, u64, u64),
     interval_ns: u64,
     interval: usize,
     next_tick: u64,
@@ -69,6 +70,7 @@ impl<'a> Tally<'a> {
             written: 0,
             hash: 0,
             errors: 0,
+            in_time: (0, 0, 0),
             interval_ns: limits.interval_ns,
             interval: 0,
             next_tick: if ramp_end > start { ramp_end } else { start + limits.interval_ns },
@@ -100,10 +102,19 @@ impl<'a> Tally<'a> {
         self.now = self.clock.now();
     }
 
+    /// So many items of a batch are complete; [`Tally::items`] ends the batch.
+    #[inline]
+    pub fn part_of_batch(&mut self, items: u64) {
+        self.items += items;
+    }
+
     /// So many items are complete.
     #[inline]
     pub fn items(&mut self, items: u64) {
         self.items += items;
+        if self.now < self.end {
+            self.in_time = (self.items, self.read, self.written);
+        }
         if self.now >= self.next_tick {
             self.tick();
         }
@@ -191,12 +202,13 @@ impl<'a> Tally<'a> {
             self.begin_counting();
             return;
         }
-        let bytes = self.read + self.written;
+        let (items_now, read, written) = self.counted();
+        let bytes = read + written;
         if let Some((items, moved)) = self.slot.interval(self.interval) {
-            items.store(self.items - self.shown.0, Relaxed);
+            items.store(items_now - self.shown.0, Relaxed);
             moved.store(bytes - self.shown.1, Relaxed);
             self.slot.set(Count::Intervals, self.interval as u64 + 1);
-            self.shown = (self.items, bytes);
+            self.shown = (items_now, bytes);
         }
         // Intervals in which nothing returned stay zero: that is what happened in them.
         let missed = (self.now - self.next_tick) / self.interval_ns + 1;
@@ -209,7 +221,8 @@ impl<'a> Tally<'a> {
     fn begin_counting(&mut self) {
         self.next_tick = self.ramp_end + self.interval_ns;
         self.ramp_end = 0;
-        (self.items, self.read, self.written, self.hash, self.shown) = (0, 0, 0, 0, (0, 0));
+        (self.items, self.read, self.written, self.hash) = (0, 0, 0, 0);
+        (self.shown, self.in_time) = ((0, 0), (0, 0, 0));
         self.recorders.iter_mut().for_each(Recorder::clear);
         self.slot.clear_series();
         for count in [Count::Late, Count::Started, Count::Checked, Count::Wrong] {
@@ -231,12 +244,19 @@ impl<'a> Tally<'a> {
         if self.process { cpu_of_process() } else { cpu_of_thread() }
     }
 
+    /// Items and bytes that count: in a phase that ends by time, what returned within it. What was under way at its end
+    /// is in the histograms, so that a stall there is seen, but in no rate.
+    fn counted(&self) -> (u64, u64, u64) {
+        if self.end == u64::MAX { (self.items, self.read, self.written) } else { self.in_time }
+    }
+
     fn flush(&mut self) {
-        self.slot.set(Count::Items, self.items);
-        self.slot.set(Count::Read, self.read);
-        self.slot.set(Count::Written, self.written);
+        let (items, read, written) = self.counted();
+        self.slot.set(Count::Items, items);
+        self.slot.set(Count::Read, read);
+        self.slot.set(Count::Written, written);
         self.slot.set(Count::Hash, self.hash);
-        self.slot.set(Count::End, self.now);
+        self.slot.set(Count::End, self.now.min(self.end));
         self.recorders.iter().for_each(Recorder::flush);
     }
 

@@ -226,10 +226,11 @@ impl Ring {
 
     fn reap(&mut self, list: &[Op], work: &mut BlockWork, tally: &mut Tally, pacer: &mut Pacer) {
         loop {
-            let Some(completion) = self.ring.completion().next() else { return };
+            let Some(completion) = self.ring.completion().next() else { break };
             let (number, result) = (completion.user_data() as u32, completion.result());
             self.complete(number, result, list, work, tally, pacer);
         }
+        tally.items(0);
     }
 
     fn complete(
@@ -274,7 +275,7 @@ impl Ring {
         if let Err(errno) = work.sync_if_due(slot.place, tally) {
             tally.fail("sync", work.path(slot.place.file), None, errno);
         }
-        tally.items(1);
+        tally.part_of_batch(1);
     }
 }
 

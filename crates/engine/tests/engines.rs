@@ -76,8 +76,9 @@ fn a_phase_that_ends_by_time_counts_what_follows_the_ramp() {
         agent.done(0);
         let outcome = agent.done(1);
         assert!(outcome.items > 256, "the work is begun again: {}", outcome.items);
-        assert_eq!(outcome.groups[0].latency["read"].count, outcome.items);
-        assert!(outcome.returned_ns >= measure_ns, "{}", outcome.returned_ns);
+        let under_way = outcome.groups[0].latency["read"].count - outcome.items;
+        assert!(under_way <= 2 * 8, "{under_way} were under way at the end");
+        assert_eq!(outcome.returned_ns, measure_ns);
         let series = outcome.series.unwrap();
         assert!(series.items.iter().sum::<u64>() <= outcome.items);
     }

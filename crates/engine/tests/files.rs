@@ -195,3 +195,45 @@ fn cached_pages_are_counted_after_warming() {
     assert_eq!(agent.ask(&Request::Warm { phase: 1 }), Reply::Warmed { bytes: 64 * 8_192 });
     assert_eq!(agent.ask(&Request::CountCached { phase: 1 }), Reply::Cached { bytes: Some(64 * 8_192), files: 64 });
 }
+
+#[test]
+#[ignore = "long: makes and removes 1,000,000 files"]
+fn a_million_files_are_deleted_in_readdir_order() {
+    let dir = folder();
+    let set = fileset("many", 1_000_000, Size::Uniform(0, 0));
+    let remove = Group { order: Order::Readdir, ..group(FILES, &[Step::Unlink]) };
+    let phases = vec![phase(vec![group(FILES, &[Step::Create, Step::Close])]), phase(vec![remove])];
+    let mut p = program(dir.path(), vec![set], phases);
+    p.time_limit = 600;
+    let mut agent = Agent::with(&p);
+    assert_eq!(agent.done(0).items, 1_000_000);
+    let removed = agent.done(1);
+    assert_eq!((removed.items, removed.errors.count), (1_000_000, 0));
+    assert_eq!(removed.groups[0].latency["unlink"].count, 1_000_000);
+    assert!(tree(dir.path()).is_empty());
+}
+
+#[test]
+fn the_order_in_which_phases_are_named_changes_nothing_that_they_do() {
+    let work = |swapped: bool| {
+        let dir = folder();
+        let shuffled = Group { order: Order::Shuffled, ..group(FILES, &read()) };
+        let mut reads = vec![("a", group(FILES, &read())), ("b", shuffled)];
+        if swapped {
+            reads.reverse();
+        }
+        let mut phases = vec![phase(vec![group(FILES, &create())])];
+        phases.extend(reads.iter().map(|(_, g)| phase(vec![g.clone()])));
+        let set = fileset("t", 300, Size::Uniform(0, 5_000));
+        let mut agent = Agent::with(&program(dir.path(), vec![set], phases));
+        agent.done(0);
+        let mut done: Vec<(&str, u64, u64)> = Vec::new();
+        for (number, (name, _)) in reads.iter().enumerate() {
+            let outcome = agent.done(number + 1);
+            done.push((name, outcome.bytes_read, outcome.work_hash));
+        }
+        done.sort_unstable();
+        done
+    };
+    assert_eq!(work(false), work(true));
+}

@@ -183,7 +183,8 @@ pub enum Figure {
 pub enum End {
     /// When the work is done.
     Work,
-    /// After a time; the work is begun again as often as needed. What happens in the ramp is not counted.
+    /// After a time; the work is begun again as often as needed. What happens in the ramp is not counted, nor is what
+    /// returns after the end; its latencies are kept.
     Time {
         /// Nanoseconds that count.
         measure_ns: u64,
