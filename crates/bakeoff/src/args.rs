@@ -29,6 +29,7 @@ Examples:
   bakeoff plan sequential --on /dev/sdb1 --commands
   bakeoff run sequential --on /dev/sdb1 --erase wwn-0x5000c500a1b2c3d4
   bakeoff run mail --dir /srv --dir /mnt/other  two directories, nothing formatted
+  bakeoff run --claims --budget 30m             what has been published, tested here
   bakeoff show; bakeoff report; bakeoff resume  the latest run
 
 A device is erased only where --erase names it by serial number or by-id name, or where it carries no signature
@@ -126,6 +127,11 @@ pub struct What {
     /// Seed of order and content; a run with the same seed does the same work in the same order
     #[arg(long, value_name = "N", help_heading = "How often")]
     pub seed: Option<u64>,
+    /// Test as many published claims as this machine can: their contenders through the workloads that they speak of
+    /// (--fs and workload names narrow them); =FILE: claims of your own
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "published", help_heading = "Work")]
+    pub claims: Option<PathBuf>,
+
     /// Leave out the hidden second entry of one contender, from which the noise floor is measured
     #[arg(long, help_heading = "How often")]
     pub no_twin: bool,
@@ -173,6 +179,10 @@ pub struct RunArgs {
     /// Plain lines instead of a progress display
     #[arg(long, help_heading = "Output")]
     pub plain: bool,
+    /// At the end also say who is best for this mix of operations, such as create=1,read=10,delete=1, or for all the
+    /// work of one WORKLOAD
+    #[arg(long, value_name = "MIX", help_heading = "Output")]
+    pub mix: Option<String>,
 }
 
 /// `bakeoff plan`
@@ -207,7 +217,7 @@ pub struct ShowArgs {
     /// The run, by its id or the beginning of it [default: the latest]
     pub run: Option<String>,
     /// List the runs of the ledger
-    #[arg(long, conflicts_with_all = ["run", "json", "csv", "markdown", "why"])]
+    #[arg(long, conflicts_with_all = ["run", "json", "csv", "markdown", "why", "mix", "published"])]
     pub runs: bool,
     /// As JSON
     #[arg(long, group = "form")]
@@ -218,6 +228,12 @@ pub struct ShowArgs {
     /// As Markdown tables
     #[arg(long, group = "form")]
     pub markdown: bool,
+    /// Who is best for a mix of operations, such as create=1,read=10,delete=1, or for all the work of one WORKLOAD
+    #[arg(long, value_name = "MIX", group = "form")]
+    pub mix: Option<String>,
+    /// Published figures beside one's own, each with its source and year; never part of the statistics
+    #[arg(long, group = "form")]
+    pub published: bool,
     /// What a figure rests on, down to its samples: WORKLOAD/PHASE or WORKLOAD/PHASE/CONTENDER
     #[arg(long, value_name = "CELL", group = "form")]
     pub why: Option<String>,

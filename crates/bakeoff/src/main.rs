@@ -3,13 +3,18 @@
 
 mod args;
 mod catalogue;
+mod claims;
 mod contenders;
+mod estimate;
 mod failure;
+mod mix;
 mod place;
 mod progress;
+mod published;
 mod resolve;
 mod session;
 mod show;
+mod text;
 mod verbs;
 
 use args::{Arguments, Verb};

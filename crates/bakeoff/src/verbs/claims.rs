@@ -2,136 +2,139 @@
 //! In: a run, and a claims file (the published one, or a user's of the same form). Out: a verdict for each claim.
 
 use crate::args::ClaimsArgs;
+use crate::catalogue::Catalogue;
+use crate::claims::{self, Clock, Ground, Published};
 use crate::failure::Failure;
-use judge::{Claim, ClaimOutcome, ClaimRelation, ClaimVerdict};
+use crate::text;
+use judge::{ClaimOutcome, ClaimVerdict};
 use ledger::{Access, Ledger};
 use report::{Material, View};
-use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-const PUBLISHED: &str = include_str!("../../../../published/claims.csv");
-/// Largest claims file, in bytes, and most claims in it.
-const FILE_LIMIT: u64 = 4 << 20;
-const CLAIMS_LIMIT: usize = 10_000;
-
-/// One line of a claims file; the columns of `published/claims.csv`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    id: String,
-    source: String,
-    #[serde(rename = "device")]
-    _device: String,
-    workload: String,
-    operation: String,
-    cache: String,
-    left: String,
-    relation: String,
-    right: String,
-    factor: Option<f64>,
-    statement: String,
-}
+/// Column in which a claim's text begins.
+const INDENT: &str = "           ";
 
 /// Prints what became of each claim: those that could be tested first.
 pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
-    let claims = match &args.file {
-        Some(file) => parse(&read(file)?, &file.display().to_string())?,
-        None => parse(PUBLISHED, "published/claims.csv")?,
-    };
+    let claims = claims::read(args.file.as_deref())?;
     let ledger = Ledger::open(path, Access::Read)?;
     let material = Material::read(&ledger, args.run.as_deref())?;
     let view = View::of(&material)?;
-    let verdicts = judge::judge_claims(&view.table, &claims);
-    let testable = |verdict: &&ClaimVerdict| !matches!(verdict.outcome, ClaimOutcome::NotTestable(_));
-    println!("Claims held against run {}\n", material.run.id);
-    for (claim, verdict) in claims.iter().zip(&verdicts).filter(|(_, verdict)| testable(verdict)) {
-        println!("{}", told(claim, verdict));
-    }
-    let tested = verdicts.iter().filter(testable).count();
-    println!("Not testable in this run: {} of {}", claims.len() - tested, claims.len());
-    for (claim, verdict) in claims.iter().zip(&verdicts) {
-        if let ClaimOutcome::NotTestable(why) = &verdict.outcome {
-            println!("  {:<34} {why}", claim.id);
-        }
-    }
+    let catalogue = Catalogue::open(&[])?;
+    let systems = lab::systems(&catalogue.filesystems, &host::Journal::new());
+    let absent = |name: &str| match claims::obstacle(name, &catalogue, &systems) {
+        Ok(_) => format!("{name} is not in this run"),
+        Err(why) => format!("{name} is not in this run, and {why}"),
+    };
+    let verdicts = claims::held(&claims, &view.table, &Ground { ages: ages(&material), absent: &absent });
+    print!("{}", told(&material, &claims, &verdicts));
     Ok(0)
 }
 
-fn told(claim: &Claim, verdict: &ClaimVerdict) -> String {
+/// Ages that contenders of the run were given, by label.
+fn ages(material: &Material) -> BTreeMap<String, String> {
+    let aged = material.contenders.iter().filter_map(|contender| {
+        let age = contender.asked.get("age")?.as_str()?;
+        (age != "fresh").then(|| (contender.label.clone(), age.to_owned()))
+    });
+    aged.collect()
+}
+
+fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) -> String {
+    let width = text::width();
+    let mut said = format!("Claims held against run {}\n", material.run.id);
+    let scales: Vec<String> =
+        material.run.new.works.iter().map(|work| format!("{} {}", work.name, work.scale)).collect();
+    said.push_str(&text::wrapped(&format!("Workloads: {}", scales.join(", ")), width, "", "  "));
+    said.push_str(&text::wrapped(&format!("Device: {}", device(material)), width, "", "  "));
+    said.push('\n');
+    let pairs = || claims.iter().zip(verdicts);
+    for (claim, verdict) in pairs().filter(|(_, verdict)| !matches!(verdict.outcome, ClaimOutcome::NotTestable(_))) {
+        said.push_str(&one(claim, verdict, width));
+    }
+    let count = |wanted: ClaimOutcome| verdicts.iter().filter(|verdict| verdict.outcome == wanted).count();
+    let (holds, reversed) = (count(ClaimOutcome::Holds), count(ClaimOutcome::Reversed));
+    let open = count(ClaimOutcome::NoDifferenceShown);
+    let tested = holds + reversed + open;
+    said.push_str(&text::wrapped(
+        &format!(
+            "{tested} of {} claims tested: {holds} hold, {reversed} reversed, {open} no difference shown.",
+            claims.len()
+        ),
+        width,
+        "",
+        "  ",
+    ));
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (claim, verdict) in pairs() {
+        let ClaimOutcome::NotTestable(why) = &verdict.outcome else { continue };
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, ids)) => ids.push(&claim.claim.id),
+            None => reasons.push((why, vec![&claim.claim.id])),
+        }
+    }
+    if tested < claims.len() {
+        said.push_str(&format!("\nNot testable in this run: {} of {}\n", claims.len() - tested, claims.len()));
+    }
+    for (why, ids) in reasons {
+        said.push_str(&text::wrapped(&format!("{why}:"), width, "  ", "  "));
+        said.push_str(&text::wrapped(&ids.join(", "), width, "      ", "      "));
+    }
+    said
+}
+
+fn one(published: &Published, verdict: &ClaimVerdict, width: usize) -> String {
+    let claim = &published.claim;
     let outcome = match verdict.outcome {
         ClaimOutcome::Holds => "HOLDS",
         ClaimOutcome::Reversed => "REVERSED",
-        ClaimOutcome::NoDifferenceShown => "NO DIFFERENCE SHOWN",
-        ClaimOutcome::NotTestable(_) => "NOT TESTABLE",
+        ClaimOutcome::NoDifferenceShown => "OPEN",
+        ClaimOutcome::NotTestable(_) => "UNTESTED",
     };
-    let published = claim.factor.map_or_else(|| "no factor published".into(), |factor| format!("published {factor}x"));
-    let measured = match (verdict.measured, verdict.interval) {
-        (Some(factor), Some(interval)) => {
-            format!("measured {factor:.2}x ({:.2} to {:.2})", interval.low, interval.high)
-        }
-        (Some(factor), None) => format!("measured {factor:.2}x, too few samples for an interval"),
-        (None, _) => "not measured".into(),
+    let mut said = text::wrapped(&claim.statement, width, &format!("{outcome:<11}"), INDENT);
+    said.push_str(&text::wrapped(&verdict.text, width, INDENT, INDENT));
+    let agrees = match verdict.factor_agrees {
+        Some(true) => "; the interval holds the published factor",
+        Some(false) => "; the interval does not hold the published factor",
+        None => "",
     };
-    format!(
-        "{outcome}: {}\n  {} ({}); {published}, {measured}\n  {}\n",
-        claim.statement, claim.id, claim.source, verdict.text
-    )
+    let clock = match published.clock {
+        Clock::Returned => ", its clock stopped when the calls returned",
+        Clock::Durable => "",
+    };
+    let source = format!("[{}] {}, of {}{clock}{agrees}", claim.id, claim.source, published.device);
+    said.push_str(&text::wrapped(&source, width, INDENT, INDENT));
+    said.push('\n');
+    said
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    let fail = |why: String| Failure::new(format!("reading the claims {}: {why}", path.display()));
-    let size = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
-    if size > FILE_LIMIT {
-        return Err(fail(format!("it has {size} bytes, the limit is {FILE_LIMIT}")));
-    }
-    std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))
-}
-
-fn parse(text: &str, file: &str) -> Result<Vec<Claim>, Failure> {
-    let mut claims = Vec::new();
-    for (number, line) in csv::Reader::from_reader(text.as_bytes()).into_deserialize::<Line>().enumerate() {
-        let fail = |why: String| Failure::new(format!("{file}, claim {}: {why}", number + 1));
-        if number >= CLAIMS_LIMIT {
-            return Err(fail(format!("more than {CLAIMS_LIMIT} claims")));
-        }
-        let line = line.map_err(|error| fail(error.to_string()))?;
-        let relation = match line.relation.as_str() {
-            "faster" => ClaimRelation::Faster,
-            "equal" => ClaimRelation::Equal,
-            "less" => ClaimRelation::Less,
-            other => return Err(fail(format!("the relation `{other}` is none of faster, equal, less"))),
+/// The device that a run's trials were on, in words, with what lies beneath it.
+fn device(material: &Material) -> String {
+    let Some(found) = material.trials.iter().map(|trial| &trial.found).find(|found| found["device"].is_object()) else {
+        return "not known (directories, or nothing was measured)".into();
+    };
+    let word = |device: &serde_json::Value| {
+        let name = device["name"].as_str().unwrap_or("?");
+        let kind = match device["rotational"].as_bool() {
+            _ if name.starts_with("zram") || name.starts_with("ram") => "memory",
+            _ if name.starts_with("nvme") => "nvme",
+            Some(true) => "hdd",
+            Some(false) => "ssd, or a disk that does not say it turns",
+            None => "of unknown kind",
         };
-        claims.push(Claim {
-            id: line.id,
-            source: line.source,
-            workload: line.workload,
-            operation: line.operation,
-            cache: line.cache,
-            left: line.left,
-            relation,
-            right: line.right,
-            factor: line.factor,
-            statement: line.statement,
-        });
+        format!("{name} ({kind})")
+    };
+    let beneath: Vec<String> = found["beneath"].as_array().into_iter().flatten().map(word).collect();
+    let mut text = match found["device"]["backing_file"].is_string() {
+        true => format!("an image through {}", found["device"]["name"].as_str().unwrap_or("loop")),
+        false => word(&found["device"]),
+    };
+    if !beneath.is_empty() {
+        text.push_str(&format!(" on {}", beneath.join(", ")));
     }
-    Ok(claims)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_published_claims_are_all_understood() {
-        let claims = parse(PUBLISHED, "published/claims.csv").expect("they parse");
-        assert!(claims.len() >= 40, "{}", claims.len());
-        assert!(claims.iter().any(|claim| claim.factor.is_none()), "a missing factor stays missing");
-    }
-
-    #[test]
-    fn a_line_with_an_unknown_relation_is_named() {
-        let text = PUBLISHED.replacen(",faster,", ",quicker,", 1);
-        let error = parse(&text, "mine.csv").expect_err("refused").text;
-        assert!(error.contains("claim 1") && error.contains("quicker"), "{error}");
+    match material.run.new.machine["virtualisation"]["kind"].as_str() {
+        Some(kind) if !kind.is_empty() && kind != "none" => format!("{text}, in a virtual machine ({kind})"),
+        _ => text,
     }
 }

@@ -2,17 +2,12 @@
 //! In: what `run` takes. Out: matrix, order, time, space and wear; with --commands every command.
 
 use crate::args::PlanArgs;
+use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::resolve;
+use crate::text;
 use runner::{Place, Scheme, contender, places};
 use workload::quantity::show_bytes;
-
-/// Assumed speed of the device for the rough estimate of time, in bytes a second. A plan that has been run says better.
-const ASSUMED_RATE: f64 = 300e6;
-/// Assumed seconds for making, mounting, settling, unmounting and checking one contender.
-const ASSUMED_STAGING: f64 = 3.0;
-/// Assumed files a second over all steps of a workload.
-const ASSUMED_FILES: f64 = 10_000.0;
 
 /// Prints the plan.
 pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
@@ -94,19 +89,11 @@ fn order(scheme: &Scheme) {
 fn costs(scheme: &Scheme) {
     let sampling = &scheme.sampling;
     let per_block = scheme.trials_per_block();
-    let (mut seconds, mut written) = (0.0, 0_u64);
-    for (index, work) in scheme.works.iter().enumerate() {
-        let estimate = &work.compiled.estimate;
-        let moved = (estimate.bytes_written + estimate.bytes_read + estimate.device_bytes_read) as f64;
-        let items: u64 = estimate.phases.iter().map(|phase| phase.items).sum();
-        let blocks = (moved / 8192.0) as u64;
-        let fixed: u64 = estimate.phases.iter().map(|phase| phase.fixed_ns).sum();
-        let files = items.saturating_sub(blocks) as f64;
-        let one = moved / ASSUMED_RATE + files / ASSUMED_FILES + fixed as f64 / 1e9 + ASSUMED_STAGING;
-        let field = scheme.field(index).len() as u64;
-        seconds += one * field as f64;
-        written = written.saturating_add(estimate.bytes_written.saturating_mul(field));
-    }
+    let seconds = estimate::block_seconds(scheme);
+    let of_work = |(index, work): (usize, &runner::Work)| {
+        work.compiled.estimate.bytes_written.saturating_mul(scheme.field(index).len() as u64)
+    };
+    let written: u64 = scheme.works.iter().enumerate().map(of_work).fold(0, u64::saturating_add);
     let blocks = sampling.samples.unwrap_or(sampling.blocks.0);
     println!("Blocks: {}", how_often(scheme));
     println!("Trials: {per_block} a block, {} in {blocks} blocks", per_block * blocks as usize);
@@ -115,9 +102,8 @@ fn costs(scheme: &Scheme) {
         minutes(seconds),
         ASSUMED_RATE / 1e6
     );
-    if let Some(budget) = sampling.budget_seconds {
-        let buys = (budget / seconds.max(1.0)).floor();
-        println!("Budget: {} buys about {buys} blocks by that estimate", minutes(budget));
+    if let Some(budget) = estimate::budget(scheme) {
+        print!("{}", text::wrapped(&budget, text::width(), "", "  "));
     }
     println!(
         "Wear: about {} written by the workloads in {blocks} blocks, journals and metadata beside",

@@ -1,14 +1,36 @@
 //! `bakeoff run`: carry out a plan, from names on the command line to a verdict.
-//! In: [`RunArgs`]. Out: what a run gives: trials in the ledger, a verdict, a report.
+//! In: [`RunArgs`]. Out: what a run gives: trials in the ledger, a verdict, a report; claims and a mix where asked for.
 
-use crate::args::RunArgs;
+use crate::args::{ClaimsArgs, RunArgs};
 use crate::failure::Failure;
-use crate::{resolve, session};
+use crate::verbs::claims;
+use crate::{estimate, mix, resolve, session, text};
+use ledger::{Access, Ledger};
+use report::{Material, View};
 use std::path::Path;
 
 /// Resolves what was asked for, and runs it.
 pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     let (scheme, _) = resolve::scheme(&args.what)?;
+    if let Some(asked) = &args.mix {
+        mix::check(asked, &scheme)?;
+    }
+    if let Some(budget) = estimate::budget(&scheme) {
+        eprint!("{}", text::wrapped(&budget, text::width(), "", "  "));
+    }
     let output = session::Output { report: args.report.clone(), write_report: !args.no_report, plain: args.plain };
-    session::begin(ledger, &scheme, &output)
+    let status = session::begin(ledger, &scheme, &output)?;
+    if status != 0 {
+        return Ok(status);
+    }
+    if let Some(asked) = &args.mix {
+        let material = Material::read(&Ledger::open(ledger, Access::Read)?, None)?;
+        print!("\n{}", mix::told(asked, &material, &View::of(&material)?)?);
+    }
+    if let Some(file) = &args.what.claims {
+        let file = crate::claims::own(file).map(Path::to_path_buf);
+        println!();
+        claims::claims(ledger, &ClaimsArgs { run: None, file })?;
+    }
+    Ok(0)
 }

@@ -3,6 +3,7 @@
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
+use crate::{mix, published};
 use jiff::Timestamp;
 use ledger::{Access, Ledger};
 use report::{Material, View, terminal};
@@ -23,6 +24,10 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
         report::export::samples_csv(&material, &view)
     } else if args.markdown {
         report::export::markdown(&view)
+    } else if let Some(mix) = &args.mix {
+        mix::told(mix, &material, &view)?
+    } else if args.published {
+        published::told(&material, &view)?
     } else if let Some(cell) = &args.why {
         terminal::why(&material, &view, cell, style)?
     } else {

@@ -1,0 +1,104 @@
+//! What a scheme will take, before anything is measured: seconds a trial on a device of assumed speed.
+//! In: a scheme, its workloads' estimates. Out: seconds, a table that the judge can plan a budget with, words.
+//! The run itself knows better after its first block, and says so.
+
+use judge::{Cell, Facts, Operation, OperationId, Table};
+use runner::Scheme;
+use workload::facts::Compiled;
+use workload::program::Over;
+
+/// Bytes a second that a device is assumed to move.
+pub const ASSUMED_RATE: f64 = 300e6;
+/// Files a second over all steps of a workload.
+const ASSUMED_FILES: f64 = 10_000.0;
+/// Reads or writes a second, where they are of a byte or a few.
+const ASSUMED_CALLS: f64 = 1_000_000.0;
+/// Seconds for making, mounting, settling, unmounting and checking.
+const ASSUMED_STAGING: f64 = 3.0;
+
+/// Seconds that one trial of a workload takes.
+pub fn trial_seconds(compiled: &Compiled) -> f64 {
+    let phases = compiled.program.phases.iter().zip(&compiled.estimate.phases);
+    let of_phases: f64 = phases
+        .map(|(phase, estimate)| {
+            let moved = (estimate.bytes_written + estimate.bytes_read) as f64;
+            let of_files = |over: &Over| matches!(over, Over::Files { .. } | Over::Directories { .. });
+            let files = phase.groups.iter().any(|group| of_files(&group.over));
+            let items = estimate.items as f64 / if files { ASSUMED_FILES } else { ASSUMED_CALLS };
+            moved / ASSUMED_RATE + items + estimate.fixed_ns as f64 / 1e9
+        })
+        .sum();
+    of_phases + ASSUMED_STAGING
+}
+
+/// Seconds that one block of everything takes.
+pub fn block_seconds(scheme: &Scheme) -> f64 {
+    let of_work = |index: usize| scheme.field(index).len() as f64 * trial_seconds(&scheme.works[index].compiled);
+    (0..scheme.works.len()).map(of_work).sum()
+}
+
+/// A table without samples whose cells know how long a trial is likely to take; its operations are those of the run.
+pub fn table(scheme: &Scheme) -> Table {
+    let works = scheme.work_records();
+    let mut table = Table::default();
+    for entry in &scheme.contenders {
+        let twin_of = entry.twin_of.map(|of| scheme.contenders[of].asked.label.clone());
+        let name = entry.asked.label.clone();
+        table.contenders.push(judge::Contender { name, twin_of, ..judge::Contender::default() });
+    }
+    for (index, work) in works.iter().enumerate() {
+        let name = weigh::work_name(&works, work);
+        let seconds = trial_seconds(&scheme.works[index].compiled);
+        for facts in work.phases.iter().filter(|facts| !facts.preparation) {
+            let operation = match &facts.variant {
+                Some(variant) => format!("{} {variant}", facts.operation),
+                None => facts.operation.clone(),
+            };
+            let unit = match facts.figure {
+                workload::program::Figure::BytesPerSecond => "B/s",
+                workload::program::Figure::ItemsPerSecond => "/s",
+                workload::program::Figure::Seconds => "s",
+            };
+            let id = OperationId::new(&name, &operation, &facts.cache_label);
+            table.operations.push(Operation { id, unit: unit.into(), ..Operation::default() });
+            for contender in scheme.field(index) {
+                let facts = Facts { trial_seconds: Some(seconds), ..Facts::default() };
+                let operation = table.operations.len() - 1;
+                table.cells.push(Cell { operation, contender, facts, ..Cell::default() });
+            }
+        }
+    }
+    table
+}
+
+/// What the budget will buy by this estimate; `None` where there is none.
+pub fn budget(scheme: &Scheme) -> Option<String> {
+    let budget = scheme.sampling.budget_seconds?;
+    let plan = judge::plan_budget(&table(scheme), &scheme.sampling.policy(0.0)).ok()?;
+    let least = scheme.sampling.policy(0.0).min_blocks;
+    let block = duration(plan.block_seconds);
+    let bought = match (plan.blocks, plan.smallest_shown) {
+        (0, _) => format!("less than one block, which takes about {block}"),
+        (1, _) => format!("one block of about {block}, too few for any interval; {least} are the least"),
+        (blocks, Some(shown)) if blocks >= least => format!(
+            "about {blocks} blocks of {block}; at 5 % scatter between trials that shows differences from {:.0} % on",
+            shown * 100.0
+        ),
+        (blocks, _) => format!("about {blocks} blocks of {block}, too few for any interval; {least} are the least"),
+    };
+    Some(format!(
+        "Budget: {} buys {bought}, on a device of {} MB/s. The run says better after its first block.",
+        duration(budget),
+        ASSUMED_RATE / 1e6
+    ))
+}
+
+/// "40 s", "12 min", "2 h 10 min".
+pub fn duration(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).round() as u64;
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5970.0 => format!("{minutes} min"),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}

@@ -1,0 +1,289 @@
+//! Published figures beside one's own: `published/results.csv`, each with its source and year.
+//! In: a judged run and the compiled-in figures. Out: text; nothing published enters any statistics.
+//! Figures are brought to the unit of one's own where the published amount of work is known, and stay as they are elsewhere.
+
+use crate::catalogue::Catalogue;
+use crate::failure::Failure;
+use crate::text;
+use judge::{Judgement, OperationId, Table};
+use report::{Material, View};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+const RESULTS: &str = include_str!("../../../published/results.csv");
+const SOURCES: &str = include_str!("../../../published/sources.csv");
+/// Scale of a workload that has the published sizes.
+const PUBLISHED_SCALE: &str = "full";
+
+/// One line of `published/results.csv`.
+#[derive(Debug, Clone, Deserialize)]
+struct Figure {
+    source: String,
+    host: String,
+    kernel: String,
+    device: String,
+    filesystem: String,
+    options: String,
+    scheduler: String,
+    workload: String,
+    operation: String,
+    cache: String,
+    value: f64,
+    unit: String,
+    #[serde(rename = "note")]
+    _note: String,
+}
+
+/// One line of `published/sources.csv`.
+#[derive(Debug, Clone, Deserialize)]
+struct Source {
+    source: String,
+    title: String,
+    year: String,
+    hardware: String,
+    #[serde(rename = "methods")]
+    _methods: String,
+}
+
+/// How much work an operation is at the published scale.
+#[derive(Debug, Clone, Copy)]
+struct Amount {
+    items: f64,
+    bytes: f64,
+}
+
+/// The text of `bakeoff show --published`.
+pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
+    let figures: Vec<Figure> = csv::Reader::from_reader(RESULTS.as_bytes()).deserialize().collect::<Result<_, _>>()?;
+    let sources: Vec<Source> = csv::Reader::from_reader(SOURCES.as_bytes()).deserialize().collect::<Result<_, _>>()?;
+    let amounts = amounts(material)?;
+    let width = text::width();
+    let mut said = text::wrapped(
+        &format!(
+            "Published figures beside run {}: other machines, other years, their own sizes. They are no part of any \
+             statistics here.",
+            material.run.id
+        ),
+        width,
+        "",
+        "",
+    );
+    let mut used: Vec<&str> = Vec::new();
+    for (index, operation) in view.table.operations.iter().enumerate() {
+        let Some(row) = Row::of(&view.table, index) else { continue };
+        let mine: Vec<&Figure> = figures.iter().filter(|figure| row.meets(figure)).collect();
+        if mine.is_empty() {
+            continue;
+        }
+        said.push_str(&format!("\n{} ({})\n", row.name, operation.id.cache));
+        said.push_str(&row.here(&view.table, &view.judgement));
+        let amount = amounts.get(&(row.workload.clone(), operation.id.operation.clone(), operation.id.cache.clone()));
+        for line in folded(&mine, amount.copied(), &operation.unit, &sources) {
+            said.push_str(&text::wrapped(&line, width, "  published  ", "               "));
+        }
+        for figure in mine {
+            if !used.contains(&figure.source.as_str()) {
+                used.push(&figure.source);
+            }
+        }
+    }
+    if used.is_empty() {
+        return Ok(format!("{said}\nNothing has been published about the operations of this run.\n"));
+    }
+    said.push('\n');
+    for source in sources.iter().filter(|source| used.contains(&source.source.as_str())) {
+        let line = format!("[{}] {}, {}. {}", source.source, source.title, source.year, source.hardware);
+        said.push_str(&text::wrapped(&line, width, "", "  "));
+    }
+    Ok(said)
+}
+
+/// A row of the run's table that published figures can stand beside: its own figure, or its CPU share.
+struct Row {
+    index: usize,
+    returned: Option<usize>,
+    workload: String,
+    operation: String,
+    cache: String,
+    unit: String,
+    name: String,
+}
+
+impl Row {
+    fn of(table: &Table, index: usize) -> Option<Self> {
+        let operation = &table.operations[index];
+        let id = &operation.id;
+        let named = match id.figure.as_str() {
+            "" => id.operation.clone(),
+            weigh::CPU => format!("{} cpu", id.operation),
+            _ => return None,
+        };
+        let beside = OperationId { figure: weigh::RETURNED.into(), ..id.clone() };
+        let workload = id.workload.split(" (").next().unwrap_or_default().to_owned();
+        Some(Self {
+            index,
+            returned: table.operations.iter().position(|other| other.id == beside).filter(|_| id.figure.is_empty()),
+            name: format!("{}/{named}", id.workload),
+            workload,
+            operation: named,
+            cache: id.cache.clone(),
+            unit: operation.unit.clone(),
+        })
+    }
+
+    fn meets(&self, figure: &Figure) -> bool {
+        figure.workload == self.workload && figure.operation == self.operation && figure.cache == self.cache
+    }
+
+    /// One's own figures, a line for each contender.
+    fn here(&self, table: &Table, judgement: &Judgement) -> String {
+        let mut said = String::new();
+        let names = table.contenders.iter().map(|contender| contender.name.chars().count());
+        let wide = names.max().unwrap_or(0).min(30);
+        for (contender, known) in table.contenders.iter().enumerate().filter(|(_, c)| c.twin_of.is_none()) {
+            let Some(figure) = judgement.figure(self.index, contender) else { continue };
+            let interval = figure.interval.map_or_else(String::new, |interval| {
+                format!(" ({} to {})", shown(interval.low, &self.unit), shown(interval.high, &self.unit))
+            });
+            let returned = self.returned.and_then(|row| judgement.figure(row, contender));
+            let clock = returned.map_or_else(String::new, |returned| {
+                format!(" durable, {} returned", shown(returned.median, &self.unit))
+            });
+            let name = text::harmless(&known.name);
+            let median = shown(figure.median, &self.unit);
+            said.push_str(&format!("  here       {name:<wide$}  {median}{interval}{clock}\n"));
+        }
+        said
+    }
+}
+
+/// Published figures of one row, those of one machine and filesystem in one line: `ext4 6.8 k/s, hdd, Linux 3.1.7, 2017`.
+fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[Source]) -> Vec<String> {
+    let mut groups: Vec<(String, String, Vec<f64>)> = Vec::new();
+    for figure in figures {
+        let year = sources.iter().find(|source| source.source == figure.source).map_or("?", |source| &source.year);
+        let kernel = if figure.kernel.is_empty() { String::new() } else { format!("Linux {}", figure.kernel) };
+        let told = [&figure.options, &figure.scheduler, &figure.device, &figure.host, &kernel];
+        let told: Vec<&str> = told.into_iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+        let label = format!("{}; {year} [{}]", told.join("; "), figure.source);
+        let name = if figure.filesystem.is_empty() { "(unnamed)" } else { &figure.filesystem };
+        let (value, unit) = converted(figure, amount, unit);
+        let key = format!("{name}\n{unit}");
+        match groups.iter_mut().find(|(known, of, _)| *known == key && *of == label) {
+            Some((_, _, values)) => values.push(value),
+            None => groups.push((key, label, vec![value])),
+        }
+    }
+    groups.sort_by(|a, b| a.0.cmp(&b.0));
+    let line = |(key, label, mut values): (String, String, Vec<f64>)| {
+        let (name, unit) = key.split_once('\n').unwrap_or((&key, ""));
+        values.sort_by(f64::total_cmp);
+        let told = match values.as_slice() {
+            [only] => shown(*only, unit),
+            [first, .., last] => {
+                format!("{} to {} ({} figures)", shown(*first, unit), shown(*last, unit), values.len())
+            }
+            [] => String::new(),
+        };
+        format!("{name}  {told}; {label}")
+    };
+    groups.into_iter().map(line).collect()
+}
+
+/// The value in the unit of one's own where that can be done, else as it was published.
+fn converted(figure: &Figure, amount: Option<Amount>, unit: &str) -> (f64, String) {
+    let bytes = match figure.unit.as_str() {
+        // Bonnie++ prints K for 1,024 bytes; dd's MB and GB are decimal.
+        "KB/s" => Some(figure.value * 1024.0),
+        "MB/s" => Some(figure.value * 1e6),
+        "GB/s" => Some(figure.value * 1e9),
+        _ => None,
+    };
+    match (unit, bytes, amount) {
+        ("B/s", Some(bytes), _) => (bytes, unit.into()),
+        ("B/s", None, Some(amount)) if figure.unit == "s" && amount.bytes > 0.0 => {
+            (amount.bytes / figure.value, unit.into())
+        }
+        ("/s", None, Some(amount)) if figure.unit == "s" && amount.items > 0.0 => {
+            (amount.items / figure.value, unit.into())
+        }
+        _ => (figure.value, figure.unit.clone()),
+    }
+}
+
+/// Items and bytes of each operation at the published scale, by workload, operation and cache state.
+fn amounts(material: &Material) -> Result<BTreeMap<(String, String, String), Amount>, Failure> {
+    let catalogue = Catalogue::open(&[])?;
+    let mut amounts = BTreeMap::new();
+    for work in &material.run.new.works {
+        let Some(workload) = catalogue.work.workloads.get(&work.name) else { continue };
+        let Ok(compiled) = workload.compile(PUBLISHED_SCALE, &BTreeMap::new(), 0) else { continue };
+        for facts in &compiled.phases {
+            let Some(phase) = compiled.estimate.phases.iter().find(|phase| phase.name == facts.name) else { continue };
+            let amount = Amount { items: phase.items as f64, bytes: phase.bytes_read.max(phase.bytes_written) as f64 };
+            amounts.insert((work.name.clone(), facts.operation.clone(), facts.cache_label.clone()), amount);
+        }
+    }
+    Ok(amounts)
+}
+
+/// Three digits that count, with a prefix of thousands before rates.
+fn shown(value: f64, unit: &str) -> String {
+    let rate = matches!(unit, "/s" | "B/s");
+    let (scaled, prefix) = match value {
+        v if rate && v >= 1e9 => (v / 1e9, "G"),
+        v if rate && v >= 1e6 => (v / 1e6, "M"),
+        v if rate && v >= 1e3 => (v / 1e3, "k"),
+        v => (v, ""),
+    };
+    let digits = match scaled {
+        s if s >= 100.0 => format!("{s:.0}"),
+        s if s >= 10.0 => format!("{s:.1}"),
+        s if s >= 0.1 => format!("{s:.2}"),
+        s => format!("{s:.5}"),
+    };
+    format!("{digits} {prefix}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value: f64, unit: &str) -> Figure {
+        let text = format!(
+            "source,host,kernel,device,filesystem,options,scheduler,workload,operation,cache,value,unit,note\n\
+            harddisk-benchmarks,a-host,3.1.7,hdd,ext4,,,small-files,create,cold,{value},{unit},"
+        );
+        csv::Reader::from_reader(text.as_bytes()).deserialize().next().expect("a line").expect("a figure")
+    }
+
+    #[test]
+    fn seconds_for_a_known_amount_of_work_become_a_rate_and_other_units_stay() {
+        let amount = Some(Amount { items: 300_000.0, bytes: 0.0 });
+        assert_eq!(converted(&figure(60.0, "s"), amount, "/s"), (5_000.0, "/s".into()));
+        assert_eq!(converted(&figure(60.0, "s"), None, "/s"), (60.0, "s".into()), "an unknown amount stays seconds");
+        assert_eq!(converted(&figure(50_572.0, "KB/s"), None, "B/s"), (50_572.0 * 1024.0, "B/s".into()));
+        assert_eq!(converted(&figure(100.0, "%"), amount, "%"), (100.0, "%".into()));
+    }
+
+    #[test]
+    fn every_published_figure_and_source_is_understood_and_has_a_year() {
+        let figures: Vec<Figure> =
+            csv::Reader::from_reader(RESULTS.as_bytes()).deserialize().collect::<Result<_, _>>().expect("figures");
+        let sources: Vec<Source> =
+            csv::Reader::from_reader(SOURCES.as_bytes()).deserialize().collect::<Result<_, _>>().expect("sources");
+        assert!(figures.len() > 200);
+        for figure in &figures {
+            let source = sources.iter().find(|source| source.source == figure.source);
+            assert!(source.is_some_and(|source| source.year.parse::<u32>().is_ok()), "{figure:?}");
+        }
+    }
+
+    #[test]
+    fn repeats_of_one_machine_stand_in_one_line_with_their_range() {
+        let (slow, fast) = (figure(60.0, "s"), figure(30.0, "s"));
+        let lines = folded(&[&slow, &fast], Some(Amount { items: 300_000.0, bytes: 0.0 }), "/s", &[]);
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].starts_with("ext4  5.00 k/s to 10.0 k/s (2 figures); hdd; a-host; Linux 3.1.7"), "{lines:?}");
+    }
+}
