@@ -134,8 +134,8 @@ fn coverage(effort: Effort, until: Until, report: &mut Report) {
     let name = if until == Until::Winner { "the winner was known" } else { "all was precise to 5 %" };
     report.line(&format!("### 95 % intervals that hold the truth, in percent, as they stood when {name}\n"));
     report.line("Mean over scenarios: 2, 3, 4, 6 and 12 contenders, gaps of 1, 1.03, 1.1, 1.3, 2 and 10, noise of 5 % and 15 %.\n");
-    report.line("| noise | figures | figures, 10 samples on | ratios to the best | ratios, 10 samples on |");
-    report.line("|---|---|---|---|---|");
+    report.line("| noise | figures | figures, 10 samples on | ratios to the best | ratios, 10 samples on | lowest scenario: figures, ratios |");
+    report.line("|---|---|---|---|---|---|");
     for noise in MODELS {
         let mut shares: [Vec<f64>; 4] = Default::default();
         for size in [0.05, 0.15] {
@@ -154,14 +154,18 @@ fn coverage(effort: Effort, until: Until, report: &mut Report) {
                 }
             }
         }
+        let lowest = |shares: &[f64]| shares.iter().copied().fold(100.0, f64::min);
+        let low = [lowest(&shares[0]), lowest(&shares[2])];
         let found = shares.map(|shares| shares.iter().sum::<f64>() / shares.len().max(1) as f64);
         report.line(&format!(
-            "| {} | {:.1} | {:.1} | {:.1} | {:.1} |",
+            "| {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1}, {:.1} |",
             noise.name(),
             found[0],
             found[1],
             found[2],
-            found[3]
+            found[3],
+            low[0],
+            low[1]
         ));
         // Intervals of one table go together: about 60 scenarios times the tables of each count.
         let room = 100.0 * effort.slack * (0.05 * 0.95 / (60.0 * effort.gaps as f64)).sqrt();
