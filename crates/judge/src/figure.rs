@@ -12,6 +12,8 @@ use crate::table::{Cell, Table};
 pub const LEVEL: f64 = 0.95;
 /// Fewest samples for which an interval is given.
 pub const MIN_SAMPLES: usize = 3;
+/// Fewest samples among which outliers are looked for.
+const MIN_FOR_OUTLIERS: usize = 5;
 /// From this many samples on, intervals are of the median.
 const MEDIAN_FROM: usize = 8;
 /// Relative standard deviation above which a cell is unstable.
@@ -80,6 +82,10 @@ pub fn t_half_width(logs: &[f64]) -> Option<f64> {
 }
 
 fn outliers(series: &Series, values: &[f64]) -> Vec<i64> {
+    // Of three or four samples two are often close by chance, and any other is then "far".
+    if values.len() < MIN_FOR_OUTLIERS {
+        return Vec::new();
+    }
     let ranked = sorted(values);
     let Some(centre) = median_of_sorted(&ranked) else { return Vec::new() };
     let deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
