@@ -4,7 +4,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
-use crate::text;
+use crate::text::{self, quantity};
 use judge::{Judgement, OperationId, Table};
 use report::{Material, View};
 use serde::Deserialize;
@@ -76,7 +76,7 @@ pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
             continue;
         }
         said.push_str(&format!("\n{} ({})\n", row.name, operation.id.cache));
-        said.push_str(&row.here(&view.table, &view.judgement));
+        said.push_str(&row.here(&view.table, &view.judgement, width));
         let amount = amounts.get(&(row.workload.clone(), operation.id.operation.clone(), operation.id.cache.clone()));
         for line in folded(&mine, amount.copied(), &operation.unit, &sources) {
             said.push_str(&text::wrapped(&line, width, "  published  ", "               "));
@@ -136,22 +136,24 @@ impl Row {
     }
 
     /// One's own figures, a line for each contender.
-    fn here(&self, table: &Table, judgement: &Judgement) -> String {
+    fn here(&self, table: &Table, judgement: &Judgement, width: usize) -> String {
         let mut said = String::new();
         let names = table.contenders.iter().map(|contender| contender.name.chars().count());
         let wide = names.max().unwrap_or(0).min(30);
         for (contender, known) in table.contenders.iter().enumerate().filter(|(_, c)| c.twin_of.is_none()) {
             let Some(figure) = judgement.figure(self.index, contender) else { continue };
             let interval = figure.interval.map_or_else(String::new, |interval| {
-                format!(" ({} to {})", shown(interval.low, &self.unit), shown(interval.high, &self.unit))
+                format!(" ({} to {})", quantity(interval.low, &self.unit), quantity(interval.high, &self.unit))
             });
             let returned = self.returned.and_then(|row| judgement.figure(row, contender));
             let clock = returned.map_or_else(String::new, |returned| {
-                format!(" durable, {} returned", shown(returned.median, &self.unit))
+                format!(" durable, {} returned", quantity(returned.median, &self.unit))
             });
             let name = text::harmless(&known.name);
-            let median = shown(figure.median, &self.unit);
-            said.push_str(&format!("  here       {name:<wide$}  {median}{interval}{clock}\n"));
+            let median = quantity(figure.median, &self.unit);
+            let first = format!("  here       {name:<wide$}  ");
+            let rest = " ".repeat(first.chars().count());
+            said.push_str(&text::wrapped(&format!("{median}{interval}{clock}"), width, &first, &rest));
         }
         said
     }
@@ -179,9 +181,9 @@ fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[So
         let (name, unit) = key.split_once('\n').unwrap_or((&key, ""));
         values.sort_by(f64::total_cmp);
         let told = match values.as_slice() {
-            [only] => shown(*only, unit),
+            [only] => quantity(*only, unit),
             [first, .., last] => {
-                format!("{} to {} ({} figures)", shown(*first, unit), shown(*last, unit), values.len())
+                format!("{} to {} ({} figures)", quantity(*first, unit), quantity(*last, unit), values.len())
             }
             [] => String::new(),
         };
@@ -225,24 +227,6 @@ fn amounts(material: &Material) -> Result<BTreeMap<(String, String, String), Amo
         }
     }
     Ok(amounts)
-}
-
-/// Three digits that count, with a prefix of thousands before rates.
-fn shown(value: f64, unit: &str) -> String {
-    let rate = matches!(unit, "/s" | "B/s");
-    let (scaled, prefix) = match value {
-        v if rate && v >= 1e9 => (v / 1e9, "G"),
-        v if rate && v >= 1e6 => (v / 1e6, "M"),
-        v if rate && v >= 1e3 => (v / 1e3, "k"),
-        v => (v, ""),
-    };
-    let digits = match scaled {
-        s if s >= 100.0 => format!("{s:.0}"),
-        s if s >= 10.0 => format!("{s:.1}"),
-        s if s >= 0.1 => format!("{s:.2}"),
-        s => format!("{s:.5}"),
-    };
-    format!("{digits} {prefix}{unit}")
 }
 
 #[cfg(test)]

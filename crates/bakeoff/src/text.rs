@@ -1,5 +1,5 @@
 //! Plain text for terminals: wrapped at spaces, as wide as the terminal, 80 columns elsewhere.
-//! In: text of any length. Out: lines that fit; control characters of foreign text are made visible.
+//! In: text of any length, figures. Out: lines that fit; control characters of foreign text are made visible.
 
 use report::terminal::Style;
 
@@ -33,6 +33,26 @@ pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> String {
 pub fn harmless(text: &str) -> String {
     let shown = |letter: char| if letter.is_control() && !letter.is_whitespace() { '\u{fffd}' } else { letter };
     text.chars().map(shown).collect()
+}
+
+/// Three digits that count, with a prefix of thousands: `5.66 k/s`, `37.3 ms`.
+pub fn quantity(value: f64, unit: &str) -> String {
+    let rate = matches!(unit, "/s" | "B/s");
+    let (scaled, prefix) = match value {
+        v if rate && v >= 1e9 => (v / 1e9, "G"),
+        v if rate && v >= 1e6 => (v / 1e6, "M"),
+        v if rate && v >= 1e3 => (v / 1e3, "k"),
+        v if unit == "s" && v < 1e-3 => (v * 1e6, "u"),
+        v if unit == "s" && v < 1.0 => (v * 1e3, "m"),
+        v => (v, ""),
+    };
+    let digits = match scaled {
+        s if s >= 100.0 => format!("{s:.0}"),
+        s if s >= 10.0 => format!("{s:.1}"),
+        s if s >= 0.1 => format!("{s:.2}"),
+        s => format!("{s:.5}"),
+    };
+    format!("{digits} {prefix}{unit}")
 }
 
 #[cfg(test)]

@@ -59,6 +59,9 @@ pub fn section(view: &View, workload: &WorkloadView, style: Style) -> String {
 fn ending(view: &View, style: Style) -> String {
     let mut text = String::new();
     line(&mut text, "");
+    if let Some(why) = &view.run.ending {
+        line(&mut text, &wrapped(&format!("Ended: {}", safe::terminal(why)), style.width, "  "));
+    }
     for row in &view.device {
         let show = |value| row.unit.show(value, None);
         let said = format!(

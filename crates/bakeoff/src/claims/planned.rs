@@ -103,7 +103,11 @@ pub fn obstacle(name: &str, catalogue: &Catalogue, systems: &[System]) -> Result
     let base = name.split_once('+').map_or(name, |(base, _)| base);
     let filesystem = catalogue.work.contenders.get(base).map_or(base, |set| set.filesystem.as_str());
     let Some(system) = systems.iter().find(|system| system.name == filesystem) else {
-        return Err(format!("no filesystem or option set is known as {base}"));
+        // The kernel's list has a tab before each name; a module that is not loaded is not in it.
+        let kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+        let known = kernel.lines().any(|line| line.split('\t').next_back() == Some(filesystem));
+        let kernel = if known { "although this kernel knows it" } else { "and this kernel does not list it" };
+        return Err(format!("{filesystem} cannot compete here: nothing describes it (filesystems/*.toml), {kernel}"));
     };
     if !system.can_compete {
         return Err(format!("{filesystem} cannot compete here: {}", system.obstacles.join(", ")));

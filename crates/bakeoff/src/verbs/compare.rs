@@ -3,7 +3,8 @@
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
-use judge::{Change, Comparison, FailOn, Side, Table};
+use crate::text;
+use judge::{Change, Compared, Comparison, FailOn, Side, Table};
 use ledger::{Access, Ledger};
 use report::{Material, View};
 use std::path::Path;
@@ -14,6 +15,8 @@ const REGRESSION: u8 = 4;
 /// One side: a run's table, and one contender of it where that was named.
 struct Named {
     name: String,
+    /// The run's id.
+    run: String,
     table: Table,
     contender: Option<usize>,
 }
@@ -23,10 +26,12 @@ pub fn compare(path: &Path, args: &CompareArgs) -> Result<u8, Failure> {
     let gate = args.fail_on.as_deref().map(FailOn::parse).transpose().map_err(Failure::usage)?;
     let ledger = Ledger::open(path, Access::Read)?;
     let (a, b) = (side(&ledger, &args.a)?, side(&ledger, &args.b)?);
+    // Contenders of one run are paired by block, which the judge tells by their table being one and the same.
+    let other = if a.run == b.run { &a.table } else { &b.table };
     let comparison = match (a.contender, b.contender) {
         (Some(first), Some(second)) => judge::compare_contenders(
             Side { table: &a.table, contender: first },
-            Side { table: &b.table, contender: second },
+            Side { table: other, contender: second },
         ),
         (None, None) => judge::compare(&a.table, &b.table),
         _ => {
@@ -38,7 +43,7 @@ pub fn compare(path: &Path, args: &CompareArgs) -> Result<u8, Failure> {
     if comparison.rows.is_empty() {
         return Err(Failure::new(format!("{} and {} have no operation of one contender in common", a.name, b.name)));
     }
-    print!("{}", shown(&comparison, &a.name, &b.name));
+    print!("{}", shown(&comparison, &a, &b));
     let Some(gate) = gate else { return Ok(0) };
     let failures = comparison.failures(&gate);
     if failures.is_empty() {
@@ -58,7 +63,9 @@ fn side(ledger: &Ledger, name: &str) -> Result<Named, Failure> {
     };
     let material = Material::read(ledger, run)?;
     let table = View::of(&material)?.table;
-    let Some(label) = contender else { return Ok(Named { name: name.into(), table, contender: None }) };
+    let Some(label) = contender else {
+        return Ok(Named { name: name.into(), run: material.run.id, table, contender: None });
+    };
     let index = table.contender(label).ok_or_else(|| {
         let labels = table.contenders.iter().filter(|contender| contender.twin_of.is_none());
         let labels: Vec<&str> = labels.map(|contender| contender.name.as_str()).collect();
@@ -68,46 +75,78 @@ fn side(ledger: &Ledger, name: &str) -> Result<Named, Failure> {
             labels.join(", ")
         ))
     })?;
-    Ok(Named { name: name.into(), table, contender: Some(index) })
+    Ok(Named { name: name.into(), run: material.run.id, table, contender: Some(index) })
 }
 
-fn shown(comparison: &Comparison, a: &str, b: &str) -> String {
-    let mut text = format!("{b} against {a}\n\n");
-    let wide = comparison.rows.iter().map(|row| title(row).chars().count()).max().unwrap_or(0);
+/// Columns: the operation, both medians, the ratio, its interval, what may be said.
+fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
+    let width = text::width();
+    let mut said = text::wrapped(&a.name, width, "A  ", "   ");
+    said.push_str(&text::wrapped(&b.name, width, "B  ", "   "));
+    let floor = comparison.smallest_effect * 100.0;
+    said.push_str(&text::wrapped(
+        &format!(
+            "Medians; times: how many times worse B is than A, below 1 it is better, with its 95 % interval. Differences \
+             within this machine's own noise (3 % at least, here up to {floor:.1} %) are called none. All rows are \
+             corrected for together."
+        ),
+        width,
+        "",
+        "",
+    ));
+    let mut heading = String::new();
     for row in &comparison.rows {
-        let change = match row.change {
-            Change::Better => "better",
-            Change::Worse => "WORSE",
-            Change::Same => "same",
-            Change::Unresolved => "unresolved",
-        };
-        // A ratio above 1 means that B is worse.
-        let interval = row.interval.map_or_else(
-            || "no interval: too few samples".into(),
-            |interval| format!("{:.2} to {:.2}", interval.low, interval.high),
-        );
-        let samples = format!("{} and {} samples", row.samples.0, row.samples.1);
-        text.push_str(&format!(
-            "{:<wide$}  {change:<10}  {:.2} times the cost ({interval}), {samples}\n",
-            title(row),
-            row.ratio
+        let who = if row.a == row.b && a.contender.is_none() { format!(", {}", row.a) } else { String::new() };
+        let section = text::harmless(&format!("{}{who}", row.operation.workload));
+        if section != heading {
+            said.push_str(&format!("\n{section:<26} {:>9} {:>9}  {:>5}  {:<13}\n", "A", "B", "times", "interval"));
+            heading = section;
+        }
+        said.push_str(&line(row, &a.table));
+    }
+    let count = |wanted: Change| comparison.rows.iter().filter(|row| row.change == wanted).count();
+    said.push_str(&format!(
+        "\nB is worse in {}, better in {}, the same in {}; unresolved: {}.\n",
+        count(Change::Worse),
+        count(Change::Better),
+        count(Change::Same),
+        count(Change::Unresolved)
+    ));
+    if !comparison.unmatched.is_empty() {
+        let lacking = comparison.unmatched.join("; ");
+        said.push_str(&text::wrapped(
+            &format!("Not compared, for one of the two lacks it: {lacking}"),
+            width,
+            "",
+            "  ",
         ));
     }
-    for operation in &comparison.unmatched {
-        text.push_str(&format!("only in one of the two: {operation}\n"));
-    }
-    if !comparison.sentences.is_empty() {
-        text.push('\n');
-    }
-    for sentence in &comparison.sentences {
-        text.push_str(&format!("{sentence}\n"));
-    }
-    text
+    said
 }
 
-fn title(row: &judge::Compared) -> String {
+fn line(row: &Compared, table: &Table) -> String {
+    let unit = table.operations.iter().find(|known| known.id == row.operation).map_or("", |known| known.unit.as_str());
+    let change = match row.change {
+        Change::Better => "better",
+        Change::Worse => "WORSE",
+        Change::Same => "same",
+        Change::Unresolved => "unresolved",
+    };
+    let few = format!("{} and {} only", row.samples.0, row.samples.1);
+    let interval = row.interval.map_or(few, |interval| format!("{} to {}", times(interval.low), times(interval.high)));
     let id = &row.operation;
-    let figure = if id.figure.is_empty() { String::new() } else { format!(", {}", id.figure) };
-    let who = if row.a == row.b { format!(" [{}]", row.a) } else { String::new() };
-    format!("{}/{} ({}{figure}){who}", id.workload, id.operation, id.cache)
+    let title = text::harmless(&format!("{} {}", id.operation, id.cache));
+    // A long name has a line of its own, so that columns stay where they are.
+    let title = if title.chars().count() > 24 { format!("{title}\n{:26}", "") } else { format!("{title:<24}") };
+    let (a, b) = (text::quantity(row.a_median, unit), text::quantity(row.b_median, unit));
+    format!("  {} {a:>9} {b:>9}  {:>5}  {interval:<13}  {change}\n", title, times(row.ratio))
+}
+
+/// A ratio in three digits.
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 100.0 => format!("{r:.0}"),
+        r if r >= 10.0 => format!("{r:.1}"),
+        r => format!("{r:.2}"),
+    }
 }
