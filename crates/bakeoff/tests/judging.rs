@@ -1,0 +1,137 @@
+//! What a user sees of the judge: comparisons, claims, mixes and published figures of runs with known times.
+
+mod made;
+mod support;
+
+use made::{Made, keep};
+use support::Place;
+
+/// A place with one run of these contenders, six blocks.
+fn with_run(contenders: &[Made]) -> (Place, String) {
+    let place = Place::new();
+    let run = keep(&place.path("bakeoff.db"), contenders, 6);
+    (place, run)
+}
+
+fn assert_readable(text: &str) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
+    }
+}
+
+#[test]
+fn two_contenders_of_a_run_are_compared_row_by_row_in_80_columns() {
+    let (place, run) = with_run(&[Made::of("ext4", 1.0), Made::of("xfs", 1.4)]);
+    let short = place.bakeoff("compare ext4 xfs").well();
+    assert_readable(&short.out);
+    let row = short.out.lines().find(|line| line.contains("read-random cold")).expect("a row");
+    assert!(row.contains("WORSE") && row.contains("1.40") && row.contains("998 /s"), "{row}");
+    let full = place.bakeoff(&format!("compare {run}:ext4 {run}:xfs")).well();
+    let rows = |text: &str| text.lines().filter(|line| line.starts_with("  ")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(rows(&short.out), rows(&full.out), "RUN:CONTENDER names the same");
+}
+
+#[test]
+fn a_regression_between_two_runs_fails_with_its_own_status_only_when_asked() {
+    let place = Place::new();
+    let before = keep(&place.path("bakeoff.db"), &[Made::of("ext4", 1.0)], 6);
+    let after = keep(&place.path("bakeoff.db"), &[Made::of("ext4", 1.1)], 6);
+    place.bakeoff(&format!("compare {before} {after}")).well();
+    let failed = place.bakeoff(&format!("compare {before} {after} --fail-on worse:5%"));
+    assert_eq!(failed.status, Some(4), "{failed:#?}");
+    assert_readable(&failed.out);
+    let borne = place.bakeoff(&format!("compare {before} {after} --fail-on worse:20%")).well();
+    assert!(borne.out.contains("Nothing is worse"), "{}", borne.out);
+    place.bakeoff(&format!("compare {after} {before} --fail-on worse:5%")).well();
+    place.bakeoff(&format!("compare {before} {after} --fail-on slower")).refused(&["worse:5%"]);
+    let one = place.bakeoff(&format!("compare {before}:ext4 {after}:ext4 --fail-on worse:5%"));
+    assert_eq!(one.status, Some(4), "one contender in two runs: {one:#?}");
+}
+
+#[test]
+fn a_contender_that_is_not_there_is_named_with_those_that_are() {
+    let (place, _) = with_run(&[Made::of("ext4", 1.0), Made::of("xfs", 1.4)]);
+    place.bakeoff("compare ext4 zfs").refused(&["zfs", "ext4, xfs"]);
+}
+
+#[test]
+fn a_claim_is_held_against_the_figure_that_its_method_timed() {
+    // ext4's calls return sooner, but its data is safe later than xfs's.
+    let ext4 = Made { create: (1.0, 9.0), ..Made::of("ext4", 1.0) };
+    let xfs = Made { create: (2.0, 3.0), hashed: 0.5, ..Made::of("xfs", 1.0) };
+    let (place, _) = with_run(&[ext4, xfs]);
+    let said = place.bakeoff("claims").well().out;
+    assert_readable(&said);
+    let told = said.split("\n\n").find(|text| text.contains("[smallfiles-create-ext4-xfs]")).expect("the claim");
+    assert!(told.starts_with("HOLDS") && told.contains("until the") && told.contains("calls returned"), "{told}");
+    let hashed = said.split("\n\n").find(|text| text.contains("[flat-vs-hashed-directories]")).expect("the claim");
+    assert!(hashed.starts_with("HOLDS"), "variants of one contender: {hashed}");
+    assert!(said.contains("loop3 on sda (hdd)"), "the run's device stands beside the claims' kinds: {said}");
+    assert!(said.contains("about used filesystems"), "{said}");
+    let jfs = said.find("parallel-any-xfs-jfs").expect("named");
+    assert!(said[..jfs].rfind("jfs is not in this run").is_some() || said.contains("not in this run"), "{said}");
+}
+
+#[test]
+fn a_claims_file_of_ones_own_is_read_and_its_clock_can_be_chosen() {
+    let ext4 = Made { create: (1.0, 9.0), ..Made::of("ext4", 1.0) };
+    let xfs = Made { create: (2.0, 3.0), ..Made::of("xfs", 1.0) };
+    let (place, _) = with_run(&[ext4, xfs]);
+    let head = "id,source,device,workload,operation,cache,left,relation,right,factor,statement,clock\n";
+    let line = |id: &str, clock: &str| format!("{id},me,hdd,small-files,create,cold,ext4,faster,xfs,2,mine,{clock}\n");
+    place.write("mine.csv", &format!("{head}{}{}", line("soon", "returned"), line("safe", "durable")));
+    let said = place.bakeoff("claims --file mine.csv").well().out;
+    assert!(said.contains("2 of 2 claims tested: 1 hold, 1 reversed"), "{said}");
+    place.write("broken.csv", "id,source\na,b\n");
+    place.bakeoff("claims --file broken.csv").refused(&["broken.csv", "claim 1"]);
+    place.bakeoff("claims --file none.csv").refused(&["none.csv"]);
+}
+
+#[test]
+fn a_mix_names_its_winner_with_times_and_an_unknown_operation_names_the_known() {
+    // ext4 creates twice as fast, xfs reads twice as fast: the mix decides.
+    let ext4 = Made { create: (0.9, 1.0), read: 2.0, ..Made::of("ext4", 1.0) };
+    let xfs = Made { create: (0.9, 2.0), read: 1.0, ..Made::of("xfs", 1.0) };
+    let (place, _) = with_run(&[ext4, xfs]);
+    let creating = place.bakeoff("show --mix small-files/create=10,read-random=1").well().out;
+    assert_readable(&creating);
+    assert!(creating.contains("ext4 is the best"), "{creating}");
+    let reading = place.bakeoff("show --mix small-files/create=1,read-random=10").well().out;
+    assert!(reading.contains("xfs is the best") && reading.contains(" to "), "{reading}");
+    let whole = place.bakeoff("show --mix small-files").well().out;
+    assert!(whole.contains("3.0"), "a thousand files created and read take three seconds on either: {whole}");
+    place.bakeoff("show --mix create=1,append=2").refused(&["create"]);
+    place.bakeoff("show --mix append=2").refused(&["append", "small-files/read-random"]);
+    place.bakeoff("show --mix nonsense").refused(&["create=1,read=10,delete=1", "small-files"]);
+}
+
+#[test]
+fn published_figures_stand_beside_ones_own_with_source_and_year_in_the_same_unit() {
+    let (place, _) = with_run(&[Made::of("ext4", 1.0), Made::of("btrfs", 2.0)]);
+    let said = place.bakeoff("show --published").well().out;
+    assert_readable(&said);
+    let section = said.split("\n\n").find(|text| text.starts_with("small-files/create (cold)")).expect("the operation");
+    assert!(section.contains("here       ext4"), "{section}");
+    // 300,000 files in 53 s.
+    let btrfs = section.lines().find(|line| line.contains("published  btrfs 5.66 k/s")).expect("converted");
+    assert!(btrfs.contains("hdd"), "{btrfs}");
+    assert!(section.contains("2017 [harddisk-benchmarks]"), "{section}");
+    assert!(said.contains("[harddisk-benchmarks] harddisk benchmarks"), "{said}");
+}
+
+#[test]
+fn a_plan_for_claims_keeps_contenders_to_the_workloads_that_claims_name_them_in() {
+    if !support::root("a_plan_for_claims") {
+        return;
+    }
+    let place = Place::new();
+    let said = place.bakeoff("plan --claims --image 2G").well();
+    assert!(said.err.contains("can be tested here"), "{}", said.err);
+    let directories = said.out.lines().find(|line| line.starts_with("  directories: ")).expect("its order");
+    assert!(directories.contains("xfs") && !directories.contains("ext4"), "{directories}");
+    let narrow = place.bakeoff("plan small-files --claims --image 2G --fs ext4,xfs --budget 30m").well();
+    assert!(narrow.err.contains("small-files") && !narrow.err.contains("bonnie"), "{}", narrow.err);
+    assert!(narrow.out.contains("Budget: 30 min buys about"), "{}", narrow.out);
+    place.bakeoff("plan device --claims --image 2G").refused(&["none of", "claims"]);
+    place.bakeoff("plan --claims=missing.csv --image 2G").refused(&["missing.csv"]);
+}

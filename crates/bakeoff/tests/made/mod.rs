@@ -1,0 +1,174 @@
+//! A ledger with a made-up run, through the ledger's own interface: known times, for tests of what is said of them.
+//! In: contenders with their times. Out: a ledger file. None of its figures was ever measured.
+
+#![allow(dead_code, reason = "each test file uses the part that it needs")]
+
+use ledger::{
+    Access, ContenderRecord, Evidence, Ledger, NewRun, Origin, PhaseRecord, RunStatus, TrialRecord, TrialStatus,
+    WorkRecord,
+};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use workload::facts::{PhaseFacts, TotalFacts};
+use workload::outcome::{CpuTime, Errors, PhaseOutcome};
+use workload::program::{Cache, Figure};
+
+/// One contender: its name, and the seconds that its phases take, returned and (for writes) durable.
+pub struct Made {
+    pub name: &'static str,
+    /// Create: returned, durable.
+    pub create: (f64, f64),
+    /// Read at random.
+    pub read: f64,
+    /// Creating in hashed directories; in one directory it takes a second.
+    pub hashed: f64,
+}
+
+impl Made {
+    /// A contender whose every phase takes `seconds`, and twice that until durable.
+    pub fn of(name: &'static str, seconds: f64) -> Self {
+        Self { name, create: (seconds, 2.0 * seconds), read: seconds, hashed: 1.0 }
+    }
+}
+
+/// Keeps a run of these contenders in a ledger; its id. Times scatter by half a percent.
+pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
+    let mut ledger = Ledger::open(path, Access::Write).expect("the ledger opens");
+    let works = vec![small_files(), directories()];
+    let new = NewRun {
+        title: "made up".into(),
+        plan: json!({"sampling": {"samples": blocks}}),
+        seed: 7,
+        machine: json!({"virtualisation": {"kind": "none"}}),
+        version: "test".into(),
+        command_line: vec!["bakeoff".into(), "run".into()],
+        origin: Origin::Measured,
+        works,
+    };
+    let records: Vec<ContenderRecord> = contenders
+        .iter()
+        .enumerate()
+        .map(|(index, made)| ContenderRecord {
+            index: index as u32,
+            label: made.name.into(),
+            asked: json!({"filesystem": made.name, "label": made.name}),
+            twin_of: None,
+            error: None,
+        })
+        .collect();
+    let run = ledger.begin_run(&new, &records).expect("the run begins");
+    for block in 0..blocks {
+        for (index, made) in contenders.iter().enumerate() {
+            let noise = 1.0 + 0.005 * (f64::from((block * 5 + index as u32 * 3) % 7) / 7.0);
+            for (work, phases) in [("small-files", small(made, noise)), ("directories", dirs(made, noise))] {
+                ledger.keep_trial(&run, &trial(block, index as u32, work, phases)).expect("the trial is kept");
+            }
+        }
+    }
+    ledger.set_status(&run, RunStatus::Finished, Some("all blocks were run")).expect("the run ends");
+    run
+}
+
+fn trial(block: u32, contender: u32, workload: &str, phases: Vec<PhaseRecord>) -> TrialRecord {
+    let device = json!({"name": "loop3", "rotational": false, "backing_file": "/var/tmp/a.img"});
+    TrialRecord {
+        block,
+        position: contender,
+        attempt: 0,
+        contender,
+        workload: workload.into(),
+        scale: "quick".into(),
+        began_ms: i64::from(block) * 60_000,
+        ended_ms: i64::from(block) * 60_000 + 20_000,
+        status: TrialStatus::Done,
+        reason: None,
+        found: json!({"mount_options": ["rw"], "device": device, "beneath": [{"name": "sda", "rotational": true}]}),
+        closing: json!({}),
+        remarks: vec![],
+        phases,
+        commands: vec![],
+    }
+}
+
+fn small(made: &Made, noise: f64) -> Vec<PhaseRecord> {
+    vec![
+        phase(0, "create", "create", made.create.0 * noise, Some(made.create.1 * noise)),
+        phase(1, "read-random", "read-random", made.read * noise, None),
+    ]
+}
+
+fn dirs(made: &Made, noise: f64) -> Vec<PhaseRecord> {
+    vec![
+        phase(0, "create-flat", "create", noise, Some(noise * 1.001)),
+        phase(1, "create-hashed", "create", made.hashed * noise, Some(made.hashed * noise * 1.001)),
+    ]
+}
+
+fn phase(at: usize, name: &str, operation: &str, returned: f64, durable: Option<f64>) -> PhaseRecord {
+    let ns = |seconds: f64| (seconds * 1e9) as u64;
+    let outcome = PhaseOutcome {
+        phase: at,
+        pass: 0,
+        items: 1_000,
+        bytes_read: if durable.is_none() { 1 << 20 } else { 0 },
+        bytes_written: if durable.is_some() { 1 << 20 } else { 0 },
+        returned_ns: ns(returned),
+        durable_ns: durable.map(ns),
+        cpu: CpuTime { user_ns: ns(returned * 0.1), system_ns: ns(returned * 0.3) },
+        groups: vec![],
+        series: None,
+        errors: Errors::default(),
+        verified: None,
+        work_hash: 1,
+        remarks: vec![],
+    };
+    PhaseRecord {
+        name: name.into(),
+        operation: operation.into(),
+        cache: Cache::Cold,
+        figure: Figure::ItemsPerSecond,
+        preparation: false,
+        outcome,
+        evidence: Evidence { dropped: Some(true), observed_ns: ns(returned), ..Evidence::default() },
+    }
+}
+
+fn small_files() -> WorkRecord {
+    let facts = vec![facts("create", "create", "cold", None), facts("read-random", "read-random", "cold", None)];
+    let total = TotalFacts {
+        name: "total".into(),
+        title: "all steps".into(),
+        doing: "all work on small files together".into(),
+        operation: "total".into(),
+        cache_label: "cold".into(),
+        of: vec!["create".into(), "read-random".into()],
+    };
+    work("small-files", facts, vec![total])
+}
+
+fn directories() -> WorkRecord {
+    let variants = ["flat", "hashed"];
+    let facts = variants.map(|variant| facts(&format!("create-{variant}"), "create", "as-found", Some(variant)));
+    work("directories", facts.to_vec(), vec![])
+}
+
+fn work(name: &str, phases: Vec<PhaseFacts>, totals: Vec<TotalFacts>) -> WorkRecord {
+    let settings = BTreeMap::new();
+    WorkRecord { name: name.into(), scale: "quick".into(), title: name.into(), settings, phases, totals }
+}
+
+fn facts(name: &str, operation: &str, cache: &str, variant: Option<&str>) -> PhaseFacts {
+    PhaseFacts {
+        name: name.into(),
+        title: name.into(),
+        doing: format!("doing {name}"),
+        operation: operation.into(),
+        cache_label: cache.into(),
+        variant: variant.map(str::to_owned),
+        figure: Figure::ItemsPerSecond,
+        figure_group: None,
+        share_of: None,
+        preparation: false,
+    }
+}
