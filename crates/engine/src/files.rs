@@ -226,6 +226,7 @@ impl<'a> FileWork<'a> {
                     item.generation = item.version;
                 }
             }
+            Act::Read if self.verify => return self.read_and_check(op, item, tally),
             Act::Read => self.read(item, tally)?,
             Act::Write => self.write(item, tally)?,
             Act::Close => self.close(op, item, tally)?,
@@ -295,11 +296,24 @@ impl<'a> FileWork<'a> {
         item.bytes = 0;
         loop {
             let n = sys::read(fd, &mut self.buffer)?;
-            if self.verify {
-                check_grains(&self.buffer[..n], item.bytes, item.identity, &mut self.checker, tally, &|| {
-                    self.files.path(item.index)
-                });
+            item.bytes += n as u64;
+            tally.read(n);
+            if n < self.buffer.len() {
+                return Ok(());
             }
+        }
+    }
+
+    /// As above; what was read is checked outside the latency, which is that of each call.
+    fn read_and_check(&mut self, op: &Op, item: &mut Item, tally: &mut Tally) -> Answer<()> {
+        let fd = item.fd.ok_or(Errno(libc::EBADF))?;
+        item.bytes = 0;
+        loop {
+            let n = sys::read(fd, &mut self.buffer)?;
+            tally.lap(op.histogram);
+            let path = || self.files.path(item.index);
+            check_grains(&self.buffer[..n], item.bytes, item.identity, &mut self.checker, tally, &path);
+            tally.skip();
             item.bytes += n as u64;
             tally.read(n);
             if n < self.buffer.len() {

@@ -27,6 +27,7 @@ pub struct Ring {
     slots: Vec<Slot>,
     free: Vec<u32>,
     prepared: Vec<u32>,
+    reaped: Vec<(u32, i32)>,
 }
 
 /// One operation under way.
@@ -77,6 +78,7 @@ impl Ring {
             slots: vec![IDLE; depth as usize],
             free,
             prepared: Vec::with_capacity(depth as usize),
+            reaped: Vec::with_capacity(depth as usize),
         })
     }
 
@@ -225,11 +227,12 @@ impl Ring {
     }
 
     fn reap(&mut self, list: &[Op], work: &mut BlockWork, tally: &mut Tally, pacer: &mut Pacer) {
-        loop {
-            let Some(completion) = self.ring.completion().next() else { break };
-            let (number, result) = (completion.user_data() as u32, completion.result());
+        let mut reaped = std::mem::take(&mut self.reaped);
+        reaped.extend(self.ring.completion().map(|c| (c.user_data() as u32, c.result())));
+        for (number, result) in reaped.drain(..) {
             self.complete(number, result, list, work, tally, pacer);
         }
+        self.reaped = reaped;
         tally.items(0);
     }
 
