@@ -80,7 +80,9 @@ fn raw_bytes(scheme: &Scheme) -> u64 {
 impl Venue for LabVenue {
     fn stage(&mut self, index: usize) -> Result<Box<dyn Staged + '_>, VenueError> {
         let asked = &self.contenders[index].asked;
-        let ground = if self.grounds.len() > 1 { &mut self.grounds[index] } else { &mut self.grounds[0] };
+        // A twin works where the contender works that it repeats.
+        let place = self.contenders[index].twin_of.unwrap_or(index);
+        let ground = if self.grounds.len() > 1 { &mut self.grounds[place] } else { &mut self.grounds[0] };
         let staged =
             if asked.filesystem == DEVICE { ground.stage_raw(self.raw_bytes) } else { ground.stage(&contender(asked)) };
         let shared = asked.filesystem == lab::DIRECTORY;
