@@ -9,7 +9,7 @@ use crate::names::{Files, Name};
 use crate::ops::{Act, Op, Ops};
 use crate::order::Course;
 use crate::pace::Pacer;
-use crate::region::Buffer;
+use crate::region::{Buffer, READ_SKEW};
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::tally::Tally;
 use crate::worker::{Task, version};
@@ -98,7 +98,7 @@ impl<'a> FileWork<'a> {
             files,
             io: group.io,
             ids: sys::own_ids(),
-            buffer: Buffer::new(call as usize)?,
+            buffer: Buffer::skewed(call as usize, if group.io.direct { 0 } else { READ_SKEW })?,
             generator: Generator::new(task.program.seed, content),
             checker: Generator::new(task.program.seed, content),
             verify: content.verify,

@@ -301,8 +301,8 @@ impl Pass<'_> {
         if phase.writes && watched.is_ok() {
             let used = Duration::from_nanos(self.clock.now().saturating_sub(start));
             let left = Duration::from_secs(self.program.time_limit).saturating_sub(used);
-            match durable::make(&self.program.durable, self.root, left) {
-                Ok(()) => durable_ns = Some(self.clock.now() - gather::begin(self)),
+            match self.make_durable(left) {
+                Ok(at) => durable_ns = Some(at - gather::begin(self)),
                 Err(reason) => watched = Err(format!("the data could not be made safe: {reason}")),
             }
         }
@@ -310,6 +310,37 @@ impl Pass<'_> {
         match watched {
             Ok(()) => Reply::Done(outcome),
             Err(reason) => Reply::Failed { phase: self.phase, partial: Some(outcome), reason },
+        }
+    }
+}
+
+/// A sync of a device that hangs cannot be interrupted, so a child makes it and can be left behind.
+impl Pass<'_> {
+    fn make_durable(&mut self, left: Duration) -> Result<u64, String> {
+        let (shared, clock) = (&self.shared, self.clock);
+        let child = process::fork(|| match durable::make(&self.program.durable, self.root, left) {
+            Ok(()) => {
+                shared.common(Common::Durable).store(clock.now(), Ordering::Release);
+                0
+            }
+            Err(reason) => {
+                shared.slot(0).note(&Note::Fatal(reason));
+                1
+            }
+        });
+        let mut child = [child.map_err(|e| format!("starting a process for it: {e}"))?];
+        // Later than the child's own deadline, by which it ends a command that hangs.
+        let deadline = kernel_ns() + (left + GRACE).as_nanos() as u64;
+        while child[0].poll().is_none() {
+            if kernel_ns() > deadline {
+                child[0].kill();
+                return Err(format!("it did not end within the time limit of {} s", self.program.time_limit));
+            }
+            process::wait_for_any(&child, 100);
+        }
+        match self.shared.common(Common::Durable).load(Ordering::Acquire) {
+            0 => Err(self.why_stopped().err().unwrap_or_else(|| "the process that did it died".into())),
+            at => Ok(at),
         }
     }
 }

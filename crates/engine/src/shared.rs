@@ -24,6 +24,8 @@ pub enum Common {
     Errors = 32,
     /// Workers still at work that are not followers.
     Producers = 40,
+    /// The clock when all was durable.
+    Durable = 48,
 }
 
 const COMMON_WORDS: usize = 64;

@@ -127,3 +127,20 @@ fn nothing_measured_is_absent_and_not_zero() {
     assert_eq!(outcome.items, 0);
     assert!(outcome.groups[0].latency.is_empty() && outcome.series.is_none() && outcome.durable_ns.is_none());
 }
+
+#[test]
+fn data_that_cannot_be_made_safe_fails_the_phase_without_a_durable_time() {
+    let dir = folder();
+    let set = fileset("t", 10, Size::Uniform(1, 1));
+    let mut p = program(dir.path(), vec![set], vec![phase(vec![group(FILES, &create())])]);
+    p.time_limit = 2;
+    let commands = [("false", "ended with exit status: 1"), ("no-such-program", "No such file"), ("yes", "time limit")];
+    for (command, said) in commands {
+        p.durable.command = vec![command.into()];
+        let (reason, partial) = Agent::with(&p).failed(0);
+        assert!(reason.contains("could not be made safe") && reason.contains(said), "{reason}");
+        assert!(partial.unwrap().durable_ns.is_none());
+    }
+    p.durable = Durable { syncfs: true, command: vec!["true".into()], flush: vec![dir.path().join("t/3")] };
+    assert!(Agent::with(&p).done(0).durable_ns.is_some());
+}
