@@ -14,12 +14,24 @@ const COST_SAID: f64 = 1.2;
 /// All sentences of a table.
 pub fn sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
     let mut said: Vec<Sentence> = Vec::new();
+    let mut alone: Vec<(&str, usize)> = Vec::new();
     for ranking in &weighed.rankings {
         let operation = &table.operations[ranking.operation];
         if operation.secondary {
             continue;
         }
         let cells = cells_of(table, ranking);
+        if ranking.others.is_empty() && ranking.backend == Backend::Host {
+            // Once a workload is enough: every line of it would say the same.
+            let lone = (operation.id.workload.as_str(), ranking.best);
+            if !alone.contains(&lone) {
+                alone.push(lone);
+                let name = &table.contenders[ranking.best].name;
+                let text = format!("In {}, {name} was the only one measured: there is nothing to compare it with.", lone.0);
+                said.push(Sentence { text, operation: Some(ranking.operation), cells });
+            }
+            continue;
+        }
         let text = ranking_sentence(table, ranking, weighed);
         said.push(Sentence { text, operation: Some(ranking.operation), cells: cells.clone() });
         let costs = cost_sentence(table, ranking);
