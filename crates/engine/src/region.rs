@@ -69,7 +69,7 @@ impl Buffer {
 
     /// A buffer that starts `skew` bytes into a page. The kernel copies from and to page-aligned memory; a processor that
     /// compares only the low 12 bits of addresses takes a store at the same offset for the source of the next load, and
-    /// waits. Half a kilobyte of difference made copies 3 to 5 % faster where it was measured (`docs/benchmarks.md`).
+    /// waits. Half a kilobyte of difference made copies 3 to 5 % faster where it was measured.
     pub fn skewed(length: usize, skew: usize) -> Result<Buffer, Errno> {
         debug_assert!(skew < 4096);
         let length = length.max(1);

@@ -218,7 +218,7 @@ fn the_order_in_which_phases_are_named_changes_nothing_that_they_do() {
     let work = |swapped: bool| {
         let dir = folder();
         let shuffled = Group { order: Order::Shuffled, ..group(FILES, &read()) };
-        let mut reads = vec![("a", group(FILES, &read())), ("b", shuffled)];
+        let mut reads = [("a", group(FILES, &read())), ("b", shuffled)];
         if swapped {
             reads.reverse();
         }
