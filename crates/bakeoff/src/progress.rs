@@ -64,7 +64,7 @@ impl Progress {
         *took = (took.0 + seconds, took.1 + 1);
         let outcome = match trial.status {
             TrialStatus::Done => "done",
-            TrialStatus::Disturbed => "disturbed, to be repeated",
+            TrialStatus::Disturbed => "disturbed",
             TrialStatus::Failed => "failed",
         };
         if let Some(bar) = &self.bar {

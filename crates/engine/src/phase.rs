@@ -249,7 +249,7 @@ impl Pass<'_> {
                 let count = self.shared.common(Common::Errors).load(Ordering::Relaxed);
                 let first = gather::errors(self).first.first().map(gather::sentence).unwrap_or_default();
                 Err(format!(
-                    "{count} operations failed, more than the {} that are borne; the first: {first}",
+                    "{count} operations failed (the limit is {}); the first: {first}",
                     self.program.error_limit
                 ))
             }

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 /// Narrowest and widest first column, which names the operations.
 const NAMES: (usize, usize) = (15, 22);
 /// Narrowest and widest column of a contender: mark, figure, letters of notes.
-const CONTENDER: (usize, usize) = (12, 16);
+const CONTENDER: (usize, usize) = (12, 26);
 
 /// Widths of the columns, and which contenders stand in which table.
 struct Layout {
