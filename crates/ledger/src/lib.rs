@@ -3,6 +3,7 @@
 //! Knows nothing of how anything is judged or shown.
 
 mod error;
+pub mod import;
 mod read;
 mod record;
 mod schema;

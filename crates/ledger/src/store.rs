@@ -143,7 +143,7 @@ impl Ledger {
         refusal(&self.path, doing, error)
     }
 
-    fn in_transaction(
+    pub(crate) fn in_transaction(
         &mut self,
         doing: &'static str,
         write: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<()>,
@@ -157,7 +157,11 @@ impl Ledger {
     }
 }
 
-fn insert_trial(transaction: &rusqlite::Transaction, run: &str, trial: &TrialRecord) -> rusqlite::Result<()> {
+pub(crate) fn insert_trial(
+    transaction: &rusqlite::Transaction,
+    run: &str,
+    trial: &TrialRecord,
+) -> rusqlite::Result<()> {
     transaction.execute(
         "INSERT INTO trials (run, block, position, attempt, contender, workload, scale, began_ms, ended_ms, status,
                              reason, found, closing, remarks)
@@ -296,7 +300,7 @@ fn now_ms() -> i64 {
 }
 
 /// `20261120-160843-3f2a`: UTC, then four digits that tell apart runs begun in one second.
-fn run_id(began_ms: i64, seed: u64) -> String {
+pub(crate) fn run_id(began_ms: i64, seed: u64) -> String {
     let stamp = jiff::Timestamp::from_millisecond(began_ms).unwrap_or_default();
     let mark = (seed ^ (seed >> 17) ^ began_ms as u64 ^ u64::from(std::process::id())) & 0xffff;
     format!("{}-{mark:04x}", stamp.strftime("%Y%m%d-%H%M%S"))

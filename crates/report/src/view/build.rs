@@ -308,7 +308,7 @@ fn run(material: &Material) -> RunView {
         id: record.id.clone(),
         title: record.new.title.clone(),
         began: stamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        seconds: record.ended_ms.map(|ended| (ended - record.began_ms) as f64 / 1e3),
+        seconds: record.ended_ms.map(|ended| ended.saturating_sub(record.began_ms) as f64 / 1e3),
         status: match record.status {
             RunStatus::Open => "open".into(),
             RunStatus::Interrupted => "interrupted".into(),
@@ -363,7 +363,7 @@ fn counts(material: &Material, counting: &HashSet<usize>) -> Counts {
     let unrepeated =
         counting.iter().filter(|number| material.trials[**number].status == TrialStatus::Disturbed).count();
     Counts {
-        blocks: material.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0),
+        blocks: material.trials.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0),
         done: counting.len(),
         failed: with(TrialStatus::Failed),
         set_aside: with(TrialStatus::Disturbed) - unrepeated,

@@ -1,0 +1,132 @@
+//! Results of other programs, and runs exported elsewhere, as runs of their own.
+//! In: the bytes of a file and its name, taken as hostile. Out: records that [`Ledger::keep_imported`] stores.
+//! What a file does not say stays missing; nothing is guessed but the kind of file.
+
+mod bonnie;
+mod dd;
+mod fio;
+mod keep;
+mod portable;
+mod records;
+
+pub use portable::{PORTABLE_VERSION, export};
+
+use crate::record::{ContenderRecord, RunRecord, TrialRecord};
+use std::path::Path;
+
+#[cfg(doc)]
+use crate::Ledger;
+
+/// Largest file that is read, in bytes.
+pub const FILE_LIMIT: u64 = 256 << 20;
+/// Longest label that a file may give a contender or a phase, in characters.
+const LABEL_LIMIT: usize = 200;
+/// Most phases or lines that one file may hold.
+const COUNT_LIMIT: usize = 20_000;
+
+/// A run as it was read, not yet kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The run.
+    pub run: RunRecord,
+    /// Its contenders.
+    pub contenders: Vec<ContenderRecord>,
+    /// Its trials.
+    pub trials: Vec<TrialRecord>,
+}
+
+/// Why a file cannot be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The system refused.
+    #[error("reading {file}: {answer}")]
+    Reading {
+        /// The file.
+        file: String,
+        /// What the system answered.
+        answer: String,
+    },
+    /// The file is too large.
+    #[error("reading {file}: it is larger than {limit} MiB; no program that is known here writes such a file")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// The limit, in MiB.
+        limit: u64,
+    },
+    /// Its kind is not known.
+    #[error(
+        "reading {file}: it is no result of fio (--output-format=json or json+), Bonnie++ (CSV) or dd, and no exported run"
+    )]
+    Unknown {
+        /// The file.
+        file: String,
+    },
+    /// Its kind is known, but it does not hold together.
+    #[error("reading {file} as {kind}: {why}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// What it was taken for.
+        kind: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Reads a file of any known kind.
+///
+/// # Errors
+/// A file that cannot be read, is too large, is of no known kind, or does not hold together.
+pub fn import_file(path: &Path) -> Result<Imported, ImportError> {
+    use std::io::Read;
+    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let reading = |error: std::io::Error| ImportError::Reading { file: file.clone(), answer: error.to_string() };
+    let mut bytes = Vec::new();
+    let source = std::fs::File::open(path).map_err(reading)?;
+    source.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(reading)?;
+    import_bytes(&bytes, &file)
+}
+
+/// The same from bytes; `file` is the name that is shown, and its stem names the contender where the file does not.
+///
+/// # Errors
+/// As [`import_file`].
+pub fn import_bytes(bytes: &[u8], file: &str) -> Result<Imported, ImportError> {
+    if bytes.len() as u64 > FILE_LIMIT {
+        return Err(ImportError::TooLarge { file: file.into(), limit: FILE_LIMIT >> 20 });
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let file = shortened(file);
+    let malformed = |kind: &'static str| {
+        let file = file.clone();
+        move |why: String| ImportError::Malformed { file, kind, why }
+    };
+    // fio prints what it has to say about its options before the JSON.
+    if let Some(json) = text.find('{').map(|at| &text[at..]).filter(|_| !bonnie::looks_like(&text)) {
+        if portable::looks_like(json) {
+            return portable::read(json).map_err(malformed("an exported run"));
+        }
+        if fio::looks_like(json) {
+            return fio::read(json, &file).map_err(malformed("fio's JSON"));
+        }
+    }
+    if bonnie::looks_like(&text) {
+        return bonnie::read(&text, &file).map_err(malformed("Bonnie++'s CSV"));
+    }
+    if dd::looks_like(&text) {
+        return dd::read(&text, &file).map_err(malformed("dd's output"));
+    }
+    Err(ImportError::Unknown { file })
+}
+
+/// A text of a file that becomes a name: cut to a length that tables can bear.
+fn shortened(text: &str) -> String {
+    text.trim().chars().take(LABEL_LIMIT).collect()
+}
+
+/// The name of a file without its folder and ending.
+fn stem(file: &str) -> String {
+    let name = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    shortened(&name.filter(|name| !name.is_empty()).unwrap_or_else(|| "imported".into()))
+}

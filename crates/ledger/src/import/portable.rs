@@ -1,0 +1,205 @@
+//! One portable file with everything of a run: written by `export`, read by `import`.
+//! In: a run's records. Out: JSON; anonymous on request, without names of hosts, serial numbers and paths.
+
+use super::{COUNT_LIMIT, Imported};
+use crate::error::LedgerError;
+use crate::record::{ContenderRecord, Origin, RunRecord, TrialRecord};
+use crate::store::Ledger;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Version of the form; a later one is refused.
+pub const PORTABLE_VERSION: u32 = 1;
+const KIND: &str = "bakeoff-run";
+/// Parts of the names of values that tell whose machine it is.
+const TELLING: [&str; 10] =
+    ["hostname", "host_name", "serial", "wwn", "wwid", "uuid", "by_id", "machine_id", "username", "address"];
+/// Shortest secret that is looked for elsewhere; shorter ones would match by chance.
+const SHORTEST: usize = 4;
+/// The end of the year 9999, in milliseconds since 1970.
+pub(super) const LATEST_MS: i64 = 253_402_300_799_000;
+/// More blocks than any run has.
+const MOST_BLOCKS: u32 = 1_000_000;
+const LEFT_OUT: &str = "(left out)";
+
+#[derive(Serialize, Deserialize)]
+struct Portable {
+    kind: String,
+    portable_version: u32,
+    run: RunRecord,
+    contenders: Vec<ContenderRecord>,
+    trials: Vec<TrialRecord>,
+}
+
+/// A run as one JSON text.
+///
+/// # Errors
+/// A run that is not there, a ledger that cannot be read.
+pub fn export(ledger: &Ledger, run: &str, anonymous: bool) -> Result<String, LedgerError> {
+    let run = ledger.run(Some(run))?;
+    let (contenders, trials) = (ledger.contenders(&run.id)?, ledger.trials(&run.id)?);
+    let portable = Portable { kind: KIND.into(), portable_version: PORTABLE_VERSION, run, contenders, trials };
+    let mut value = serde_json::to_value(&portable).unwrap_or_default();
+    if anonymous {
+        let mut secrets = BTreeSet::new();
+        gather(&value, &mut secrets);
+        // Longest first, so that one that holds another goes as a whole.
+        let mut secrets: Vec<String> = secrets.into_iter().collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        scrub(&mut value, false, &secrets);
+    }
+    Ok(value.to_string())
+}
+
+pub(super) fn looks_like(json: &str) -> bool {
+    json.contains(KIND) && json.contains("\"portable_version\"")
+}
+
+/// Reads an exported run; it is marked as measured elsewhere.
+pub(super) fn read(json: &str) -> Result<Imported, String> {
+    let portable: Portable = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    if portable.kind != KIND {
+        return Err("it is of another kind".into());
+    }
+    if portable.portable_version > PORTABLE_VERSION {
+        return Err(format!(
+            "it is of version {}; use the bakeoff that wrote it, or a newer one",
+            portable.portable_version
+        ));
+    }
+    if portable.trials.len() > COUNT_LIMIT || portable.contenders.len() > COUNT_LIMIT {
+        return Err(format!("it holds more than {COUNT_LIMIT} trials or contenders"));
+    }
+    let Portable { mut run, contenders, trials, .. } = portable;
+    if run.id.is_empty() || !run.id.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') {
+        return Err("its run has no usable id".into());
+    }
+    check(&run, &contenders, &trials)?;
+    if run.new.origin == Origin::Measured {
+        run.new.origin = Origin::Exported;
+    }
+    Ok(Imported { run, contenders, trials })
+}
+
+/// What the rest of the program takes for granted of records that it wrote itself.
+fn check(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRecord]) -> Result<(), String> {
+    let count = contenders.len() as u32;
+    if contenders.iter().zip(0..).any(|(contender, place)| contender.index != place) {
+        return Err("its contenders are not numbered in order".into());
+    }
+    if contenders.iter().filter_map(|contender| contender.twin_of).any(|of| of >= count) {
+        return Err("a twin repeats a contender that it does not hold".into());
+    }
+    let times = |began: i64, ended: i64| (0..=LATEST_MS).contains(&began) && (began..=LATEST_MS).contains(&ended);
+    if !times(run.began_ms, run.ended_ms.unwrap_or(run.began_ms)) {
+        return Err("its run began or ended at a time that there is not".into());
+    }
+    for trial in trials {
+        if trial.contender >= count {
+            return Err(format!("a trial is of contender {}, which it does not hold", trial.contender));
+        }
+        if trial.block >= MOST_BLOCKS || !times(trial.began_ms, trial.ended_ms) {
+            return Err("a trial has a block or a time that there is not".into());
+        }
+    }
+    Ok(())
+}
+
+fn is_telling(name: &str) -> bool {
+    let name = name.to_lowercase().replace(['-', ' '], "_");
+    TELLING.iter().any(|part| name.contains(part))
+}
+
+/// Values under telling names, wherever they stand.
+fn gather(value: &Value, secrets: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if is_telling(name) {
+                    texts(field, secrets);
+                }
+                gather(field, secrets);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather(item, secrets)),
+        _ => {}
+    }
+}
+
+fn texts(value: &Value, secrets: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) if text.len() >= SHORTEST => {
+            secrets.insert(text.clone());
+        }
+        Value::Array(items) => items.iter().for_each(|item| texts(item, secrets)),
+        Value::Object(fields) => fields.values().for_each(|field| texts(field, secrets)),
+        _ => {}
+    }
+}
+
+/// Histograms are left alone: they hold nothing but counts, and their letters may look like anything.
+fn scrub(value: &mut Value, telling: bool, secrets: &[String]) {
+    match value {
+        Value::String(text) if telling => *text = LEFT_OUT.into(),
+        Value::String(text) => *text = scrubbed(text, secrets),
+        Value::Array(items) => items.iter_mut().for_each(|item| scrub(item, telling, secrets)),
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut().filter(|(name, _)| *name != "hdr") {
+                scrub(field, telling || is_telling(name), secrets);
+            }
+        }
+        Value::Number(_) if telling => *value = Value::Null,
+        _ => {}
+    }
+}
+
+fn scrubbed(text: &str, secrets: &[String]) -> String {
+    let mut text = text.to_owned();
+    for secret in secrets {
+        text = text.replace(secret.as_str(), LEFT_OUT);
+    }
+    without_paths(&without_uuids(&text))
+}
+
+/// Absolute paths, whatever stands around them. Units such as MB/s hold no leading slash and stay.
+fn without_paths(text: &str) -> String {
+    let mut out = String::new();
+    let mut letters = text.char_indices().peekable();
+    let mut before = ' ';
+    while let Some((at, letter)) = letters.next() {
+        let begins = letter == '/' && !before.is_alphanumeric() && before != ')' && before != '/';
+        let first = text[at + letter.len_utf8()..].chars().next();
+        if begins && first.is_some_and(|first| first.is_alphanumeric() || "._-".contains(first)) {
+            while letters.next_if(|(_, next)| !next.is_whitespace() && !"\"',;:()<>|".contains(*next)).is_some() {}
+            out.push_str("(path)");
+            before = ')';
+            continue;
+        }
+        out.push(letter);
+        before = letter;
+    }
+    out
+}
+
+/// Identifiers of the form 8-4-4-4-12, which tools print of what they made.
+fn without_uuids(text: &str) -> String {
+    const DASHES: [usize; 4] = [8, 13, 18, 23];
+    const LENGTH: usize = 36;
+    let is_uuid = |part: &[u8]| {
+        part.iter().enumerate().all(
+            |(at, byte)| {
+                if DASHES.contains(&at) { *byte == b'-' } else { byte.is_ascii_hexdigit() }
+            },
+        )
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.as_bytes().windows(LENGTH).position(is_uuid) {
+        out.push_str(&rest[..at]);
+        out.push_str(LEFT_OUT);
+        rest = &rest[at + LENGTH..];
+    }
+    out.push_str(rest);
+    out
+}
