@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: run test check build packages test-packages bench simulate install clean
+.PHONY: run test check build packages test-packages bench simulate judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -34,6 +34,10 @@ bench: build
 
 simulate:
 	$(CARGO) run --release --locked -p judge --example simulate
+
+# The judge held to known truth on real filesystems; as root, about ten minutes.
+judge-real: build
+	scripts/judge-on-filesystems $(BAKEOFF)
 
 PREFIX ?= /usr/local
 install: build

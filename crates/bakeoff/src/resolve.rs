@@ -140,6 +140,10 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
             None => &planned.scale,
         };
         let compiled = workload.compile(scale, &settings, 0)?;
+        // Trials are known by name and scale.
+        if works.iter().any(|work: &Work| work.name == planned.name && work.compiled.scale == compiled.scale) {
+            return Err(Failure::usage(format!("the workload {} is named twice at scale {scale}", planned.name)));
+        }
         works.push(Work { name: planned.name.clone(), title: workload.title.clone(), compiled });
     }
     if works.is_empty() {

@@ -135,3 +135,34 @@ fn a_plan_for_claims_keeps_contenders_to_the_workloads_that_claims_name_them_in(
     place.bakeoff("plan device --claims --image 2G").refused(&["none of", "claims"]);
     place.bakeoff("plan --claims=missing.csv --image 2G").refused(&["missing.csv"]);
 }
+
+#[test]
+fn a_workload_cannot_be_named_twice() {
+    Place::new().bakeoff("plan mail mail --dir .").refused(&["mail", "twice"]);
+}
+
+#[test]
+fn a_budget_is_priced_beforehand_kept_and_what_stayed_open_is_named() {
+    let place = Place::new();
+    place.write(
+        "tiny.toml",
+        "name = \"tiny\"\ntitle = \"tiny\"\nabout = \"A few files.\"\n[scales.quick]\n\
+         [[filesets]]\nname = \"f\"\nfiles = 50\nlayout = \"flat\"\nnames = \"decimal\"\n\
+         smallest = \"4 KiB\"\nlargest = \"4 KiB\"\n\
+         [[phases]]\nname = \"create\"\ndoing = \"creating\"\ncache = \"as-found\"\nfigure = \"items/s\"\n\
+         work = { files = \"f\", steps = [\"create\", \"write\", \"close\"] }\n",
+    );
+    std::fs::create_dir(place.path("a")).expect("a folder");
+    std::fs::create_dir(place.path("b")).expect("a folder");
+    // Nothing is ever as precise as this: the budget ends it.
+    let words = "run tiny.toml --dir a --dir b --precision 0.01% --budget 15s --no-report --plain --mix create=1000";
+    let said = place.bakeoff(words).well();
+    assert!(said.err.contains("Budget: 15 s buys"), "beforehand: {}", said.err);
+    let priced = said.err.contains("more block") || said.err.contains("block 1: The budget is spent");
+    assert!(priced, "after the first block: {}", said.err);
+    let out = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains("Ended: ") && out.contains("tiny/create as-found"), "what stayed open: {out}");
+    assert!(out.contains("The mix create=1000"), "{out}");
+    let unknown = words.replace("create=1000", "append=1");
+    place.bakeoff(&unknown).refused(&["append", "tiny/create"]);
+}

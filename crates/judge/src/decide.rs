@@ -218,7 +218,8 @@ fn go_on(reason: Reason, text: String, next: Vec<Needed>, open: Vec<Open>) -> De
 /// Holds a decision to the time that is left.
 fn with_budget(table: &Table, policy: &Policy, mut decision: Decision) -> Decision {
     let cost = budget::seconds(table, &decision.next);
-    let blocks = decision.blocks_left.unwrap_or(1).min(policy.max_blocks);
+    let least = policy.min_blocks.saturating_sub(blocks_done(table)).max(1);
+    let blocks = decision.blocks_left.unwrap_or(1).max(least).min(policy.max_blocks);
     decision.seconds_left = cost.map(|cost| cost * f64::from(blocks));
     let (Some(left), Some(cost)) = (policy.seconds_left, cost) else { return decision };
     let whole = decision.seconds_left.unwrap_or(cost);
