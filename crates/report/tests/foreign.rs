@@ -71,13 +71,11 @@ proptest! {
         for (place, digit) in changes {
             bytes[digits[place.index(digits.len())]] = digit.as_bytes()[0];
         }
-        if let Some(material) = kept(&bytes) {
-            if let Ok(view) = View::of(&material) {
-                show(&view, Style::plain(80));
-                let out = tempfile::tempdir().expect("a scratch folder");
-                let formats = [Format::Html, Format::Csv, Format::Json, Format::Ods, Format::Bonnie, Format::Hdr];
-                write(&material, out.path(), &formats).expect("the report is written");
-            }
+        if let Some((material, view)) = kept(&bytes).and_then(|material| View::of(&material).ok().map(|view| (material, view))) {
+            show(&view, Style::plain(80));
+            let out = tempfile::tempdir().expect("a scratch folder");
+            let formats = [Format::Html, Format::Csv, Format::Json, Format::Ods, Format::Bonnie, Format::Hdr];
+            write(&material, out.path(), &formats).expect("the report is written");
         }
     }
 }

@@ -75,7 +75,7 @@ impl Style {
         }
         let eighths = ((share * columns as f64 * 8.0).round() as usize).max(1);
         let mut bar = "█".repeat(eighths / 8);
-        if eighths % 8 > 0 {
+        if !eighths.is_multiple_of(8) {
             bar.push(PARTS[eighths % 8 - 1]);
         }
         bar
