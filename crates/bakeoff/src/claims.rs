@@ -18,6 +18,8 @@ const FILE_LIMIT: u64 = 4 << 20;
 const CLAIMS_LIMIT: usize = 10_000;
 /// Sources whose method stopped the clock when the last call returned; `docs/methods.md` says how each worked.
 const STOPPED_AT_RETURN: [&str; 3] = ["harddisk-benchmarks", "small-files-hdd", "xfs-vs-ext4-sequential"];
+/// The source that used Bonnie++ 1.03, which syncs no file on close, as 2.00 does.
+const BONNIE_1_03: &str = "btrfs-0.13-and-xfs";
 
 /// A claim, with what the judge does not need.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,13 @@ pub struct Published {
     pub device: String,
     /// When its method stopped the clock.
     pub clock: Clock,
+}
+
+impl Published {
+    /// Whether its source measured with Bonnie++ 1.03.
+    fn is_of_old_bonnie(&self) -> bool {
+        self.claim.source == BONNIE_1_03 && self.claim.workload == "bonnie"
+    }
 }
 
 /// When a method stopped the clock.
@@ -89,7 +98,8 @@ fn parse(text: &str, file: &str) -> Result<Vec<Published>, Failure> {
             "less" => ClaimRelation::Less,
             other => return Err(fail(format!("the relation `{other}` is none of faster, equal, less"))),
         };
-        let returned = STOPPED_AT_RETURN.contains(&line.source.as_str());
+        let returned = STOPPED_AT_RETURN.contains(&line.source.as_str())
+            || (line.source == BONNIE_1_03 && line.workload == "bonnie");
         claims.push(Published {
             device: line.device,
             clock: line.clock.unwrap_or(if returned { Clock::Returned } else { Clock::Durable }),
@@ -132,6 +142,8 @@ mod tests {
         let clock = |id: &str| claims.iter().find(|claim| claim.claim.id == id).expect("a claim").clock;
         assert_eq!(clock("smallfiles-create-ext4-xfs"), Clock::Returned);
         assert_eq!(clock("ssd-seqcreate-ext4-btrfs"), Clock::Durable, "Bonnie++ 2.00 syncs on close");
+        assert_eq!(clock("bonnie-seqcreate-btrfs-xfs"), Clock::Returned, "Bonnie++ 1.03 does not");
+        assert_eq!(clock("mail-xfs-btrfs"), Clock::Durable, "a theory has no clock");
     }
 
     #[test]

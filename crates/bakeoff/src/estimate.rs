@@ -13,6 +13,8 @@ pub const ASSUMED_RATE: f64 = 300e6;
 const ASSUMED_FILES: f64 = 10_000.0;
 /// Reads or writes a second, where they are of a byte or a few.
 const ASSUMED_CALLS: f64 = 1_000_000.0;
+/// Bytes a second through the C library's streams, one by one.
+const ASSUMED_STREAM: f64 = 50_000_000.0;
 /// Seconds for making, mounting, settling, unmounting and checking.
 const ASSUMED_STAGING: f64 = 3.0;
 
@@ -24,7 +26,12 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
             let moved = (estimate.bytes_written + estimate.bytes_read) as f64;
             let of_files = |over: &Over| matches!(over, Over::Files { .. } | Over::Directories { .. });
             let files = phase.groups.iter().any(|group| of_files(&group.over));
-            let items = estimate.items as f64 / if files { ASSUMED_FILES } else { ASSUMED_CALLS };
+            let rate = match files {
+                true => ASSUMED_FILES,
+                false if phase.groups.iter().any(|group| group.io.stdio) => ASSUMED_STREAM,
+                false => ASSUMED_CALLS,
+            };
+            let items = estimate.items as f64 / rate;
             moved / ASSUMED_RATE + items + estimate.fixed_ns as f64 / 1e9
         })
         .sum();

@@ -53,6 +53,7 @@ pub fn choose(claims: &[Published], what: &What, catalogue: &Catalogue, systems:
         let why = if obstacles.is_empty() { "no claim is about that workload".into() } else { obstacles.join("; ") };
         return Err(Failure::new(format!("none of {} claims can be tested here: {why}", claims.len())));
     }
+    let old: Vec<&Published> = claims.iter().filter(|published| published.is_of_old_bonnie()).collect();
     chosen.plan = Plan {
         name: "claims".into(),
         title: "Published claims, tested here".into(),
@@ -60,11 +61,17 @@ pub fn choose(claims: &[Published], what: &What, catalogue: &Catalogue, systems:
         workloads: chosen
             .claims
             .keys()
-            .map(|name| PlannedWork { name: name.clone(), scale: "quick".into(), settings: BTreeMap::new() })
+            .map(|name| PlannedWork { name: name.clone(), scale: "quick".into(), settings: settings(name, &old) })
             .collect(),
         ..Plan::default()
     };
     Ok(chosen)
+}
+
+/// Bonnie++ as the source had it: the claims about 2.00 are about used filesystems, so that what is left is of 1.03.
+fn settings(workload: &str, of_old_bonnie: &[&Published]) -> BTreeMap<String, String> {
+    let old = of_old_bonnie.iter().any(|published| published.claim.workload == workload);
+    if old { BTreeMap::from([("form".into(), "1.03".into())]) } else { BTreeMap::new() }
 }
 
 /// The contenders that a claim needs, under the names that they have in a run.
