@@ -9,7 +9,7 @@ use crate::ReportError;
 use crate::chart::{CHARTS, ChartData, LIBRARY};
 use crate::number;
 use crate::terminal::duration;
-use crate::view::{Material, SentenceView, View, WorkloadView};
+use crate::view::{Material, SentenceView, View, WorkloadView, plural};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -70,8 +70,8 @@ fn head(view: &View) -> Markup {
     html! {
         h1 { (run.title) }
         p.quiet {
-            (view.contenders.len()) " contenders, " (view.workloads.len()) " workloads, "
-            (view.counts.done) " trials in " (view.counts.blocks) " blocks" (took) ". "
+            (plural(view.contenders.len(), "contender")) ", " (plural(view.workloads.len(), "workload")) ", "
+            (plural(view.counts.done, "trial")) " in " (plural(view.counts.blocks as usize, "block")) (took) ". "
             "Run " span.mono { (run.id) } ", begun " time.whole datetime=(run.began) { (run.began.replace('T', " ").replace('Z', " UTC")) } "."
         }
         @if let Some(origin) = &run.origin { p.warn { "Not measured here: " (origin) "." } }
@@ -126,7 +126,7 @@ fn parted(text: &str) -> Markup {
 
 /// Sentences about what a place costs rather than who has it.
 fn is_aside(said: &SentenceView) -> bool {
-    !said.text.starts_with("For ")
+    said.text.starts_with("Beside ")
 }
 
 fn rests_on(view: &View) -> Markup {

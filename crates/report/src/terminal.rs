@@ -11,7 +11,7 @@ pub use why::why;
 
 use crate::number;
 use crate::safe;
-use crate::view::{View, WorkloadView};
+use crate::view::{View, WorkloadView, plural};
 use style::{Tone, wrapped};
 
 /// Everything about a run: one table and verdict a workload, then what it rests on.
@@ -24,11 +24,11 @@ pub fn show(view: &View, style: Style) -> String {
         &mut text,
         &wrapped(
             &format!(
-                "Run {} of {}: {} trials in {} blocks{seconds}.",
+                "Run {} of {}: {} in {}{seconds}.",
                 safe::terminal(&view.run.id),
                 safe::terminal(&view.run.began),
-                counts.done,
-                counts.blocks
+                plural(counts.done, "trial"),
+                plural(counts.blocks as usize, "block")
             ),
             style.width,
             "",

@@ -12,6 +12,7 @@ pub(crate) use build::trial_name;
 pub use material::Material;
 pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
+pub(crate) use story::plural;
 
 use crate::number::Unit;
 use judge::{Durability, NoteKind, Table};

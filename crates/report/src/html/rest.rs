@@ -96,10 +96,25 @@ fn machine(view: &View) -> Markup {
     html! {
         section aria-labelledby="machine" {
             h2 id="machine" { "The machine" }
-            (pairs("", &view.run.machine))
+            @let (first, others) = machine_parts(&view.run.machine);
+            (pairs("", &first))
+            @if !others.is_empty() { details { summary { "Everything that is known of it" } (pairs("", &others)) } }
             @if !view.run.ceiling.is_empty() { (pairs("What its memory and clock allow, without any filesystem", &view.run.ceiling)) }
         }
     }
+}
+
+/// A list of headings and values.
+type Pairs = Vec<(String, String)>;
+
+/// What a reader asks first, and the rest.
+fn machine_parts(machine: &[(String, String)]) -> (Pairs, Pairs) {
+    const FIRST: [&str; 7] = ["kernel", "distribution", "architecture", "cpu", "memory", "virtualisation", "device"];
+    let is_first = |(name, _): &&(String, String)| {
+        let head = name.split([',', ' ']).next().unwrap_or_default();
+        FIRST.contains(&head) && !name.contains("mitigations") && !name.contains("guest modules")
+    };
+    machine.iter().cloned().partition(|pair| is_first(&pair))
 }
 
 fn commands(material: &Material, view: &View) -> Markup {

@@ -33,7 +33,9 @@ pub(super) fn warnings(
         }
         RunStatus::Finished => {}
     }
-    if counts.blocks < 3 {
+    if counts.done == 0 {
+        said.push("No trial has given a figure yet.".into());
+    } else if counts.blocks < 3 {
         let blocks = if counts.blocks == 1 { "one block".into() } else { format!("{} blocks", counts.blocks) };
         said.push(format!(
             "There is only {blocks}: too few to tell noise from a difference. Three screen, ten decide."
@@ -141,6 +143,15 @@ fn descend(value: &Value, heading: &str, pairs: &mut Vec<(String, String)>) {
                 descend(field, &below, pairs);
             }
         }
+        Value::Array(items) if !items.is_empty() && items.iter().all(|item| pair(item).is_some()) => {
+            for (name, field) in items.iter().filter_map(pair) {
+                descend(field, &format!("{heading}, {}", name.replace('_', " ")), pairs);
+            }
+        }
+        Value::Number(number) if heading.ends_with("bytes") && number.is_u64() => {
+            let count = number.as_u64().unwrap_or_default();
+            push(pairs, heading.trim_end_matches("bytes").trim_end_matches([',', ' ']), number::bytes(count));
+        }
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
             for (number, item) in items.iter().enumerate() {
                 descend(item, &format!("{heading} {}", number + 1), pairs);
@@ -151,6 +162,14 @@ fn descend(value: &Value, heading: &str, pairs: &mut Vec<(String, String)>) {
             push(pairs, heading, words.join(" "));
         }
         other => push(pairs, heading, plain_text(other)),
+    }
+}
+
+/// A list of two whose first is a name: how maps are kept where their order counts.
+fn pair(item: &Value) -> Option<(&str, &Value)> {
+    match item.as_array()?.as_slice() {
+        [name, value] => Some((name.as_str()?, value)),
+        _ => None,
     }
 }
 
