@@ -48,7 +48,7 @@ fn scale(quick: bool) -> Scale {
     if quick {
         Scale { bytes: 64 << 20, reads: 100_000, times: 2, files: 10_240, workers }
     } else {
-        Scale { bytes: 1 << 30, reads: 1_500_000, times: 2, files: 200_704, workers }
+        Scale { bytes: 1 << 30, reads: 1_000_000, times: 2, files: 102_400, workers }
     }
 }
 
@@ -138,6 +138,7 @@ const HEAD: &str = "\
 Written by `make bench`; do not edit. Every figure of Bakeoff is taken through the agent, as in use, with a latency
 histogram kept for every operation. \"Bare loop\" is the same system calls in a loop, with no statistics and one clock
 reading at each end (`benches/src/bare.rs`). A ratio is taken within a round, so that the machine's moods fall out of it:
-the ratios carry over to other machines, the figures do not. Rivals do what they can be told to do; where their work differs
+the ratios carry over to other machines, the figures do not. Where other work disturbs a machine, the ratio of best rounds says
+more than the median. Rivals do what they can be told to do; where their work differs
 (fs_mark and Bonnie++ lay out directories of their own, Bonnie++ reads in the order of readdir), that is part of the ratio.
 ";
