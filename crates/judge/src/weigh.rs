@@ -144,7 +144,7 @@ fn twins(table: &Table) -> impl Iterator<Item = (usize, usize)> {
 
 fn table_notes(table: &Table, weighed: &Weighed) -> Vec<Note> {
     let mut found = Vec::new();
-    for &operation in &weighed.floor.broken {
+    for &operation in weighed.floor.broken.iter().filter(|&&operation| !table.operations[operation].secondary) {
         let name = &table.operations[operation].id.operation;
         let share = weighed.floor.by_operation[operation].unwrap_or(0.0);
         let text = format!(

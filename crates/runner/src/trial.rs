@@ -198,6 +198,8 @@ fn one_phase(
         Cache::Cold => {
             dropped = Some(stage.drop_caches()?);
             cached_bytes = agent.count_cached(index)?;
+            // Counting opens files, and so brings in their inodes (and on btrfs the small files beside them).
+            stage.drop_caches()?;
         }
         Cache::Warm => {
             agent.warm(index, limit)?;
