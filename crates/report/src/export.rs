@@ -102,13 +102,25 @@ impl Format {
 /// # Errors
 /// A run that cannot be judged, a chart that cannot be drawn, a folder that cannot be written.
 pub fn write(material: &Material, folder: &Path, formats: &[Format]) -> Result<Vec<PathBuf>, ReportError> {
-    let view = View::of(material)?;
+    write_view(material, &View::of(material)?, folder, formats)
+}
+
+/// The same of a view that is at hand, with what was added to it ([`View::published`]).
+///
+/// # Errors
+/// As [`write`], but for judging.
+pub fn write_view(
+    material: &Material,
+    view: &View,
+    folder: &Path,
+    formats: &[Format],
+) -> Result<Vec<PathBuf>, ReportError> {
     let wants = |format| formats.contains(&format);
     let mut out = Folder { root: folder.to_owned(), written: Vec::new() };
     let pictured = wants(Format::Html) || wants(Format::Svg) || wants(Format::Png);
-    let charts = pictured.then(|| chart_data(material, &view));
+    let charts = pictured.then(|| chart_data(material, view));
     if let Some(charts) = charts.as_ref().filter(|_| wants(Format::Html)) {
-        out.put("index.html", page(material, &view, charts)?.as_bytes())?;
+        out.put("index.html", page(material, view, charts)?.as_bytes())?;
     }
     if let Some(charts) = charts.as_ref().filter(|_| wants(Format::Svg) || wants(Format::Png)) {
         for (name, bytes) in pictures::draw_all(charts, wants(Format::Svg), wants(Format::Png))? {
@@ -116,30 +128,30 @@ pub fn write(material: &Material, folder: &Path, formats: &[Format]) -> Result<V
         }
     }
     if wants(Format::Csv) {
-        out.put("samples.csv", samples::samples_csv(material, &view).as_bytes())?;
-        out.put("tables/overview.csv", overview_sheet(&view).to_csv().as_bytes())?;
+        out.put("samples.csv", samples::samples_csv(material, view).as_bytes())?;
+        out.put("tables/overview.csv", overview_sheet(view).to_csv().as_bytes())?;
         for workload in &view.workloads {
-            out.put(&format!("tables/{}.csv", workload.slug), workload_csv(&view, workload).as_bytes())?;
+            out.put(&format!("tables/{}.csv", workload.slug), workload_csv(view, workload).as_bytes())?;
         }
     }
     if wants(Format::Markdown) {
-        out.put("tables/overview.md", overview_sheet(&view).to_markdown().as_bytes())?;
+        out.put("tables/overview.md", overview_sheet(view).to_markdown().as_bytes())?;
         for workload in &view.workloads {
-            let text = workload_sheet(&view, workload).to_markdown();
+            let text = workload_sheet(view, workload).to_markdown();
             out.put(&format!("tables/{}.md", workload.slug), text.as_bytes())?;
         }
     }
     if wants(Format::Json) {
-        out.put("results.json", results(material, &view)?.as_bytes())?;
+        out.put("results.json", results(material, view)?.as_bytes())?;
     }
     if wants(Format::Ods) {
-        out.put("results.ods", &ods::workbook(&view)?)?;
+        out.put("results.ods", &ods::workbook(view)?)?;
     }
     if let Some(text) = bonnie::bonnie_csv(material).filter(|_| wants(Format::Bonnie)) {
         out.put("bonnie.csv", text.as_bytes())?;
     }
     if wants(Format::Hdr) {
-        for (name, text) in histograms::logs(material, &view) {
+        for (name, text) in histograms::logs(material, view) {
             out.put(&format!("histograms/{name}"), text.as_bytes())?;
         }
     }

@@ -35,6 +35,7 @@ pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<Stri
                 title { (view.run.title) }
                 link rel="icon" href="data:,";
                 style { (PreEscaped(STYLE)) }
+                noscript { style { ".chart, .controls, .tabs { display: none; }" } }
             }
             body {
                 a.skip href="#verdict" { "To the verdict" }

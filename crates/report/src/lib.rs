@@ -12,5 +12,5 @@ pub mod terminal;
 pub mod view;
 
 pub use error::ReportError;
-pub use export::{Format, write};
+pub use export::{Format, write, write_view};
 pub use view::{Material, View};

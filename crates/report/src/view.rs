@@ -43,6 +43,8 @@ pub struct View {
     pub noise_floor: Option<f64>,
     /// Smallest difference that is called one, a share.
     pub smallest_effect: f64,
+    /// Figures that others have published, shown beside one's own and part of no statistics. Empty unless handed in.
+    pub published: Vec<PublishedView>,
     /// The judge's table, whole.
     #[serde(skip)]
     pub table: Table,
@@ -305,6 +307,19 @@ pub struct FailureView {
     pub block: u32,
     /// Why.
     pub reason: String,
+}
+
+/// A figure that somebody published about an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PublishedView {
+    /// Name of the workload, as [`WorkloadView::name`].
+    pub workload: String,
+    /// Name of the operation, as [`RowView::key`].
+    pub operation: String,
+    /// What was published, of what, with its unit.
+    pub text: String,
+    /// Where and when.
+    pub source: String,
 }
 
 /// What became of the trials.

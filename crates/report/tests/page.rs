@@ -40,6 +40,24 @@ fn the_page_asks_for_nothing_from_outside() {
 }
 
 #[test]
+fn published_figures_stand_beside_the_operation_that_they_are_about() {
+    let bench = made_up(Size { contenders: 2, blocks: 2 });
+    let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
+    let mut view = View::of(&material).expect("the run is judged");
+    view.published.push(report::view::PublishedView {
+        workload: "small-files".into(),
+        operation: "create:cold".into(),
+        text: "btrfs 53 s on a hard disk".into(),
+        source: "harddisk-benchmarks, 2017".into(),
+    });
+    let page = page(&material, &view, &chart_data(&material, &view)).expect("the page is made");
+    let figure = page.split("id=\"small-files-create-cold\"").nth(1).expect("the operation has a figure");
+    let figure = figure.split("</figure>").next().expect("it ends");
+    assert!(figure.contains("btrfs 53 s on a hard disk") && figure.contains("harddisk-benchmarks, 2017"));
+    assert_eq!(page.matches("btrfs 53 s").count(), 1);
+}
+
+#[test]
 fn every_operation_has_its_pictures_as_svg_and_png() {
     let bench = made_up(Size { contenders: 6, blocks: 4 });
     let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");

@@ -22,6 +22,7 @@ struct Results<'a> {
     workloads: Vec<Workload<'a>>,
     device: &'a [view::DeviceRow],
     failures: &'a [view::FailureView],
+    published: &'a [view::PublishedView],
 }
 
 #[derive(Serialize)]
@@ -90,6 +91,7 @@ pub fn results(material: &Material, view: &View) -> Result<String, ReportError> 
         workloads,
         device: &view.device,
         failures: &view.failures,
+        published: &view.published,
     };
     let refused =
         |error: serde_json::Error| ReportError::Judging { run: view.run.id.clone(), answer: error.to_string() };

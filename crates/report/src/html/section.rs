@@ -50,6 +50,17 @@ fn figure(view: &View, workload: &WorkloadView, row: &RowView, chart: Option<(us
             }
             @let notes = notes(view, row);
             @if !notes.is_empty() { ul.notes { @for note in notes { li { (note) } } } }
+            @let published: Vec<_> = view
+                .published
+                .iter()
+                .filter(|figure| figure.workload == workload.name && figure.operation == row.key)
+                .collect();
+            @if !published.is_empty() {
+                details {
+                    summary { "Published" span.quiet { " elsewhere, of other machines and years" } }
+                    ul.plain { @for figure in published { li { (figure.text) span.quiet { " (" (figure.source) ")" } } } }
+                }
+            }
             details {
                 summary { "Figures" span.quiet { " of " (row.title) } }
                 (table(view, row, chart.map(|(_, chart)| chart)))

@@ -44,6 +44,7 @@ impl View {
             device,
             warnings,
             counts,
+            published: Vec::new(),
             noise_floor: judgement.noise_floor,
             smallest_effect: judgement.smallest_effect,
             table,
