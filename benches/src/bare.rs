@@ -3,6 +3,7 @@
 //! Written as plainly as the same loops in C would be.
 #![allow(unsafe_code)]
 
+use crate::table::Measured;
 use std::ffi::CString;
 use std::time::Instant;
 
@@ -17,6 +18,40 @@ pub const SMALL: usize = 1024;
 
 /// Small files in one directory.
 pub const PER_DIRECTORY: u64 = 200;
+
+/// Time and CPU time from a moment on.
+struct Stopwatch {
+    start: Instant,
+    cpu: f64,
+}
+
+impl Stopwatch {
+    fn start() -> Stopwatch {
+        Stopwatch { cpu: cpu_seconds(), start: Instant::now() }
+    }
+
+    fn rate(&self, count: f64) -> Measured {
+        let seconds = self.start.elapsed().as_secs_f64();
+        Measured { per_second: count / seconds, per_cpu_second: Some(count / (cpu_seconds() - self.cpu)) }
+    }
+}
+
+/// CPU seconds of this process and of its children that have ended.
+fn cpu_seconds() -> f64 {
+    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN]
+        .iter()
+        .map(|who| {
+            // SAFETY: zero is a valid value of this plain structure, and the kernel fills it.
+            let usage = unsafe {
+                let mut usage: libc::rusage = std::mem::zeroed();
+                libc::getrusage(*who, &mut usage);
+                usage
+            };
+            let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+            seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        })
+        .sum()
+}
 
 /// A page-aligned buffer, as posix_memalign would give it.
 pub fn aligned(bytes: usize) -> &'static mut [u8] {
@@ -38,11 +73,11 @@ fn open(path: &str, flags: i32) -> i32 {
 }
 
 /// Random 4 KiB reads of a file, a second.
-pub fn random_read(path: &str, bytes: u64, count: u64) -> f64 {
+pub fn random_read(path: &str, bytes: u64, count: u64) -> Measured {
     let (fd, buffer) = (open(path, libc::O_RDONLY), aligned(BLOCK));
     let blocks = bytes / BLOCK as u64;
     let mut x = 88_172_645_463_325_252u64;
-    let start = Instant::now();
+    let watch = Stopwatch::start();
     for _ in 0..count {
         x ^= x << 13;
         x ^= x >> 7;
@@ -51,14 +86,14 @@ pub fn random_read(path: &str, bytes: u64, count: u64) -> f64 {
         let n = unsafe { libc::pread64(fd, buffer.as_mut_ptr().cast(), BLOCK, ((x % blocks) * BLOCK as u64) as i64) };
         assert_eq!(n, BLOCK as isize);
     }
-    count as f64 / start.elapsed().as_secs_f64()
+    watch.rate(count as f64)
 }
 
 /// Bytes a second of reading a file from beginning to end, in 1 MiB calls, so many times over.
-pub fn sequential_read(path: &str, times: u64) -> f64 {
+pub fn sequential_read(path: &str, times: u64) -> Measured {
     let (fd, buffer) = (open(path, libc::O_RDONLY), aligned(LARGE));
     let mut total = 0u64;
-    let start = Instant::now();
+    let watch = Stopwatch::start();
     for _ in 0..times {
         // SAFETY: takes numbers only.
         unsafe { libc::lseek64(fd, 0, libc::SEEK_SET) };
@@ -72,19 +107,19 @@ pub fn sequential_read(path: &str, times: u64) -> f64 {
             total += n as u64;
         }
     }
-    total as f64 / start.elapsed().as_secs_f64()
+    watch.rate(total as f64)
 }
 
 /// Bytes a second of writing one constant buffer over a file that is there, in 1 MiB calls.
-pub fn constant_write(path: &str, bytes: u64) -> f64 {
+pub fn constant_write(path: &str, bytes: u64) -> Measured {
     let (fd, buffer) = (open(path, libc::O_WRONLY), aligned(LARGE));
     buffer.fill(0x5a);
-    let start = Instant::now();
+    let watch = Stopwatch::start();
     for _ in 0..bytes / LARGE as u64 {
         // SAFETY: the buffer is that long.
         assert_eq!(unsafe { libc::write(fd, buffer.as_ptr().cast(), LARGE) }, LARGE as isize);
     }
-    bytes as f64 / start.elapsed().as_secs_f64()
+    watch.rate(bytes as f64)
 }
 
 /// A path of a small file, made as snprintf would make it, in place.
@@ -118,7 +153,7 @@ impl Path {
 
 /// One kind of work on small files, by so many processes, each with files of its own; files a second, all together.
 /// The working directory holds the directories.
-pub fn small_files(work: &str, root: &str, files: u64, workers: u64) -> f64 {
+pub fn small_files(work: &str, root: &str, files: u64, workers: u64) -> Measured {
     std::env::set_current_dir(root).expect("the root is a directory");
     if work == "create" {
         for worker in 0..workers {
@@ -127,7 +162,7 @@ pub fn small_files(work: &str, root: &str, files: u64, workers: u64) -> f64 {
             }
         }
     }
-    let start = Instant::now();
+    let watch = Stopwatch::start();
     // SAFETY: this process has one thread; children only make system calls and end.
     let children: Vec<i32> = (1..workers)
         .map(|worker| match unsafe { libc::fork() } {
@@ -146,7 +181,7 @@ pub fn small_files(work: &str, root: &str, files: u64, workers: u64) -> f64 {
         unsafe { libc::waitpid(child, &mut status, 0) };
         assert_eq!(status, 0);
     }
-    (files * workers) as f64 / start.elapsed().as_secs_f64()
+    watch.rate((files * workers) as f64)
 }
 
 fn one(work: &str, worker: u64, files: u64) {
@@ -180,7 +215,7 @@ fn one(work: &str, worker: u64, files: u64) {
 }
 
 /// Random 4 KiB reads through io_uring with registered file and buffers, in batches, a second.
-pub fn ring_read(path: &str, bytes: u64, count: u64, depth: u32, batch: u32) -> f64 {
+pub fn ring_read(path: &str, bytes: u64, count: u64, depth: u32, batch: u32) -> Measured {
     use io_uring::{IoUring, opcode, types};
     let (fd, buffer) = (open(path, libc::O_RDONLY), aligned(BLOCK * depth as usize));
     let mut ring = IoUring::builder()
@@ -201,7 +236,7 @@ pub fn ring_read(path: &str, bytes: u64, count: u64, depth: u32, batch: u32) -> 
     let mut x = 88_172_645_463_325_252u64;
     let mut free: Vec<u32> = (0..depth).collect();
     let (mut pushed, mut done) = (0, 0);
-    let start = Instant::now();
+    let watch = Stopwatch::start();
     while done < count {
         for _ in 0..batch {
             let Some(slot) = (pushed < count).then(|| free.pop()).flatten() else { break };
@@ -225,5 +260,5 @@ pub fn ring_read(path: &str, bytes: u64, count: u64, depth: u32, batch: u32) -> 
             done += 1;
         }
     }
-    count as f64 / start.elapsed().as_secs_f64()
+    watch.rate(count as f64)
 }

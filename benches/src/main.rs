@@ -53,7 +53,7 @@ fn asked(words: &[&str]) -> Result<Asked, String> {
     Ok(asked)
 }
 
-fn bare(words: &[&str]) -> Option<f64> {
+fn bare(words: &[&str]) -> Option<table::Measured> {
     let n = |text: &str| text.parse::<u64>().ok();
     Some(match words {
         ["random-read", path, bytes, count] => bare::random_read(path, n(bytes)?, n(count)?),
@@ -71,7 +71,8 @@ fn main() -> Result<(), String> {
     match words.split_first() {
         Some((&"agent", _)) => engine::agent(io::stdin().lock(), io::stdout()).map_err(|e| format!("the agent: {e}")),
         Some((&"bare", words)) => {
-            println!("{}", bare(words).ok_or("no such loop")?);
+            let done = bare(words).ok_or("no such loop")?;
+            println!("{} {}", done.per_second, done.per_cpu_second.unwrap_or(f64::NAN));
             Ok(())
         }
         _ => report::make(&asked(&words)?),

@@ -3,6 +3,7 @@
 //! Histograms are kept for every operation, as always.
 
 use crate::bare::{BLOCK, LARGE, PER_DIRECTORY, SMALL};
+use crate::table::Measured;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -164,33 +165,35 @@ fn one(root: &Path, fileset: Fileset, group: Group) -> Result<PhaseOutcome, Stri
     Agent::with(&program(root, fileset, vec![phase(group)]))?.perform(0)
 }
 
-fn per_second(count: u64, outcome: &PhaseOutcome) -> f64 {
-    count as f64 * 1e9 / outcome.returned_ns as f64
+fn measured(count: u64, outcome: &PhaseOutcome) -> Measured {
+    let cpu = outcome.cpu.user_ns + outcome.cpu.system_ns;
+    let rate = |ns: u64| count as f64 * 1e9 / ns as f64;
+    Measured { per_second: rate(outcome.returned_ns), per_cpu_second: (cpu > 0).then(|| rate(cpu)) }
 }
 
 /// Random 4 KiB reads a second.
-pub fn random_read(root: &Path, bytes: u64, count: u64, engine: Engine) -> Result<f64, String> {
+pub fn random_read(root: &Path, bytes: u64, count: u64, engine: Engine) -> Result<Measured, String> {
     let io = Io { engine, ..Io::default() };
     let read = Group { order: Order::Random, count: Some(count), io, ..group(blocks(BLOCK), &[Step::Read]) };
     let outcome = one(root, large(bytes), read)?;
-    Ok(per_second(outcome.items, &outcome))
+    Ok(measured(outcome.items, &outcome))
 }
 
 /// Bytes a second of reading a file in 1 MiB blocks, so many times over.
-pub fn sequential_read(root: &Path, bytes: u64, times: u64) -> Result<f64, String> {
+pub fn sequential_read(root: &Path, bytes: u64, times: u64) -> Result<Measured, String> {
     let count = Some(bytes / LARGE as u64 * times);
     let outcome = one(root, large(bytes), Group { count, ..group(blocks(LARGE), &[Step::Read]) })?;
-    Ok(per_second(outcome.bytes_read, &outcome))
+    Ok(measured(outcome.bytes_read, &outcome))
 }
 
 /// Bytes a second of writing incompressible data over a file that is there, in 1 MiB blocks.
-pub fn fresh_write(root: &Path, bytes: u64) -> Result<f64, String> {
+pub fn fresh_write(root: &Path, bytes: u64) -> Result<Measured, String> {
     let outcome = one(root, large(bytes), group(blocks(LARGE), &[Step::Write]))?;
-    Ok(per_second(outcome.bytes_written, &outcome))
+    Ok(measured(outcome.bytes_written, &outcome))
 }
 
 /// Create, stat, read and unlink small files: files a second of each.
-pub fn small_files(root: &Path, files: u64, workers: u32) -> Result<[f64; 4], String> {
+pub fn small_files(root: &Path, files: u64, workers: u32) -> Result<Vec<Measured>, String> {
     let steps: [&[Step]; 4] = [
         &[Step::Create, Step::Write, Step::Close],
         &[Step::Stat],
@@ -200,12 +203,7 @@ pub fn small_files(root: &Path, files: u64, workers: u32) -> Result<[f64; 4], St
     let over = Over::Files { fileset: 0 };
     let phases = steps.iter().map(|s| phase(Group { workers, ..group(over, s) })).collect();
     let mut agent = Agent::with(&program(root, small(files), phases))?;
-    let mut rates = [0.0; 4];
-    for (number, rate) in rates.iter_mut().enumerate() {
-        let outcome = agent.perform(number)?;
-        *rate = per_second(outcome.items, &outcome);
-    }
-    Ok(rates)
+    (0..steps.len()).map(|number| agent.perform(number).map(|outcome| measured(outcome.items, &outcome))).collect()
 }
 
 /// What this machine's memory and clock allow.

@@ -138,7 +138,7 @@ const HEAD: &str = "\
 Written by `make bench`; do not edit. Every figure of Bakeoff is taken through the agent, as in use, with a latency
 histogram kept for every operation. \"Bare loop\" is the same system calls in a loop, with no statistics and one clock
 reading at each end (`benches/src/bare.rs`). A ratio is taken within a round, so that the machine's moods fall out of it:
-the ratios carry over to other machines, the figures do not. Where other work disturbs a machine, the ratio of best rounds says
-more than the median. Rivals do what they can be told to do; where their work differs
+the ratios carry over to other machines, the figures do not. Where other work disturbs a machine, the ratio of the best rounds
+and the ratio of CPU time (work done in a second of it, user and system) say more than the median. Rivals do what they can be told to do; where their work differs
 (fs_mark and Bonnie++ lay out directories of their own, Bonnie++ reads in the order of readdir), that is part of the ratio.
 ";

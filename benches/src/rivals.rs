@@ -2,11 +2,12 @@
 //! In: a work, a place. Out: figures by work, or why there are none.
 //! Only what is installed runs; nothing is installed here.
 
+use crate::table::Measured;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A figure for a work.
-pub type Figures = Vec<(String, f64)>;
+pub type Figures = Vec<(String, Measured)>;
 
 /// A program that can be asked for figures.
 pub struct Tool {
@@ -63,7 +64,7 @@ fn fio(output: &str, value: &str, work: &str) -> Option<Figures> {
     let json: serde_json::Value = serde_json::from_str(output.get(output.find('{')?..=output.rfind('}')?)?).ok()?;
     let job = json.get("jobs")?.get(0)?;
     let figure = ["read", "write"].iter().filter_map(|d| job.get(d)?.get(value)?.as_f64()).fold(0.0, f64::max);
-    (figure > 0.0).then(|| vec![(work.to_owned(), figure)])
+    (figure > 0.0).then(|| vec![(work.to_owned(), figure.into())])
 }
 
 fn fio_command(rest: &str, bytes: u64) -> String {
@@ -95,7 +96,7 @@ pub fn random(bytes: u64, count: u64) -> Vec<Tool> {
             name: "sysbench",
             program: "sysbench",
             command: sysbench,
-            read: |o| Some(vec![(RANDOM.to_owned(), number_after(o, "reads/s:")?)]),
+            read: |o| Some(vec![(RANDOM.to_owned(), number_after(o, "reads/s:")?.into())]),
         },
         elbencho(RANDOM, &format!("-r -b 4K -t 1 --rand --randamount {} DIR/0", count * 4096)),
     ]
@@ -128,7 +129,7 @@ pub fn sequential(bytes: u64, times: u64) -> Vec<Tool> {
             name: "dd",
             program: "dd",
             command: "LC_ALL=C dd if=DIR/0 of=/dev/null bs=1M".into(),
-            read: |o| Some(vec![(SEQUENTIAL.to_owned(), dd_rate(o)?)]),
+            read: |o| Some(vec![(SEQUENTIAL.to_owned(), dd_rate(o)?.into())]),
         },
         elbencho(SEQUENTIAL, "-r -b 1M -t 1 DIR/0"),
     ]
@@ -187,8 +188,8 @@ pub fn small_files(files: u64, workers: u64) -> Vec<Tool> {
 
 fn fs_mark_rate(output: &str, workers: u64) -> Option<Figures> {
     let mut lines = output.lines().skip_while(|l| !l.contains("Files/sec")).skip(1);
-    let rate = lines.next()?.split_whitespace().nth(3)?.parse().ok()?;
-    Some(vec![(small("create", workers), rate)])
+    let rate: f64 = lines.next()?.split_whitespace().nth(3)?.parse().ok()?;
+    Some(vec![(small("create", workers), rate.into())])
 }
 
 /// Columns of Bonnie++ 2.00's CSV: sequential create, read and delete; "+++++" where it could not time them.
@@ -196,7 +197,7 @@ fn bonnie(output: &str) -> Option<Figures> {
     let line = output.lines().find(|l| l.starts_with("1.98,"))?;
     let fields: Vec<&str> = line.split(',').collect();
     let works = [("create", 26), ("read", 28), ("unlink", 30)];
-    let figures = works.iter().filter_map(|(w, i)| Some((small(w, 1), fields.get(*i)?.parse().ok()?)));
+    let figures = works.iter().filter_map(|(w, i)| Some((small(w, 1), fields.get(*i)?.parse::<f64>().ok()?.into())));
     Some(figures.collect())
 }
 
@@ -206,8 +207,8 @@ fn mdtest_rates(output: &str, workers: u64) -> Option<Figures> {
         .iter()
         .filter_map(|(label, work)| {
             let line = output.lines().find(|l| l.trim_start().starts_with(label))?;
-            let rate = line.trim_start()[label.len()..].split_whitespace().find_map(|w| w.parse().ok())?;
-            Some((small(work, workers), rate))
+            let rate = line.trim_start()[label.len()..].split_whitespace().find_map(|w| w.parse::<f64>().ok())?;
+            Some((small(work, workers), rate.into()))
         })
         .collect();
     (!figures.is_empty()).then_some(figures)
@@ -227,7 +228,7 @@ fn elbencho_rate(output: &str, column: &str, unit: f64, work: &str) -> Option<Fi
     let mut lines = output.lines().filter(|l| l.contains(','));
     let place = lines.next()?.split(',').position(|c| c.trim() == column)?;
     let rate: f64 = lines.next_back()?.split(',').nth(place)?.trim().parse().ok()?;
-    Some(vec![(work.to_owned(), rate * unit)])
+    Some(vec![(work.to_owned(), (rate * unit).into())])
 }
 
 #[cfg(test)]
@@ -237,18 +238,21 @@ mod tests {
     #[test]
     fn figures_are_found_in_what_the_rivals_print() {
         let csv = "1.98,2.00a,x,1,17951,,,,,,,,,,,,,,,,,196,1024,1024,,1000,101,9,+++++,+++,303,9,,,,,,";
-        assert_eq!(bonnie(csv).unwrap(), [(small("create", 1), 101.0), (small("unlink", 1), 303.0)]);
+        assert_eq!(bonnie(csv).unwrap(), [(small("create", 1), 101.0.into()), (small("unlink", 1), 303.0.into())]);
         let fs_mark = "FSUse%  Count  Size  Files/sec  App Overhead\n  4  20000  1024  52197.7  82010\n";
-        assert_eq!(fs_mark_rate(fs_mark, 1).unwrap()[0].1, 52_197.7);
+        assert_eq!(fs_mark_rate(fs_mark, 1).unwrap()[0].1.per_second, 52_197.7);
         let dd = "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.5 s, 2.1 GB/s";
         assert_eq!(dd_rate(dd), Some(2_147_483_648.0));
         let json = r#"note: {"jobs": [{"read": {"iops": 7.5, "bw_bytes": 0}, "write": {"iops": 0, "bw_bytes": 0}}]}"#;
-        assert_eq!(fio(json, "iops", RANDOM).unwrap()[0].1, 7.5);
+        assert_eq!(fio(json, "iops", RANDOM).unwrap()[0].1.per_second, 7.5);
         assert_eq!(number_after("  reads/s:      405555.45\n", "reads/s:"), Some(405_555.45));
         let mdtest = "   File creation             242000.5     242000.5   242000.5   0.0\n   File stat  9.0 9.0";
-        assert_eq!(mdtest_rates(mdtest, 1).unwrap(), [(small("create", 1), 242_000.5), (small("stat", 1), 9.0)]);
+        assert_eq!(
+            mdtest_rates(mdtest, 1).unwrap(),
+            [(small("create", 1), 242_000.5.into()), (small("stat", 1), 9.0.into())]
+        );
         let elbencho = "label,operation,IOPS [first],IOPS [last]\nx,READ,1,864000\n";
-        assert_eq!(elbencho_rate(elbencho, "IOPS [last]", 1.0, RANDOM).unwrap()[0].1, 864_000.0);
+        assert_eq!(elbencho_rate(elbencho, "IOPS [last]", 1.0, RANDOM).unwrap()[0].1.per_second, 864_000.0);
     }
 
     #[test]

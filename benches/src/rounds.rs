@@ -5,7 +5,7 @@
 use crate::ours;
 use crate::places::Place;
 use crate::rivals::{self, Figures, RANDOM, RING, SEQUENTIAL, Tool, WRITE};
-use crate::table::{BARE, OURS, Samples};
+use crate::table::{BARE, Measured, OURS, Samples};
 use std::path::Path;
 use std::process::Command;
 use workload::program::Engine;
@@ -67,7 +67,7 @@ pub fn round(number: usize, place: &Place, scale: &Scale, samples: &mut Samples,
             match (job.run)() {
                 Ok(figures) => {
                     for (work, figure) in figures {
-                        eprintln!("round {number}, {}: {work}: {}: {figure:.0}", place.name, job.tool);
+                        eprintln!("round {number}, {}: {work}: {}: {:.0}", place.name, job.tool, figure.per_second);
                         samples.add(number, &work, place.name, job.tool, figure);
                     }
                 }
@@ -99,11 +99,14 @@ fn warm(path: &Path) {
     let _ = std::fs::File::open(path.join("0")).and_then(|mut file| std::io::copy(&mut file, &mut std::io::sink()));
 }
 
-fn bare_process(words: &[&str]) -> Result<f64, String> {
+fn bare_process(words: &[&str]) -> Result<Measured, String> {
     let own = std::env::current_exe().map_err(|e| format!("finding this program: {e}"))?;
     let output = Command::new(own).arg("bare").args(words).output().map_err(|e| format!("bare {words:?}: {e}"))?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    text.parse().map_err(|_| format!("bare {words:?}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+    let said = || format!("bare {words:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    let [per_second, per_cpu_second] = numbers.as_slice() else { return Err(said()) };
+    Ok(Measured { per_second: *per_second, per_cpu_second: Some(*per_cpu_second) })
 }
 
 fn bare_job<'a>(path: &'a Path, verb: &'a str, work: &'a str, scale: &'a Scale) -> Job<'a> {
