@@ -16,13 +16,14 @@ use std::io;
 use std::path::PathBuf;
 
 const USAGE: &str = "\
-usage: benches [--times N] [--scratch DIR] [--out FILE] [--quick] [--places tmpfs,ext4,xfs]
+usage: benches [--times N] [--scratch DIR] [--out FILE] [--quick] [--places tmpfs,ext4,xfs] [--bakeoff FILE]
 
   --times N      rounds, each with every tool once (5)
   --scratch DIR  where images are made and removed again (a folder of its own below the system's for temporary files)
   --out FILE     Markdown file to write (docs/benchmarks.md)
   --quick        a tenth of the work, to see that all tools run; its figures mean nothing
   --places LIST  tmpfs, ext4, xfs (all)
+  --bakeoff FILE the program whose agent is measured (this one, which has the same engine built in)
 ";
 
 /// What was asked for on the command line.
@@ -46,6 +47,7 @@ fn asked(words: &[&str]) -> Result<Asked, String> {
             "--scratch" => asked.scratch = value()?.into(),
             "--out" => asked.out = value()?.into(),
             "--places" => asked.places = value()?.split(',').map(str::to_owned).collect(),
+            "--bakeoff" => ours::use_program(value()?.into())?,
             "--quick" => asked.quick = true,
             other => return Err(format!("{other} is not known\n\n{USAGE}")),
         }

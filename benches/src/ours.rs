@@ -5,11 +5,21 @@
 use crate::bare::{BLOCK, LARGE, PER_DIRECTORY, SMALL};
 use crate::table::Measured;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
 use workload::message::{Reply, Request};
 use workload::outcome::PhaseOutcome;
 use workload::program::*;
+
+/// The program whose agent is measured, where it is not this one.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Measure the agent of this program.
+pub fn use_program(program: PathBuf) -> Result<(), String> {
+    let whole = program.canonicalize().map_err(|e| format!("{}: {e}", program.display()))?;
+    PROGRAM.set(whole).map_err(|_| "one program can be measured at a time".to_owned())
+}
 
 /// An agent in a process of its own.
 pub struct Agent {
@@ -21,8 +31,8 @@ pub struct Agent {
 impl Agent {
     /// Start one and give it a program.
     pub fn with(program: &Program) -> Result<Agent, String> {
-        let own = std::env::current_exe().map_err(|e| format!("finding this program: {e}"))?;
-        let mut child = Command::new(own)
+        let own = || std::env::current_exe().map_err(|e| format!("finding this program: {e}"));
+        let mut child = Command::new(PROGRAM.get().cloned().map_or_else(own, Ok)?)
             .arg("agent")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
