@@ -335,11 +335,24 @@ pub struct Counts {
     pub set_aside: usize,
 }
 
+impl WorkloadView {
+    /// A row by its key, slug or title, or by its operation alone where that names only one.
+    pub fn row(&self, asked: &str) -> Option<&RowView> {
+        let exact = |row: &&RowView| row.key == asked || row.slug == asked || row.title == asked;
+        let by_operation = |row: &&RowView| row.key.split(':').next() == Some(asked);
+        let alone = || {
+            let mut named = self.rows.iter().filter(by_operation);
+            named.next().filter(|_| named.next().is_none())
+        };
+        self.rows.iter().find(exact).or_else(alone)
+    }
+}
+
 impl View {
-    /// The cell of a workload's slug, a row's key or slug, and a contender's name.
+    /// The cell of a workload, a row (see [`WorkloadView::row`]) and a contender, by their names.
     pub fn find(&self, workload: &str, row: &str, contender: &str) -> Option<(&WorkloadView, &RowView, &CellView)> {
         let workload = self.workloads.iter().find(|found| found.slug == workload || found.name == workload)?;
-        let row = workload.rows.iter().find(|found| found.key == row || found.slug == row || found.title == row)?;
+        let row = workload.row(row)?;
         let place = self.contenders.iter().position(|found| found.name == contender)?;
         Some((workload, row, row.cells.get(place)?))
     }

@@ -87,6 +87,13 @@ fn why_lists_every_sample_and_says_which_were_set_aside() {
 }
 
 #[test]
+fn an_operation_needs_no_cache_state_where_there_is_only_one() {
+    let (material, view) = viewed(&usual());
+    let asked = |cell| why(&material, &view, cell, Style::plain(100)).expect("the cell is there");
+    assert_eq!(asked("small-files/create/xfs"), asked("small-files/create:cold/xfs"));
+}
+
+#[test]
 fn a_cell_that_is_not_there_is_answered_with_those_that_are() {
     let (material, view) = viewed(&usual());
     let asked = |cell| why(&material, &view, cell, Style::plain(80)).expect_err("no such cell").to_string();

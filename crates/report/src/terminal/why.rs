@@ -127,7 +127,7 @@ fn find<'a>(view: &'a View, asked: &str) -> Result<(&'a WorkloadView, &'a RowVie
         let known: Vec<&str> = view.workloads.iter().map(|found| found.name.as_str()).collect();
         return Err(no_such(format!("the run has the workloads {}", known.join(", "))));
     };
-    if !section.rows.iter().any(|found| found.key == row || found.slug == row || found.title == row) {
+    if section.row(row).is_none() {
         let known: Vec<&str> = section.rows.iter().map(|found| found.key.as_str()).collect();
         return Err(no_such(format!("{workload} has the operations {}", known.join(", "))));
     }
