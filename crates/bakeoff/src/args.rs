@@ -250,6 +250,9 @@ pub struct ReportArgs {
     /// Which forms
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub format: Vec<String>,
+    /// Published figures beside one's own, each with its source and year; never part of the statistics
+    #[arg(long)]
+    pub published: bool,
 }
 
 /// `bakeoff workloads`

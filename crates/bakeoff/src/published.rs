@@ -6,6 +6,7 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::text::{self, quantity};
 use judge::{Judgement, OperationId, Table};
+use report::view::PublishedView;
 use report::{Material, View};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -54,59 +55,90 @@ struct Amount {
 
 /// The text of `bakeoff show --published`.
 pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
-    let figures: Vec<Figure> = csv::Reader::from_reader(RESULTS.as_bytes()).deserialize().collect::<Result<_, _>>()?;
-    let sources: Vec<Source> = csv::Reader::from_reader(SOURCES.as_bytes()).deserialize().collect::<Result<_, _>>()?;
-    let amounts = amounts(material)?;
+    let (sections, sources) = beside(material, &view.table)?;
     let width = text::width();
-    let mut said = text::wrapped(
-        &format!(
-            "Published figures beside run {}: other machines, other years, their own sizes. They are no part of any \
-             statistics here.",
-            material.run.id
-        ),
-        width,
-        "",
-        "",
+    let head = format!(
+        "Published figures beside run {}: other machines, other years, their own sizes. They are no part of any \
+         statistics here.",
+        material.run.id
     );
-    let mut used: Vec<&str> = Vec::new();
-    for (index, operation) in view.table.operations.iter().enumerate() {
-        let Some(row) = Row::of(&view.table, index) else { continue };
-        let mine: Vec<&Figure> = figures.iter().filter(|figure| row.meets(figure)).collect();
-        if mine.is_empty() {
-            continue;
-        }
-        said.push_str(&format!("\n{} ({})\n", row.name, operation.id.cache));
-        said.push_str(&row.here(&view.table, &view.judgement, width));
-        let amount = amounts.get(&(row.workload.clone(), operation.id.operation.clone(), operation.id.cache.clone()));
-        for line in folded(&mine, amount.copied(), &operation.unit, &sources) {
-            said.push_str(&text::wrapped(&line, width, "  published  ", "               "));
-        }
-        for figure in mine {
-            if !used.contains(&figure.source.as_str()) {
-                used.push(&figure.source);
-            }
-        }
-    }
-    if used.is_empty() {
+    let mut said = text::wrapped(&head, width, "", "");
+    if sections.is_empty() {
         return Ok(format!("{said}\nNothing has been published about the operations of this run.\n"));
     }
+    for (row, lines) in &sections {
+        said.push_str(&format!("\n{} ({})\n", row.name, row.cache));
+        said.push_str(&row.here(&view.table, &view.judgement, width));
+        for line in lines {
+            let line = format!("{}; {} [{}]", line.text, line.year, line.source);
+            said.push_str(&text::wrapped(&line, width, "  published  ", "               "));
+        }
+    }
     said.push('\n');
-    for source in sources.iter().filter(|source| used.contains(&source.source.as_str())) {
+    let used =
+        |source: &&Source| sections.iter().any(|(_, lines)| lines.iter().any(|line| line.source == source.source));
+    for source in sources.iter().filter(used) {
         let line = format!("[{}] {}, {}. {}", source.source, source.title, source.year, source.hardware);
         said.push_str(&text::wrapped(&line, width, "", "  "));
     }
     Ok(said)
 }
 
+/// The same for the report folder.
+pub fn views(material: &Material, table: &Table) -> Result<Vec<PublishedView>, Failure> {
+    let (sections, _) = beside(material, table)?;
+    let view = |row: &Row, line: &Line| PublishedView {
+        workload: row.heading.clone(),
+        operation: if row.cache.is_empty() {
+            row.operation.clone()
+        } else {
+            format!("{}:{}", row.operation, row.cache)
+        },
+        text: line.text.clone(),
+        source: format!("{}, {}", line.source, line.year),
+    };
+    // CPU shares have no row of their own there.
+    let shown = sections.iter().filter(|(row, _)| !row.cpu);
+    Ok(shown.flat_map(|(row, lines)| lines.iter().map(move |line| view(row, line))).collect())
+}
+
+/// Rows of the run about which something was published, with what was; and all sources.
+fn beside(material: &Material, table: &Table) -> Result<(Vec<(Row, Vec<Line>)>, Vec<Source>), Failure> {
+    let figures: Vec<Figure> = csv::Reader::from_reader(RESULTS.as_bytes()).deserialize().collect::<Result<_, _>>()?;
+    let sources: Vec<Source> = csv::Reader::from_reader(SOURCES.as_bytes()).deserialize().collect::<Result<_, _>>()?;
+    let amounts = amounts(material)?;
+    let mut sections = Vec::new();
+    for index in 0..table.operations.len() {
+        let Some(row) = Row::of(table, index) else { continue };
+        let mine: Vec<&Figure> = figures.iter().filter(|figure| row.meets(figure)).collect();
+        if !mine.is_empty() {
+            let key = (row.workload.clone(), row.operation.clone(), row.cache.clone());
+            let lines = folded(&mine, amounts.get(&key).copied(), &row.unit, &sources);
+            sections.push((row, lines));
+        }
+    }
+    Ok((sections, sources))
+}
+
+/// What one machine published of one filesystem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line {
+    text: String,
+    source: String,
+    year: String,
+}
+
 /// A row of the run's table that published figures can stand beside: its own figure, or its CPU share.
 struct Row {
     index: usize,
     returned: Option<usize>,
+    heading: String,
     workload: String,
     operation: String,
     cache: String,
     unit: String,
     name: String,
+    cpu: bool,
 }
 
 impl Row {
@@ -124,6 +156,8 @@ impl Row {
             index,
             returned: table.operations.iter().position(|other| other.id == beside).filter(|_| id.figure.is_empty()),
             name: format!("{}/{named}", id.workload),
+            heading: id.workload.clone(),
+            cpu: id.figure == weigh::CPU,
             workload,
             operation: named,
             cache: id.cache.clone(),
@@ -159,35 +193,36 @@ impl Row {
     }
 }
 
-/// Published figures of one row, those of one machine and filesystem in one line: `ext4 6.8 k/s, hdd, Linux 3.1.7, 2017`.
-fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[Source]) -> Vec<String> {
-    let mut groups: Vec<(String, String, Vec<f64>)> = Vec::new();
+/// Published figures of one row, those of one machine and filesystem in one line: `ext4 6.8 k/s; hdd; Linux 3.1.7`.
+fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[Source]) -> Vec<Line> {
+    // What is told of it, name, unit, source and values.
+    let mut groups: Vec<(String, &str, String, &str, Vec<f64>)> = Vec::new();
     for figure in figures {
-        let year = sources.iter().find(|source| source.source == figure.source).map_or("?", |source| &source.year);
         let kernel = if figure.kernel.is_empty() { String::new() } else { format!("Linux {}", figure.kernel) };
         let told = [&figure.options, &figure.scheduler, &figure.device, &figure.host, &kernel];
         let told: Vec<&str> = told.into_iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        let label = format!("{}; {year} [{}]", told.join("; "), figure.source);
+        let told = told.join("; ");
         let name = if figure.filesystem.is_empty() { "(unnamed)" } else { &figure.filesystem };
         let (value, unit) = converted(figure, amount, unit);
-        let key = format!("{name}\n{unit}");
-        match groups.iter_mut().find(|(known, of, _)| *known == key && *of == label) {
-            Some((_, _, values)) => values.push(value),
-            None => groups.push((key, label, vec![value])),
+        let same = |group: &&mut (String, &str, String, &str, Vec<f64>)| {
+            (&group.0, group.1, &group.2, group.3) == (&told, name, &unit, figure.source.as_str())
+        };
+        match groups.iter_mut().find(same) {
+            Some((.., values)) => values.push(value),
+            None => groups.push((told, name, unit, &figure.source, vec![value])),
         }
     }
-    groups.sort_by(|a, b| a.0.cmp(&b.0));
-    let line = |(key, label, mut values): (String, String, Vec<f64>)| {
-        let (name, unit) = key.split_once('\n').unwrap_or((&key, ""));
+    groups.sort_by(|a, b| a.1.cmp(b.1));
+    let line = |(told, name, unit, source, mut values): (String, &str, String, &str, Vec<f64>)| {
         values.sort_by(f64::total_cmp);
-        let told = match values.as_slice() {
-            [only] => quantity(*only, unit),
+        let value = match values.as_slice() {
             [first, .., last] => {
-                format!("{} to {} ({} figures)", quantity(*first, unit), quantity(*last, unit), values.len())
+                format!("{} to {} ({} figures)", quantity(*first, &unit), quantity(*last, &unit), values.len())
             }
-            [] => String::new(),
+            few => few.iter().map(|only| quantity(*only, &unit)).collect(),
         };
-        format!("{name}  {told}; {label}")
+        let year = sources.iter().find(|known| known.source == source).map_or("?", |known| &known.year);
+        Line { text: format!("{name} {value}; {told}"), source: source.into(), year: year.into() }
     };
     groups.into_iter().map(line).collect()
 }
@@ -268,6 +303,9 @@ mod tests {
         let (slow, fast) = (figure(60.0, "s"), figure(30.0, "s"));
         let lines = folded(&[&slow, &fast], Some(Amount { items: 300_000.0, bytes: 0.0 }), "/s", &[]);
         assert_eq!(lines.len(), 1);
-        assert!(lines[0].starts_with("ext4  5.00 k/s to 10.0 k/s (2 figures); hdd; a-host; Linux 3.1.7"), "{lines:?}");
+        assert!(
+            lines[0].text.starts_with("ext4 5.00 k/s to 10.0 k/s (2 figures); hdd; a-host; Linux 3.1.7"),
+            "{lines:?}"
+        );
     }
 }

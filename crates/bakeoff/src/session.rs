@@ -92,7 +92,7 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
     show::verdict(ledger, id)?;
     if output.write_report {
         let folder = output.report.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-report-{id}")));
-        let page = show::report(ledger, id, &folder, &[])?;
+        let page = show::report(ledger, id, &folder, &[], false)?;
         println!("\nReport: {}", page.display());
     }
     if show::measured_nothing(ledger, id)? {

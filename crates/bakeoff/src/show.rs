@@ -2,6 +2,7 @@
 //! In: an open ledger and a run's id. Out: text on standard output, files in a folder.
 
 use crate::failure::Failure;
+use crate::published;
 use ledger::{Ledger, TrialStatus};
 use report::{Material, View, terminal};
 use std::path::{Path, PathBuf};
@@ -13,11 +14,22 @@ pub fn verdict(ledger: &Ledger, id: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the report folder and returns the path of its page.
-pub fn report(ledger: &Ledger, id: &str, folder: &Path, formats: &[report::Format]) -> Result<PathBuf, Failure> {
+/// Writes the report folder, with published figures beside one's own where that is asked for, and returns the path of its
+/// page.
+pub fn report(
+    ledger: &Ledger,
+    id: &str,
+    folder: &Path,
+    formats: &[report::Format],
+    with_published: bool,
+) -> Result<PathBuf, Failure> {
     let material = Material::read(ledger, Some(id))?;
+    let mut view = View::of(&material)?;
+    if with_published {
+        view.published = published::views(&material, &view.table)?;
+    }
     let all = report::Format::ALL;
-    report::write(&material, folder, if formats.is_empty() { &all } else { formats })?;
+    report::write_view(&material, &view, folder, if formats.is_empty() { &all } else { formats })?;
     let page = folder.join("index.html");
     Ok(std::fs::canonicalize(&page).unwrap_or(page))
 }

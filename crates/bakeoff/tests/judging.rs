@@ -117,6 +117,9 @@ fn published_figures_stand_beside_ones_own_with_source_and_year_in_the_same_unit
     assert!(btrfs.contains("hdd"), "{btrfs}");
     assert!(section.contains("2017 [harddisk-benchmarks]"), "{section}");
     assert!(said.contains("[harddisk-benchmarks] harddisk benchmarks"), "{said}");
+    place.bakeoff("report --published --format html,json -o folder").well();
+    let json = std::fs::read_to_string(place.path("folder/results.json")).expect("the file is there");
+    assert!(json.contains("btrfs 5.66 k/s; hdd"), "handed to the report as well");
 }
 
 #[test]

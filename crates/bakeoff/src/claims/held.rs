@@ -119,7 +119,7 @@ impl Scales<'_> {
             None => self.add(Operation { id: moved, ..self.from.operations[source].clone() }),
         };
         if !self.to.cells.iter().any(|cell| cell.operation == index) {
-            self.copy(source, index, |contender| Some(contender));
+            self.copy(source, index, Some);
         }
         let operation = if id.figure == weigh::CPU { format!("{operation} cpu") } else { operation };
         let cache = if published.claim.cache == "used" { id.cache } else { published.claim.cache.clone() };
