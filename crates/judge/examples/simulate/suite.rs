@@ -23,7 +23,7 @@ impl Effort {
     /// Minutes.
     pub const FULL: Effort = Effort { equal: 10_000, gaps: 200, slack: 0.0 };
     /// Seconds.
-    pub const SHORT: Effort = Effort { equal: 330, gaps: 16, slack: 3.5 };
+    pub const SHORT: Effort = Effort { equal: 220, gaps: 10, slack: 3.5 };
 }
 
 /// What came of the suite.
