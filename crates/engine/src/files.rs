@@ -229,7 +229,7 @@ impl<'a> FileWork<'a> {
             Act::Read if self.verify => return self.read_and_check(op, item, tally),
             Act::Read => self.read(item, tally)?,
             Act::Write => self.write(item, tally)?,
-            Act::Close => self.close(op, item, tally)?,
+            Act::Close => self.close(item, tally)?,
             Act::Unlink => sys::unlink(self.place(item)?, item.name.c())?,
             Act::Stat => {
                 let status = sys::stat(self.place(item)?, item.name.c())?;
@@ -356,16 +356,16 @@ impl<'a> FileWork<'a> {
     }
 
     #[inline]
-    fn close(&mut self, op: &Op, item: &mut Item, tally: &mut Tally) -> Answer<()> {
+    fn close(&mut self, item: &mut Item, tally: &mut Tally) -> Answer<()> {
         let fd = item.fd.ok_or(Errno(libc::EBADF))?;
         if self.io.fsync_on_close || self.io.sync_every.is_some() {
-            self.sync_if_due(op, fd, tally)?;
+            self.sync_if_due(fd, tally)?;
         }
         item.fd = None;
         sys::close(fd)
     }
 
-    fn sync_if_due(&mut self, _op: &Op, fd: Fd, tally: &mut Tally) -> Answer<()> {
+    fn sync_if_due(&mut self, fd: Fd, tally: &mut Tally) -> Answer<()> {
         self.since_sync += 1;
         let call = match self.io.sync_every {
             Some((call, every)) if self.since_sync >= every => call,

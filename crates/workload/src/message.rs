@@ -30,7 +30,8 @@ pub enum Request {
         /// Index of the phase.
         phase: usize,
     },
-    /// Count the pages of a phase's files that are in the page cache; answered by [`Reply::Cached`].
+    /// Count the pages of a phase's files that are in the page cache; answered by [`Reply::Cached`]. This opens the files,
+    /// which brings their inodes back into memory: where a phase is to find nothing cached at all, drop once more after it.
     CountCached {
         /// Index of the phase.
         phase: usize,
