@@ -95,7 +95,7 @@ fn verdict(view: &View) -> Markup {
 
 /// Those about the operations come first; what it cost follows in the workload's own section.
 fn sentences(workload: &WorkloadView) -> Markup {
-    let main: Vec<&SentenceView> = workload.sentences.iter().filter(|said| !is_aside(said)).collect();
+    let main: Vec<&SentenceView> = workload.sentences.iter().filter(|said| !said.aside).collect();
     html! {
         @if main.is_empty() { p.quiet { "Nothing can be said: there are no figures to compare." } }
         ul { @for said in main.iter().take(SENTENCES) { li { (parted(&said.text)) } } }
@@ -123,11 +123,6 @@ fn parted(text: &str) -> Markup {
         rest => rest.join("; "),
     };
     html! { span.quiet { (question) ": " } strong { (first) } @if !rest.is_empty() { "; " (rest) } }
-}
-
-/// Sentences about what a place costs rather than who has it.
-fn is_aside(said: &SentenceView) -> bool {
-    said.text.starts_with("Beside ")
 }
 
 fn rests_on(view: &View) -> Markup {

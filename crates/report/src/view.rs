@@ -138,6 +138,8 @@ pub struct WorkloadView {
 pub struct SentenceView {
     /// The sentence.
     pub text: String,
+    /// Not the answer, but what it costs or gives up: a later sentence about the same operation.
+    pub aside: bool,
     /// Cells that it rests on, as `workload/operation/contender`, for `show --why`.
     pub cells: Vec<String>,
 }

@@ -55,7 +55,9 @@ pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, 
         return format!("  {} {letter}", if style.unicode { "–" } else { "-" });
     };
     let mut marks: Vec<String> = Vec::new();
-    for note in cell.notes.iter().filter(|note| note.kind != NoteKind::Durability) {
+    // The badge below the name tells durability, and the line of the range tells what is unstable.
+    let elsewhere = [NoteKind::Durability, NoteKind::Unstable];
+    for note in cell.notes.iter().filter(|note| !elsewhere.contains(&note.kind)) {
         let letter = notes.letter(&safe::terminal(&note.text));
         if !marks.contains(&letter) {
             marks.push(letter);
@@ -75,7 +77,7 @@ pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, 
         row.cells.iter().filter_map(|cell| cell.figure.as_ref()).map(|figure| figure.median).fold(0.0, f64::max);
     text.push('\n');
     text.push_str(&style.paint(Tone::Quiet, &style.bar(figure.median / longest, BAR)));
-    if row.returned_matters || row.device.is_some() {
+    if row.returned_matters || row.device.is_some() || is_unstable(row) {
         text.push_str(&"\n".repeat(title.saturating_sub(1)));
     }
     if row.returned_matters {
@@ -85,7 +87,17 @@ pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, 
     if row.device.is_some() {
         text.push_str(&format!("\n  {}", cell.of_device.map(number::percent).unwrap_or_default()));
     }
+    if is_unstable(row) {
+        let plain = |value: f64| row.unit.show(value, None);
+        let range = format!("{}{}{}", plain(figure.min), if style.unicode { "–" } else { "-" }, plain(figure.max));
+        text.push_str(&format!("\n  {}", if figure.unstable { range } else { String::new() }));
+    }
     text
+}
+
+/// Whether a figure of the row varies so much that its range is shown.
+pub(super) fn is_unstable(row: &RowView) -> bool {
+    row.cells.iter().filter_map(|cell| cell.figure).any(|figure| figure.unstable)
 }
 
 /// The figure in the row's unit, with no more digits than its interval allows.

@@ -1,7 +1,7 @@
 //! Tables of one workload: contenders as columns, operations as rows, folded into as many tables as the width asks for.
 //! In: a workload of the view. Out: text.
 
-use super::cell::{Footnotes, lines};
+use super::cell::{Footnotes, is_unstable, lines};
 use super::style::{Style, Tone, wrapped};
 use crate::safe;
 use crate::view::{RowView, View, WorkloadView};
@@ -119,6 +119,9 @@ fn heading(row: &RowView, title: &str, style: Style) -> String {
     }
     if row.device.is_some() {
         text.push_str("\n  of device");
+    }
+    if is_unstable(row) {
+        text.push_str("\n  unstable");
     }
     text
 }

@@ -106,7 +106,9 @@ impl Builder<'_> {
             let id = &self.table.operations[cell.operation].id;
             format!("{}/{}/{}", id.workload, key(id), self.table.contenders[cell.contender].name)
         });
-        SentenceView { text: said.text.clone(), cells: names.collect() }
+        let first = self.judgement.sentences.iter().find(|other| other.operation == said.operation);
+        let aside = first.is_some_and(|first| first != said);
+        SentenceView { text: said.text.clone(), aside, cells: names.collect() }
     }
 
     fn row(
