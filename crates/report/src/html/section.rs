@@ -132,7 +132,11 @@ fn notes(view: &View, row: &RowView) -> Vec<String> {
             }
         }
     }
-    notes.into_iter().map(|(text, names)| format!("{}: {text}", names.join(", "))).collect()
+    let measured = row.cells.iter().filter(|cell| cell.figure.is_some()).count();
+    let whose = |names: &[&str]| {
+        if names.len() > 1 && names.len() == measured { "all".to_owned() } else { names.join(", ") }
+    };
+    notes.into_iter().map(|(text, names)| format!("{}: {text}", whose(&names))).collect()
 }
 
 fn show(row: &RowView, value: f64, figure: &FigureView) -> String {

@@ -36,10 +36,8 @@ pub(super) fn warnings(
     if counts.done == 0 {
         said.push("No trial has given a figure yet.".into());
     } else if counts.blocks < 3 {
-        let blocks = if counts.blocks == 1 { "one block".into() } else { format!("{} blocks", counts.blocks) };
-        said.push(format!(
-            "There is only {blocks}: too few to tell noise from a difference. Three screen, ten decide."
-        ));
+        let blocks = if counts.blocks == 1 { "is only one block" } else { "are only two blocks" };
+        said.push(format!("There {blocks}: too few to tell noise from a difference. Three screen, ten decide."));
     }
     said.extend(safety_warning(contenders));
     if counts.failed > 0 {
