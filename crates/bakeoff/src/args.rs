@@ -53,6 +53,10 @@ pub enum Verb {
     Compare(CompareArgs),
     /// Hold published claims against what was measured here
     Claims(ClaimsArgs),
+    /// Take in a run exported elsewhere, or results of fio, Bonnie++ or dd, each as a run of its own
+    Import(ImportArgs),
+    /// Write one portable file with everything about a run
+    Export(ExportArgs),
     /// Say which filesystems and schedulers can compete here; for each that can't, why, and what would help
     Systems,
     /// Say which workloads and plans there are, and what a workload's options are
@@ -301,6 +305,27 @@ pub struct ClaimsArgs {
     /// A claims file of your own, in the form of the published one
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
+}
+
+/// `bakeoff import`
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// Files: fio's JSON (json or json+), Bonnie++'s CSV, dd's text, or what `bakeoff export` wrote
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// `bakeoff export`
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The run, by its id or the beginning of it [default: the latest]
+    pub run: Option<String>,
+    /// File to write [default: bakeoff-RUN.json]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Without host names, serial numbers and paths
+    #[arg(long)]
+    pub anonymous: bool,
 }
 
 /// `bakeoff manual`

@@ -43,6 +43,8 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Report(args) => verbs::report::report(ledger, args),
         Verb::Compare(args) => verbs::compare::compare(ledger, args),
         Verb::Claims(args) => verbs::claims::claims(ledger, args),
+        Verb::Import(args) => verbs::import::import(ledger, args),
+        Verb::Export(args) => verbs::export::export(ledger, args),
         Verb::Systems => verbs::systems::systems(),
         Verb::Workloads(args) => verbs::workloads::workloads(args),
         Verb::Doctor(args) => verbs::doctor::doctor(args),

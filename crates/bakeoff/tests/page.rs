@@ -9,7 +9,7 @@ const WORK: &str = "--set small-files.files=300 --set small-files.some=60 --samp
 
 #[test]
 fn a_directory_is_measured_to_a_verdict_and_its_page_has_no_console_error() {
-    let place = Place::new();
+    let place = Place::in_memory();
     let said = place.bakeoff(&format!("run small-files --dir . {WORK} --report page")).well();
     assert!(said.out.contains("creat"), "{}", said.out);
     assert!(said.out.contains("index.html"), "{}", said.out);

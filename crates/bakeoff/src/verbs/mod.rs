@@ -6,6 +6,8 @@ pub mod claims;
 pub mod clean;
 pub mod compare;
 pub mod doctor;
+pub mod export;
+pub mod import;
 pub mod manual;
 pub mod plan;
 pub mod report;

@@ -15,6 +15,13 @@ impl Place {
         Self { folder: tempfile::tempdir().expect("a scratch folder") }
     }
 
+    /// A folder in memory where there is one: for tests that measure a directory and do not care which.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        Self { folder: folder.expect("a scratch folder") }
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
