@@ -137,7 +137,7 @@ fn rests_on(view: &View) -> Markup {
                     ", and the same contender entered twice differed from itself by " (number::percent(noise))
                 }
                 ". Figures of phases that write count until the data was durable."
-                @if let Some(ending) = &view.run.ending { " The run ended because: " (ending) "." }
+                @if let Some(ending) = &view.run.ending { " The run ended because: " (ending.trim_end_matches('.')) "." }
             }
             @if !view.warnings.is_empty() {
                 ul { @for warning in &view.warnings { li { (warning) } } }
