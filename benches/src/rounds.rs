@@ -63,8 +63,7 @@ pub fn round(number: usize, place: &Place, scale: &Scale, samples: &mut Samples,
         let turn = number % jobs.len().max(1);
         jobs.rotate_left(turn);
         for job in jobs {
-            warm(&place.path);
-            match (job.run)() {
+            match undisturbed(&job, &place.path) {
                 Ok(figures) => {
                     for (work, figure) in figures {
                         eprintln!("round {number}, {}: {work}: {}: {:.0}", place.name, job.tool, figure.per_second);
@@ -92,6 +91,28 @@ fn large_file(path: &Path, bytes: u64) {
     let file = path.join("0");
     let line = format!("head -c {bytes} /dev/urandom > {0} && sync {0} && cat {0} > /dev/null", file.display());
     let _ = Command::new("sh").args(["-c", &line]).status();
+}
+
+/// How often a work is tried when others drop the caches under it.
+const TRIES: usize = 12;
+
+/// Carry out a work until nobody dropped the page cache meanwhile: a read that was to be cached would else be a disk's.
+fn undisturbed(job: &Job, path: &Path) -> Result<Figures, String> {
+    for _ in 0..TRIES {
+        warm(path);
+        let before = drops();
+        let figures = (job.run)()?;
+        if drops() == before {
+            return Ok(figures);
+        }
+    }
+    Err(format!("the page cache was dropped by others during each of {TRIES} tries"))
+}
+
+/// How often the page cache was dropped by hand since boot.
+fn drops() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/vmstat").ok()?;
+    text.lines().find_map(|l| l.strip_prefix("drop_pagecache "))?.trim().parse().ok()
 }
 
 /// Whatever else runs here may have dropped the caches since.
