@@ -72,16 +72,6 @@ impl Ledger {
             .collect())
     }
 
-    /// How many trials of each (block, contender, workload, scale) a run holds: what a resumed run need not do again.
-    pub fn trial_keys(&self, run: &str) -> Result<Vec<(u32, u32, String, String, u32)>, LedgerError> {
-        self.rows(
-            "reading trials from",
-            "SELECT block, contender, workload, scale, attempt FROM trials WHERE run = ?1 ORDER BY id",
-            params![run],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
-        )
-    }
-
     fn phases(&self, run: &str) -> Result<BTreeMap<i64, Vec<PhaseRecord>>, LedgerError> {
         let rows = self.rows(
             "reading phases from",
