@@ -16,11 +16,12 @@ use std::io;
 use std::path::PathBuf;
 
 const USAGE: &str = "\
-usage: benches [--times N] [--scratch DIR] [--out FILE] [--quick] [--places tmpfs,ext4,xfs] [--bakeoff FILE]
+usage: benches [--times N] [--scratch DIR] [--out FILE] [--brief | --quick] [--places tmpfs,ext4,xfs] [--bakeoff FILE]
 
   --times N      rounds, each with every tool once (5)
   --scratch DIR  where images are made and removed again (a folder of its own below the system's for temporary files)
   --out FILE     Markdown file to write (docs/benchmarks.md)
+  --brief        a third of the work: shorter windows, for machines that others use too
   --quick        a tenth of the work, to see that all tools run; its figures mean nothing
   --places LIST  tmpfs, ext4, xfs (all)
   --bakeoff FILE the program whose agent is measured (this one, which has the same engine built in)
@@ -32,13 +33,14 @@ pub struct Asked {
     scratch: PathBuf,
     out: PathBuf,
     quick: bool,
+    brief: bool,
     places: Vec<String>,
 }
 
 fn asked(words: &[&str]) -> Result<Asked, String> {
     let scratch = std::env::temp_dir().join(format!("bakeoff-benches-{}", std::process::id()));
     let places = ["tmpfs", "ext4", "xfs"].map(String::from).to_vec();
-    let mut asked = Asked { times: 5, scratch, out: "docs/benchmarks.md".into(), quick: false, places };
+    let mut asked = Asked { times: 5, scratch, out: "docs/benchmarks.md".into(), quick: false, brief: false, places };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().map(|w| (*w).to_owned()).ok_or(format!("{word} needs a value\n\n{USAGE}"));
@@ -49,6 +51,7 @@ fn asked(words: &[&str]) -> Result<Asked, String> {
             "--places" => asked.places = value()?.split(',').map(str::to_owned).collect(),
             "--bakeoff" => ours::use_program(value()?.into())?,
             "--quick" => asked.quick = true,
+            "--brief" => asked.brief = true,
             other => return Err(format!("{other} is not known\n\n{USAGE}")),
         }
     }

@@ -21,7 +21,7 @@ struct Others {
 
 /// Measure and write.
 pub fn make(asked: &Asked) -> Result<(), String> {
-    let scale = scale(asked.quick);
+    let scale = scale(asked);
     std::fs::create_dir_all(&asked.scratch).map_err(|e| format!("making {}: {e}", asked.scratch.display()))?;
     let (mut samples, mut log, mut others) = (Samples::default(), Vec::new(), Others::default());
     for name in ["tmpfs", "ext4", "xfs"].into_iter().filter(|n| asked.places.iter().any(|p| p == n)) {
@@ -43,10 +43,12 @@ pub fn make(asked: &Asked) -> Result<(), String> {
     std::fs::write(&asked.out, &page).map_err(|e| format!("writing {}: {e}", asked.out.display()))
 }
 
-fn scale(quick: bool) -> Scale {
+fn scale(asked: &Asked) -> Scale {
     let workers = std::thread::available_parallelism().map_or(2, |n| (n.get() as u64).max(2));
-    if quick {
+    if asked.quick {
         Scale { bytes: 64 << 20, reads: 100_000, times: 2, files: 10_240, workers }
+    } else if asked.brief {
+        Scale { bytes: 256 << 20, reads: 400_000, times: 8, files: 40_960, workers }
     } else {
         Scale { bytes: 1 << 30, reads: 1_000_000, times: 2, files: 102_400, workers }
     }
