@@ -128,6 +128,9 @@ pub struct What {
     /// When the answer is good enough
     #[arg(long, value_enum, help_heading = "How often")]
     pub until: Option<Until>,
+    /// Repeat block work until it is steady, for SSDs: five rounds within 20 % and without a trend, 25 at most
+    #[arg(long, help_heading = "How often")]
+    pub steady: bool,
     /// Seed of order and content; a run with the same seed does the same work in the same order
     #[arg(long, value_name = "N", help_heading = "How often")]
     pub seed: Option<u64>,

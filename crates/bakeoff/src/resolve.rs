@@ -263,6 +263,7 @@ fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
         until,
         blocks: (asked.least.unwrap_or(LEAST_BLOCKS), asked.most.unwrap_or(MOST_BLOCKS)),
         repeat_disturbed: true,
+        steady: what.steady || asked.steady,
     })
 }
 

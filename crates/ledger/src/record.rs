@@ -208,6 +208,9 @@ pub struct Evidence {
     pub of_generator: Option<f64>,
     /// Whether caches were dropped where a cold start was asked for.
     pub dropped: Option<bool>,
+    /// Of a phase that was repeated until it was steady: whether this round counts.
+    #[serde(default)]
+    pub steady: Option<bool>,
     /// Disturbances, each in a few words.
     pub disturbed: Vec<String>,
     /// What else belongs beside the figure, each in a few words.

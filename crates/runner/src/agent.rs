@@ -88,6 +88,7 @@ pub struct Agent {
     input: Option<ChildStdin>,
     replies: Receiver<Result<Reply, String>>,
     last_words: Arc<Mutex<VecDeque<u8>>>,
+    listener: thread::JoinHandle<()>,
     stop: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
@@ -120,9 +121,9 @@ impl Agent {
         let last_words = Arc::new(Mutex::new(VecDeque::new()));
         let errors = child.stderr.take().expect("standard error was asked for as a pipe");
         let kept = Arc::clone(&last_words);
-        thread::spawn(move || keep_last(errors, &kept));
+        let listener = thread::spawn(move || keep_last(errors, &kept));
         let input = child.stdin.take();
-        let mut agent = Self { child, input, replies, last_words, stop };
+        let mut agent = Self { child, input, replies, last_words, listener, stop };
         match agent.answer("starting", ANSWER_LIMIT)? {
             Reply::Hello { protocol: PROTOCOL, .. } => Ok(agent),
             Reply::Hello { protocol, .. } => Err(AgentError::OtherProtocol { found: protocol }),
@@ -231,13 +232,9 @@ impl Agent {
     }
 
     fn ended(&mut self) -> AgentError {
-        let status = (0..100).find_map(|_| match self.child.try_wait() {
-            Ok(Some(status)) => Some(status),
-            _ => {
-                thread::sleep(Duration::from_millis(10));
-                None
-            }
-        });
+        let status = awaited(|| self.child.try_wait().ok().flatten());
+        // What it said last may still be on its way from the pipe.
+        awaited(|| self.listener.is_finished().then_some(()));
         let how = status.map_or_else(|| "it closed its output".into(), described);
         let kept = self.last_words.lock().map(|kept| kept.iter().copied().collect::<Vec<u8>>()).unwrap_or_default();
         let text = String::from_utf8_lossy(&kept).trim().to_owned();
@@ -256,6 +253,16 @@ impl Drop for Agent {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// What is there within a second, looked for again and again.
+fn awaited<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    (0..100).find_map(|_| {
+        look().or_else(|| {
+            thread::sleep(Duration::from_millis(10));
+            None
+        })
+    })
 }
 
 fn described(status: ExitStatus) -> String {

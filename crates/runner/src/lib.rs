@@ -9,6 +9,7 @@ mod ground;
 mod order;
 mod run;
 mod scheme;
+mod steady;
 mod trial;
 mod venue;
 mod watch;

@@ -329,6 +329,7 @@ impl Run<'_> {
             seed: order::content_seed(scheme.seed, place.0, work),
             place,
             attempt,
+            steady: scheme.sampling.steady,
             agent: &self.agent,
             ceiling: state.ceiling.as_ref(),
             stop: Arc::clone(&self.stop),

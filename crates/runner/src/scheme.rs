@@ -93,6 +93,9 @@ pub struct Sampling {
     pub blocks: (u32, u32),
     /// Whether a trial that was disturbed from outside is repeated (a tenth of all trials at most).
     pub repeat_disturbed: bool,
+    /// Whether phases over blocks are repeated until they are steady, as for SSDs.
+    #[serde(default)]
+    pub steady: bool,
 }
 
 impl Sampling {

@@ -3,6 +3,7 @@
 
 use crate::agent::{Agent, AgentError};
 use crate::evidence::{self, Before};
+use crate::steady;
 use crate::venue::{Staged, Venue, VenueError};
 use crate::watch::{News, Watcher};
 use host::counters::Snapshot;
@@ -29,6 +30,8 @@ pub struct Job<'a> {
     pub place: (u32, u32),
     /// Repetition after a disturbance.
     pub attempt: u32,
+    /// Whether phases over blocks are repeated until they are steady.
+    pub steady: bool,
     /// The command that starts the engine.
     pub agent: &'a [String],
     /// What this machine's memory allows.
@@ -191,45 +194,24 @@ fn one_phase(
     record: &mut TrialRecord,
     watcher: &mut dyn Watcher,
 ) -> Result<(), Trouble> {
-    let limit = Duration::from_secs(program.time_limit);
-    let mut dropped = None;
-    let mut cached_bytes = None;
-    match phase.cache {
-        Cache::Cold => {
-            dropped = Some(stage.drop_caches()?);
-            cached_bytes = agent.count_cached(index)?;
-            // Counting opens files, and so brings in their inodes (and on btrfs the small files beside them).
-            stage.drop_caches()?;
-        }
-        Cache::Warm => {
-            agent.warm(index, limit)?;
-        }
-        Cache::AsFound => {}
-    }
-    stage.settle()?;
-    for pass in 0..phase.passes.max(1) {
-        if pass > 0 {
+    let rounds = job.steady && steady::repeatable(phase);
+    let from = record.phases.len();
+    let mut state = CacheState::brought_about(stage, agent, index, phase, program)?;
+    for pass in 0.. {
+        if pass > 0 && rounds {
+            // Each round starts as the first did; later passes of one phase find what the one before left.
+            state = CacheState::brought_about(stage, agent, index, phase, program)?;
+        } else if pass > 0 {
             pause(Duration::from_nanos(phase.pause_ns), &job.stop)?;
+            state = CacheState::default();
         }
-        // Only the first pass starts cold; what follows finds what it left.
-        let first = pass == 0;
-        let before = Before {
-            snapshot: Snapshot::take(),
-            dropped: dropped.filter(|_| first),
-            cached_bytes: cached_bytes.filter(|_| first),
-        };
-        let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
-        let outcome = agent.perform(index, pass, limit, &mut progress)?;
-        let evidence = evidence::weigh(&before, &stage.watch(), program, phase, &outcome, job.ceiling);
-        record.phases.push(PhaseRecord {
-            name: phase.name.clone(),
-            operation: facts.operation.clone(),
-            cache: phase.cache,
-            figure: phase.figure,
-            preparation: phase.preparation,
-            outcome,
-            evidence,
-        });
+        let one = one_pass(stage, agent, job, program, (index, phase, facts), (pass, &state), watcher)?;
+        record.phases.push(one);
+        let done =
+            if rounds { steady::ended(&mut record.phases[from..], facts) } else { pass + 1 >= phase.passes.max(1) };
+        if done {
+            break;
+        }
     }
     if phase.after.sync {
         stage.sync()?;
@@ -238,6 +220,63 @@ fn one_phase(
         stage.drop_caches()?;
     }
     Ok(())
+}
+
+/// What was done about caches before a pass.
+#[derive(Debug, Default)]
+struct CacheState {
+    dropped: Option<bool>,
+    cached_bytes: Option<u64>,
+}
+
+impl CacheState {
+    fn brought_about(
+        stage: &mut dyn Staged,
+        agent: &mut Agent,
+        index: usize,
+        phase: &Phase,
+        program: &Program,
+    ) -> Result<Self, Trouble> {
+        let mut state = Self::default();
+        match phase.cache {
+            Cache::Cold => {
+                state.dropped = Some(stage.drop_caches()?);
+                state.cached_bytes = agent.count_cached(index)?;
+                // Counting opens files, and so brings in their inodes (and on btrfs the small files beside them).
+                stage.drop_caches()?;
+            }
+            Cache::Warm => {
+                agent.warm(index, Duration::from_secs(program.time_limit))?;
+            }
+            Cache::AsFound => {}
+        }
+        stage.settle()?;
+        Ok(state)
+    }
+}
+
+fn one_pass(
+    stage: &mut dyn Staged,
+    agent: &mut Agent,
+    job: &Job,
+    program: &Program,
+    (index, phase, facts): (usize, &Phase, &PhaseFacts),
+    (pass, state): (u32, &CacheState),
+    watcher: &mut dyn Watcher,
+) -> Result<PhaseRecord, Trouble> {
+    let before = Before { snapshot: Snapshot::take(), dropped: state.dropped, cached_bytes: state.cached_bytes };
+    let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
+    let outcome = agent.perform(index, pass, Duration::from_secs(program.time_limit), &mut progress)?;
+    let evidence = evidence::weigh(&before, &stage.watch(), program, phase, &outcome, job.ceiling);
+    Ok(PhaseRecord {
+        name: phase.name.clone(),
+        operation: facts.operation.clone(),
+        cache: phase.cache,
+        figure: phase.figure,
+        preparation: phase.preparation,
+        outcome,
+        evidence,
+    })
 }
 
 fn pause(time: Duration, stop: &Stop) -> Result<(), Trouble> {

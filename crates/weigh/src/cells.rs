@@ -193,7 +193,8 @@ impl Source<'_> {
     /// Values of a trial, one for each pass.
     fn values(&self, trial: &TrialRecord) -> Vec<f64> {
         let of = |name: &str, value: &dyn Fn(&PhaseRecord) -> Option<f64>| {
-            trial.phases.iter().filter(|phase| phase.name == name).filter_map(value).collect()
+            let counts = |phase: &&PhaseRecord| phase.name == name && phase.evidence.steady != Some(false);
+            trial.phases.iter().filter(counts).filter_map(value).collect()
         };
         match self {
             Self::Headline(facts) => of(&facts.name, &|phase| figures::headline(phase, facts)),

@@ -75,6 +75,9 @@ pub struct Sampling {
     pub budget: Option<Duration>,
     /// What is asked for.
     pub until: Until,
+    /// Phases over blocks are repeated until they are steady, as SNIA asks for SSDs.
+    #[serde(default)]
+    pub steady: bool,
 }
 
 /// What sampling is to establish.

@@ -107,6 +107,8 @@ struct RawSampling {
     budget: Option<Spanned<Scalar>>,
     #[serde(default)]
     until: Until,
+    #[serde(default)]
+    steady: bool,
 }
 
 /// A bare name, or a table with scale and settings.
@@ -275,6 +277,7 @@ fn sampling(raw: &RawSampling) -> Outcome<Sampling> {
         precision: raw.precision.as_ref().map(|field| read(field, parse_share)).transpose()?,
         budget: raw.budget.as_ref().map(|field| read(field, parse_duration)).transpose()?,
         until: raw.until,
+        steady: raw.steady,
     };
     if let (Some(samples), true) = (&raw.samples, raw.min.is_some() || raw.max.is_some()) {
         let problem = Problem::new("`samples` beside `min` or `max`");

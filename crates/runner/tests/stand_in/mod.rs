@@ -212,6 +212,7 @@ fn scheme(samples: u32) -> Scheme {
             until: workload::Until::Precision,
             blocks: (3, 30),
             repeat_disturbed: false,
+            steady: false,
         },
         seed: 20_261_120,
     }

@@ -1,0 +1,114 @@
+//! Steady state: rounds of one phase until they no longer change, for devices whose speed depends on what was written.
+//! In: the rounds so far. Out: whether to go on; the rounds that count carry a mark. The rule is SNIA's (docs/method.md).
+
+use judge::SteadyState;
+use ledger::PhaseRecord;
+use workload::facts::PhaseFacts;
+use workload::program::{Over, Phase};
+
+/// Rounds of a window, by the rule of SNIA's Performance Test Specification.
+const WINDOW: usize = 5;
+
+/// Whether a phase can be done again and again: block work on files that are there, or the raw device.
+pub fn repeatable(phase: &Phase) -> bool {
+    let on_blocks = |over: &Over| matches!(over, Over::Blocks { .. } | Over::Device { .. });
+    phase.passes <= 1 && !phase.preparation && phase.groups.iter().all(|group| on_blocks(&group.over))
+}
+
+/// Whether the rounds of a phase are at their end; then each is marked as counting or not.
+///
+/// Where steadiness is not reached, the last rounds count and say so.
+pub fn ended(rounds: &mut [PhaseRecord], facts: &PhaseFacts) -> bool {
+    let values: Vec<f64> = rounds.iter().filter_map(|round| weigh::headline(round, facts)).collect();
+    let (from, remark) = match judge::steady_state(&values) {
+        // A round without a figure can never be steady.
+        SteadyState::NotYet { .. } if values.len() == rounds.len() => return false,
+        SteadyState::NotYet { .. } => {
+            (rounds.len().saturating_sub(WINDOW), Some("no steady state: a round had no figure"))
+        }
+        SteadyState::Reached { from, .. } => (from, None),
+        SteadyState::Never => {
+            (rounds.len().saturating_sub(WINDOW), Some("no steady state in 25 rounds: the last five count"))
+        }
+    };
+    for (number, round) in rounds.iter_mut().enumerate() {
+        round.evidence.steady = Some((from..from + WINDOW).contains(&number));
+        round.evidence.remarks.extend(remark.map(str::to_owned));
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::outcome::{CpuTime, Errors, PhaseOutcome};
+    use workload::program::{Cache, Figure};
+
+    fn facts() -> PhaseFacts {
+        PhaseFacts {
+            name: "write".into(),
+            title: "write".into(),
+            doing: "writing".into(),
+            operation: "write".into(),
+            cache_label: "direct".into(),
+            variant: None,
+            figure: Figure::Seconds,
+            figure_group: None,
+            share_of: None,
+            preparation: false,
+        }
+    }
+
+    fn round(seconds: f64) -> PhaseRecord {
+        let outcome = PhaseOutcome {
+            phase: 0,
+            pass: 0,
+            items: 1,
+            bytes_read: 0,
+            bytes_written: 0,
+            returned_ns: (seconds * 1e9) as u64,
+            durable_ns: None,
+            cpu: CpuTime::default(),
+            groups: vec![],
+            series: None,
+            errors: Errors::default(),
+            verified: None,
+            work_hash: 0,
+            remarks: vec![],
+        };
+        PhaseRecord {
+            name: "write".into(),
+            operation: "write".into(),
+            cache: Cache::AsFound,
+            figure: Figure::Seconds,
+            preparation: false,
+            outcome,
+            evidence: ledger::Evidence::default(),
+        }
+    }
+
+    fn rounds_until_ended(seconds: impl Fn(usize) -> f64) -> Vec<PhaseRecord> {
+        let mut rounds = Vec::new();
+        loop {
+            rounds.push(round(seconds(rounds.len())));
+            if ended(&mut rounds, &facts()) {
+                return rounds;
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_that_slows_down_is_measured_where_it_no_longer_does() {
+        let rounds = rounds_until_ended(|number| if number < 6 { 1.0 + number as f64 } else { 8.0 });
+        let counting: Vec<usize> = (0..rounds.len()).filter(|&at| rounds[at].evidence.steady == Some(true)).collect();
+        assert_eq!(counting, [6, 7, 8, 9, 10]);
+    }
+
+    #[test]
+    fn a_device_that_never_settles_ends_after_25_rounds_and_says_so() {
+        let rounds = rounds_until_ended(|number| 1.0 + number as f64);
+        assert_eq!(rounds.len(), 25);
+        assert!(rounds[24].evidence.remarks[0].contains("no steady state in 25 rounds"));
+        assert_eq!(rounds.iter().filter(|round| round.evidence.steady == Some(true)).count(), 5);
+    }
+}
