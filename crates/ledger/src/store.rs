@@ -9,10 +9,13 @@ use serde::Serialize;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long a statement waits for another process's transaction.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+/// How long a lock that is held is tried for.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
 
 /// What a ledger is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -259,7 +262,7 @@ fn lock_beside(path: &Path) -> Result<File, LedgerError> {
         .truncate(false)
         .open(PathBuf::from(&name))
         .map_err(refused)?;
-    match file.try_lock() {
+    match lock(&file) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
@@ -272,6 +275,17 @@ fn lock_beside(path: &Path) -> Result<File, LedgerError> {
     file.set_len(0).and_then(|()| file.rewind()).map_err(refused)?;
     write!(file, "{}", std::process::id()).map_err(refused)?;
     Ok(file)
+}
+
+/// Tries for a moment: a child that was forked but has not yet begun its own program still holds what its parent held.
+fn lock(file: &File) -> Result<(), TryLockError> {
+    let until = Instant::now() + LOCK_WAIT;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
+            answer => return answer,
+        }
+    }
 }
 
 fn foreign(path: &Path, why: &str) -> LedgerError {
