@@ -1,6 +1,6 @@
 //! The whole benchmark, and the page that it is written to.
 //! In: what was asked for. Out: `docs/benchmarks.md`, and the same on the terminal.
-//! Places are made one after the other, so that little memory and disk is used at a time.
+//! Rounds go through all places, and the page is written after each, so that an interrupted run keeps what it has.
 
 use crate::places::Place;
 use crate::rivals::Tool;
@@ -24,23 +24,32 @@ pub fn make(asked: &Asked) -> Result<(), String> {
     let scale = scale(asked);
     std::fs::create_dir_all(&asked.scratch).map_err(|e| format!("making {}: {e}", asked.scratch.display()))?;
     let (mut samples, mut log, mut others) = (Samples::default(), Vec::new(), Others::default());
+    let mut places = Vec::new();
     for name in ["tmpfs", "ext4", "xfs"].into_iter().filter(|n| asked.places.iter().any(|p| p == n)) {
         match Place::new(name, &asked.scratch) {
-            Ok(place) => {
-                for number in 0..asked.times {
-                    round(number, &place, &scale, &mut samples, &mut log);
-                }
-                if name == "tmpfs" {
-                    measure_others(&place, asked.quick, &mut others, &mut log);
-                }
-            }
+            Ok(place) => places.push(place),
             Err(reason) => log.push(format!("{name} was left out: {reason}")),
         }
     }
+    for number in 0..asked.times {
+        for place in &places {
+            round(number, place, &scale, &mut samples, &mut log);
+            // Written every time, so that an interrupted run keeps what it has.
+            write(asked, &page(asked, &scale, &samples, &others, &log))?;
+        }
+    }
+    if let Some(place) = places.iter().find(|p| p.name == "tmpfs") {
+        measure_others(place, asked.quick, &mut others, &mut log);
+    }
+    drop(places);
     let _ = std::fs::remove_dir(&asked.scratch);
     let page = page(asked, &scale, &samples, &others, &log);
     println!("{page}");
-    std::fs::write(&asked.out, &page).map_err(|e| format!("writing {}: {e}", asked.out.display()))
+    write(asked, &page)
+}
+
+fn write(asked: &Asked, page: &str) -> Result<(), String> {
+    std::fs::write(&asked.out, page).map_err(|e| format!("writing {}: {e}", asked.out.display()))
 }
 
 fn scale(asked: &Asked) -> Scale {
@@ -48,7 +57,7 @@ fn scale(asked: &Asked) -> Scale {
     if asked.quick {
         Scale { bytes: 64 << 20, reads: 100_000, times: 2, files: 10_240, workers }
     } else if asked.brief {
-        Scale { bytes: 256 << 20, reads: 400_000, times: 8, files: 40_960, workers }
+        Scale { bytes: 256 << 20, reads: 250_000, times: 6, files: 40_960, workers }
     } else {
         Scale { bytes: 1 << 30, reads: 1_000_000, times: 2, files: 102_400, workers }
     }
@@ -68,9 +77,12 @@ fn page(asked: &Asked, scale: &Scale, samples: &Samples, others: &Others, log: &
     let mut out = String::from(HEAD);
     let _ = writeln!(out, "\n## Machine\n");
     machine::facts().iter().for_each(|f| _ = writeln!(out, "- {f}"));
-    let _ = writeln!(out, "\n## Result\n\n{} rounds; every tool once in each, one after the other.\n", asked.times);
+    let _ = writeln!(
+        out,
+        "\n## Result\n\nEvery tool once in each round, one after the other; {} rounds were asked for.\n",
+        asked.times
+    );
     out += &samples.markdown();
-    let _ = writeln!(out, "\nBeside the table:\n");
     others_lines(others, &mut out);
     let _ = writeln!(out, "\n## Versions\n\n- {OURS}: {}", env!("CARGO_PKG_VERSION"));
     machine::versions().iter().for_each(|v| _ = writeln!(out, "- {v}"));
@@ -86,6 +98,9 @@ fn page(asked: &Asked, scale: &Scale, samples: &Samples, others: &Others, log: &
 }
 
 fn others_lines(others: &Others, out: &mut String) {
+    if others.ceiling.is_some() || others.start.is_some() {
+        let _ = writeln!(out, "\nBeside the table:\n");
+    }
     if let Some(c) = &others.ceiling {
         let _ = writeln!(
             out,
