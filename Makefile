@@ -22,7 +22,7 @@ test-packages:
 
 test: test-packages
 	$(CARGO) build --locked -p bakeoff
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --no-fail-fast
 
 # What the house style can check by machine; not part of the tests, since lints change with each toolchain.
 lint:
