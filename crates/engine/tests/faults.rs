@@ -31,7 +31,7 @@ fn errors_below_the_limit_are_counted_and_borne() {
     let outcome = agent.done(1);
     assert_eq!((outcome.items, outcome.errors.count, outcome.errors.first.len()), (90, 10, 10));
     p.error_limit = 9;
-    assert!(Agent::with(&p).failed(1).0.contains("10 operations failed, more than the 9"));
+    assert!(Agent::with(&p).failed(1).0.contains("10 operations failed (the limit is 9)"));
 }
 
 #[test]
