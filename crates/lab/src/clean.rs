@@ -134,6 +134,8 @@ fn clean_one(leftover: &Leftover, journal: &Journal) -> Cleaned {
     if cleaned.problems.is_empty()
         && let Some(file) = &leftover.file
         && let Err(error) = std::fs::remove_file(file)
+        // Another start may have cleaned up the same at the same time.
+        && error.kind() != std::io::ErrorKind::NotFound
     {
         cleaned.problems.push(format!("cannot remove {}: {error}", file.display()));
     }
@@ -224,7 +226,10 @@ fn remove_work(path: &Path) -> Result<(), LabError> {
     if !ours || !path.exists() {
         return Ok(());
     }
-    std::fs::remove_dir_all(path).map_err(|error| LabError::file("remove", path, error))
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(LabError::file("remove", path, error)),
+        _ => Ok(()),
+    }
 }
 
 /// A device is emptied only where it is still the one that we formatted, and still carries our label.
