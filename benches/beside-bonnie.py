@@ -8,7 +8,9 @@ Needs root, bonnie++ 2.00, mkfs.ext4 and mkfs.xfs. Removes its image, loop devic
 import argparse
 import json
 import os
+import signal
 import statistics
+import sys
 import subprocess
 import tempfile
 
@@ -100,6 +102,8 @@ def main():
     parser.add_argument("--number", type=int, default=128, help="thousands (1024) of small files")
     parser.add_argument("--fs", default="ext4,xfs")
     args = parser.parse_args()
+    # An end by a signal unmounts and detaches like any other.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     args.bakeoff = os.path.abspath(args.bakeoff)
     for kind in args.fs.split(","):
         with tempfile.TemporaryDirectory(dir=args.scratch, prefix="beside-bonnie-") as folder:
