@@ -48,6 +48,14 @@ pub fn make(asked: &Asked) -> Result<(), String> {
     write(asked, &page)
 }
 
+fn form(asked: &Asked) -> &'static str {
+    match (asked.quick, asked.brief) {
+        (true, _) => ", in the quick form, whose figures mean nothing",
+        (false, true) => ", in the brief form, with a third of the work",
+        (false, false) => "",
+    }
+}
+
 fn write(asked: &Asked, page: &str) -> Result<(), String> {
     std::fs::write(&asked.out, page).map_err(|e| format!("writing {}: {e}", asked.out.display()))
 }
@@ -79,8 +87,9 @@ fn page(asked: &Asked, scale: &Scale, samples: &Samples, others: &Others, log: &
     machine::facts().iter().for_each(|f| _ = writeln!(out, "- {f}"));
     let _ = writeln!(
         out,
-        "\n## Result\n\nEvery tool once in each round, one after the other; {} rounds were asked for.\n",
-        asked.times
+        "\n## Result\n\nEvery tool once in each round, one after the other; {} rounds were asked for{}.\n",
+        asked.times,
+        form(asked)
     );
     out += &samples.markdown();
     others_lines(others, &mut out);
