@@ -249,7 +249,9 @@ fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten
             let shown = common::run(&["fincore", "--bytes", "--noheadings", "--output", "PAGES", &path]);
             shown.trim().parse().expect("a number")
         };
-        assert_eq!(cached(), 1024, "{name}");
+        // Dropping is for the whole machine: another test's may come in between, so what must be warm is tried again.
+        let warm = (0..10).any(|_| read_file(&stage, "file") == 4 << 20 && cached() == 1024);
+        assert!(warm, "{name}: a file that was read is cached");
         assert!(stage.drop_caches().expect("root may").complete, "{name}");
         assert_eq!(cached(), 0, "{name}");
         let looked_up = |stage: &Stage<'_>| {
@@ -260,7 +262,7 @@ fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten
             host::Snapshot::take().since(&before, stage.watch()).device.expect("watched").reads
         };
         assert!(looked_up(&stage) > 0, "{name}: inodes came from a cache");
-        assert_eq!(looked_up(&stage), 0, "{name}: the second look is warm");
+        assert!((0..10).any(|_| looked_up(&stage) == 0), "{name}: the second look is warm");
         stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
