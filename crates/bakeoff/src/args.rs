@@ -241,7 +241,7 @@ pub struct ShowArgs {
     /// Published figures beside one's own, each with its source and year; never part of the statistics
     #[arg(long, group = "form")]
     pub published: bool,
-    /// What a figure rests on, down to its samples: WORKLOAD/PHASE or WORKLOAD/PHASE/CONTENDER
+    /// What a figure rests on, down to its samples: WORKLOAD/OPERATION/CONTENDER
     #[arg(long, value_name = "CELL", group = "form")]
     pub why: Option<String>,
 }
