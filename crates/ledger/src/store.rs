@@ -88,20 +88,7 @@ impl Ledger {
                 "INSERT INTO runs (id, began_ms, status, title, seed, new_run) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 params![id, began, text(&RunStatus::Open), new.title, new.seed.to_string(), json(new)],
             )?;
-            for contender in contenders {
-                transaction.execute(
-                    "INSERT INTO contenders (run, number, label, twin_of, asked, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    params![
-                        id,
-                        contender.index,
-                        contender.label,
-                        contender.twin_of,
-                        contender.asked.to_string(),
-                        contender.error
-                    ],
-                )?;
-            }
-            Ok(())
+            insert_contenders(transaction, &id, contenders)
         })?;
         Ok(id)
     }
@@ -158,6 +145,28 @@ impl Ledger {
         write(&transaction).map_err(refused)?;
         transaction.commit().map_err(refused)
     }
+}
+
+/// Keeps the contenders of a run, within its transaction.
+pub(crate) fn insert_contenders(
+    transaction: &rusqlite::Transaction,
+    run: &str,
+    contenders: &[ContenderRecord],
+) -> rusqlite::Result<()> {
+    for contender in contenders {
+        transaction.execute(
+            "INSERT INTO contenders (run, number, label, twin_of, asked, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                run,
+                contender.index,
+                contender.label,
+                contender.twin_of,
+                contender.asked.to_string(),
+                contender.error
+            ],
+        )?;
+    }
+    Ok(())
 }
 
 pub(crate) fn insert_trial(

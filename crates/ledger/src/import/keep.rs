@@ -3,7 +3,7 @@
 
 use super::Imported;
 use crate::error::LedgerError;
-use crate::store::{Ledger, insert_trial, json, run_id, text};
+use crate::store::{Ledger, insert_contenders, insert_trial, json, run_id, text};
 use rusqlite::params;
 
 impl Ledger {
@@ -37,19 +37,7 @@ impl Ledger {
                     run.ceiling.as_ref().map(json)
                 ],
             )?;
-            for contender in &imported.contenders {
-                transaction.execute(
-                    "INSERT INTO contenders (run, number, label, twin_of, asked, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    params![
-                        id,
-                        contender.index,
-                        contender.label,
-                        contender.twin_of,
-                        contender.asked.to_string(),
-                        contender.error
-                    ],
-                )?;
-            }
+            insert_contenders(transaction, &id, &imported.contenders)?;
             imported.trials.iter().try_for_each(|trial| insert_trial(transaction, &id, trial))
         })?;
         Ok(id)
