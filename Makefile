@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: run test lint build packages test-packages bench simulate judge-real install clean
+.PHONY: run test long lint build packages test-packages bench simulate judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -23,6 +23,12 @@ test-packages:
 test: test-packages
 	$(CARGO) build --locked -p bakeoff
 	$(CARGO) test --workspace --locked --no-fail-fast
+
+# What takes minutes, for before a release: a million files, and fifty runs ended at random moments.
+long: test-packages
+	$(CARGO) build --locked -p bakeoff
+	$(CARGO) test --workspace --locked --no-fail-fast -- --ignored
+	BAKEOFF_KILLS=50 $(CARGO) test --locked -p bakeoff --test kill
 
 # What the house style can check by machine; not part of the tests, since lints change with each toolchain.
 lint:

@@ -83,14 +83,14 @@ def compare(kind, args, folder):
         run("losetup", "--detach", loop)
         os.remove(image)
     print(f"\n{kind}: {args.size} MiB, {args.number * 1024} files, medians of {args.rounds} (smallest to largest)\n")
-    print(f"{'operation':<20}{'bonnie++':>34}{'bakeoff':>34}  ratio")
+    print(f"{'operation':<20}{'bonnie++':>44}{'bakeoff':>44}  ratio")
     for phase, _, unit in FIELDS:
         a = [one[phase] for one in theirs if phase in one]
         b = [one[phase] for one in ours if phase in one]
         if not a or not b:
-            print(f"{phase:<20}{'too fast for its clock' if not a else shown(a, unit):>34}{shown(b, unit) if b else '-':>34}")
+            print(f"{phase:<20}{'too fast for its clock' if not a else shown(a, unit):>44}{shown(b, unit) if b else '-':>44}")
             continue
-        print(f"{phase:<20}{shown(a, unit):>34}{shown(b, unit):>34}  {statistics.median(b) / statistics.median(a):.2f}")
+        print(f"{phase:<20}{shown(a, unit):>44}{shown(b, unit):>44}  {statistics.median(b) / statistics.median(a):.2f}")
 
 
 def shown(values, unit):

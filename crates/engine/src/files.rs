@@ -37,6 +37,8 @@ pub struct FileWork<'a> {
     verify: bool,
     since_sync: u64,
     direct_refused: bool,
+    /// Directories that any file belongs into, once somebody had to know.
+    pub in_use: Option<Vec<bool>>,
 }
 
 /// The file that is being worked on.
@@ -104,6 +106,7 @@ impl<'a> FileWork<'a> {
             verify: content.verify,
             since_sync: 0,
             direct_refused: false,
+            in_use: None,
             task,
         })
     }

@@ -27,9 +27,13 @@ impl FileWork<'_> {
         let mut left = limit;
         loop {
             for directory in self.own_directories() {
-                if let Err(errno) = self.sweep(directory, &mut left, tally, pacer) {
-                    tally.skip();
-                    tally.fail("readdir", self.directory_path(directory), None, errno);
+                match self.sweep(directory, &mut left, tally, pacer) {
+                    Ok(_) => {}
+                    Err(Errno(libc::ENOENT)) if !self.is_in_use(directory) => tally.skip(),
+                    Err(errno) => {
+                        tally.skip();
+                        tally.fail("readdir", self.directory_path(directory), None, errno);
+                    }
                 }
                 if left == 0 || !tally.running() {
                     break;
@@ -71,6 +75,25 @@ impl FileWork<'_> {
         let (count, share) = (self.files.directories(), self.task.share(self.files.fileset));
         let (step, first) = if count > 1 { (share.workers, share.worker) } else { (1, 0) };
         (first..count).step_by(step as usize)
+    }
+
+    /// Whether any file belongs into a directory; asked about those that are not there.
+    fn is_in_use(&mut self, directory: u64) -> bool {
+        let files = &self.files;
+        self.in_use.get_or_insert_with(|| files.directories_in_use())[directory as usize]
+    }
+
+    /// Whether a numbered directory of [`FileWork::on_directories`] has a file in it or below it.
+    fn is_numbered_in_use(&mut self, number: u64) -> bool {
+        let middle = self.files.middle_directories();
+        match number.checked_sub(1) {
+            None => true,
+            Some(n) if n < middle => {
+                let below = self.files.directories() / middle;
+                (n * below..(n + 1) * below).any(|directory| self.is_in_use(directory))
+            }
+            Some(n) => self.is_in_use(n - middle),
+        }
     }
 
     fn is_own(&self, name: &[u8]) -> bool {
@@ -188,6 +211,11 @@ impl FileWork<'_> {
         for op in ops {
             match self.directory_step(op, &path, tally) {
                 Ok(listed) => items = listed.unwrap_or(items),
+                // Never made, since no name belongs there: nothing to do, and nothing that failed.
+                Err(Errno(libc::ENOENT)) if !self.is_numbered_in_use(number) => {
+                    tally.skip();
+                    return None;
+                }
                 Err(errno) => {
                     tally.skip();
                     tally.fail(op.name, path, None, errno);

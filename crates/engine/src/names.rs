@@ -250,6 +250,18 @@ impl Files {
         }
     }
 
+    /// For each directory that can hold files whether any does: names that are hashed may leave some out, and what is
+    /// made as it is needed is then never made. Walks over all names.
+    pub fn directories_in_use(&self) -> Vec<bool> {
+        let mut used = vec![false; self.directories() as usize];
+        let mut name = Name::new();
+        for index in 0..self.count {
+            self.name(index, &mut name);
+            used[self.directory_of(index, &name) as usize] = true;
+        }
+        used
+    }
+
     /// Write the path of a directory below the base; empty when it is the base itself.
     pub fn directory_name(&self, directory: u64, name: &mut Name) {
         name.clear();

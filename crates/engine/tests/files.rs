@@ -4,6 +4,7 @@
 
 mod common;
 use common::*;
+use std::path::Path;
 use workload::message::{Reply, Request};
 use workload::program::*;
 
@@ -127,6 +128,31 @@ fn hashed_directories_are_made_listed_and_removed() {
     assert_eq!(agent.done(3).items, 1_000);
     assert_eq!(agent.done(4).items, 1 + 8 + 64);
     assert_eq!(dir.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn directories_that_no_name_belongs_into_are_left_out_and_lost_ones_are_not() {
+    let dir = folder();
+    let mut set = fileset("h", 10, Size::Uniform(0, 0));
+    set.layout = Layout::Hashed(8, 8);
+    let phases = vec![
+        phase(vec![group(FILES, &[Step::Mkdir, Step::Create, Step::Close])]),
+        phase(vec![group(DIRECTORIES, &[Step::List])]),
+        phase(vec![Group { order: Order::Readdir, ..group(FILES, &[Step::Unlink]) }]),
+        phase(vec![group(DIRECTORIES, &[Step::Rmdir])]),
+    ];
+    let p = program(dir.path(), vec![set], phases);
+    let mut agent = Agent::with(&p);
+    assert_eq!(agent.done(0).items, 10);
+    let files = tree(dir.path());
+    let folders: std::collections::BTreeSet<_> = files.iter().flat_map(|f| Path::new(f).ancestors().skip(1)).collect();
+    // Each folder but the base, which is the root's, is listed once, each file once.
+    let below_base = folders.len() - 2;
+    assert_eq!(agent.done(1).items, (files.len() + below_base) as u64);
+    assert_eq!(agent.done(2).items, 10);
+    std::fs::remove_dir(dir.path().join(&files[0]).parent().unwrap()).unwrap();
+    let (reason, _) = agent.failed(3);
+    assert!(reason.contains("No such file"), "{reason}");
 }
 
 #[test]

@@ -13,12 +13,13 @@ pub const STEAL_SHARE: f64 = 0.01;
 pub const FOREIGN_SHARE: f64 = 0.01;
 
 /// Bytes a second below which other devices' traffic is never a disturbance: logs and journals of an idle system.
+/// A phase shorter than a second may see as much as a second would: one write of a log must not stand out against 3 ms.
 pub const FOREIGN_RATE: f64 = 256.0 * 1024.0;
 
 /// Share by which the disk beneath may move more than the device under test: metadata of the filesystem that holds an image.
 pub const BENEATH_SHARE: f64 = 0.10;
 
-/// Bytes a second below which the surplus beneath is not a disturbance.
+/// Bytes a second below which the surplus beneath is not a disturbance; in a phase shorter than a second, bytes.
 pub const BENEATH_RATE: f64 = 1024.0 * 1024.0;
 
 /// Share by which the mean processor frequency may change; throttling is larger, the governor's ripple smaller.
@@ -108,8 +109,9 @@ fn frequency(evidence: &Evidence) -> Option<Remark> {
     })
 }
 
+/// Bytes a second, over a second at least.
 fn rate(bytes: u64, evidence: &Evidence) -> f64 {
-    bytes as f64 / (evidence.elapsed_ns.max(1) as f64 / 1e9)
+    bytes as f64 / (evidence.elapsed_ns as f64 / 1e9).max(1.0)
 }
 
 #[cfg(test)]
@@ -164,6 +166,16 @@ mod tests {
         evidence.beneath.insert("sda".into(), moved(105_000_000));
         assert_eq!(kinds(&evidence), []);
         evidence.beneath.insert("sda".into(), moved(150_000_000));
+        assert_eq!(kinds(&evidence), [Disturbance::TrafficBeneath]);
+    }
+
+    #[test]
+    fn the_journal_of_the_host_does_not_disturb_a_phase_of_milliseconds() {
+        let mut evidence = Evidence { elapsed_ns: 3_000_000, device: Some(moved(4096)), ..quiet() };
+        evidence.beneath.insert("sda".into(), moved(200_000));
+        evidence.foreign.insert("sdb".into(), moved(100_000));
+        assert_eq!(kinds(&evidence), []);
+        evidence.beneath.insert("sda".into(), moved(2_000_000));
         assert_eq!(kinds(&evidence), [Disturbance::TrafficBeneath]);
     }
 

@@ -11,6 +11,9 @@ const SAFETIES: [&str; 3] = ["flushes", "ordered data", "data checksums"];
 /// A cost is mentioned from this ratio on.
 const COST_SAID: f64 = 1.2;
 
+/// Least CPU seconds that are compared: the kernel counts in ticks of 10 ms, and twenty of them are wrong by a twentieth at most.
+const CPU_TOLD: f64 = 0.2;
+
 /// All sentences of a table.
 pub fn sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
     let mut said: Vec<Sentence> = Vec::new();
@@ -138,7 +141,8 @@ fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
     let mut parts = Vec::new();
     for other in &ranking.others {
         let Some(theirs) = facts(other.contender) else { continue };
-        let costs = [(best.cpu_seconds, theirs.cpu_seconds, "CPU"), (best.space, theirs.space, "space")];
+        let told = |seconds: Option<f64>| seconds.filter(|s| *s >= CPU_TOLD);
+        let costs = [(told(best.cpu_seconds), told(theirs.cpu_seconds), "CPU"), (best.space, theirs.space, "space")];
         let said: Vec<String> = costs
             .iter()
             .filter_map(|(mine, theirs, what)| Some((mine.filter(|m| *m > 0.0)?, theirs.filter(|t| *t > 0.0)?, what)))

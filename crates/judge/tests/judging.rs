@@ -183,6 +183,13 @@ fn costs_stand_beside_the_verdict() {
         .at("btrfs", 16.0, &CALM_TOO)
         .cell(|cell| (cell.facts.cpu_seconds, cell.facts.space) = (Some(4.2), Some(1.05)));
     assert!(bake.said().contains("There btrfs used 2.1 times the CPU of ext4."), "{}", bake.said());
+    let ticks = Bake::new()
+        .time("create")
+        .at("ext4", 10.0, &CALM)
+        .cell(|cell| cell.facts.cpu_seconds = Some(0.01))
+        .at("btrfs", 16.0, &CALM_TOO)
+        .cell(|cell| cell.facts.cpu_seconds = Some(0.02));
+    assert!(!ticks.said().contains("the CPU"), "one tick against two says nothing: {}", ticks.said());
 }
 
 #[test]
