@@ -76,6 +76,15 @@ impl Stage<'_> {
         };
         self.state.found.scheduler = device.queue.scheduler.clone();
         self.state.found.beneath = device.below();
+        let through_cache = |part: &BlockDevice| part.loop_direct == Some(false);
+        if self.state.image.is_none() && (through_cache(&device) || self.state.found.beneath.iter().any(through_cache))
+        {
+            let remark = "the loop device goes through this machine's page cache (direct I/O is off): \
+                          memory may have served what was to come from a disk";
+            if !self.state.found.remarks.iter().any(|said| said == remark) {
+                self.state.found.remarks.push(remark.into());
+            }
+        }
         self.state.found.device = Some(device.clone());
         self.state.device = Some(device);
     }

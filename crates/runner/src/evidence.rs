@@ -54,10 +54,11 @@ pub fn weigh(
     };
     if expects_device_reads(phase, before) {
         judge_cold_read(&mut evidence, &seen, outcome);
+    } else if phase.cache == Cache::AsFound && was_in_memory(&seen, outcome) {
+        evidence.remarks.push("read from memory: caches were left as found".into());
     }
-    if before.dropped == Some(false) {
-        evidence.remarks.push("caches could not be dropped: warm".into());
-    } else if before.cached_bytes.is_some_and(|bytes| bytes > 0) {
+    // That caches could not be dropped stands in `dropped`, and the judge says it.
+    if before.dropped != Some(false) && before.cached_bytes.is_some_and(|bytes| bytes > 0) {
         evidence.remarks.push("some pages were still cached after dropping".into());
     }
     if let Some(ceiling) = ceiling.filter(|_| generates(program, phase)) {
@@ -115,6 +116,13 @@ fn judge_cold_read(evidence: &mut Evidence, seen: &host::counters::Evidence, out
         evidence.from_cache = Some(share);
         evidence.remarks.push("bytes read came from a cache beneath the device".into());
     }
+}
+
+/// Whether most of what a pass read never came from the device. The plan wanted it so, or did not think of it: a file meant
+/// to be larger than memory may be smaller here.
+fn was_in_memory(seen: &host::counters::Evidence, outcome: &PhaseOutcome) -> bool {
+    let read = outcome.bytes_read;
+    read >= CACHE_PROOF_LEAST && seen.device.is_some_and(|device| device.read_bytes < read / 2)
 }
 
 fn generates(program: &Program, phase: &Phase) -> bool {

@@ -1,0 +1,149 @@
+//! What a cache served instead of the disk is found and said beside the figure, and a truly cold read is not accused.
+//! In: small runs on images, on a loop device through the page cache, and as nobody. Out: what `show` says of them.
+//! Needs root, loop devices, ext4 and btrfs; skips with a word where they are missing.
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+use support::{Place, root};
+
+const COLD: &str = r#"
+name = "cold-file"
+title = "A file, read cold"
+about = "Writes a file and reads it from a cold start."
+[options.data]
+about = "what it holds"
+default = "incompressible"
+allowed = ["incompressible", "zeros"]
+[scales.quick]
+[[filesets]]
+name = "file"
+total = "8 MiB"
+content = "$data"
+[[phases]]
+name = "write"
+doing = "writing a file"
+cache = "as-found"
+figure = "bytes/s"
+work = { blocks = "file", block = "1 MiB", create = true, steps = ["write"] }
+[[phases]]
+name = "read"
+doing = "reading a file"
+cache = "cold"
+figure = "bytes/s"
+work = { blocks = "file", block = "64 KiB", steps = ["read"] }
+"#;
+
+/// Words by which a read is accused of having come from a cache.
+const ACCUSED: [&str; 3] = ["% from a cache", "cache beneath", "did not all come from the device"];
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("cold-file.toml", COLD);
+    place
+}
+
+/// Sentences are folded at the terminal's width.
+fn unfolded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn answer(program: &str, words: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(words).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+}
+
+#[test]
+fn a_truly_cold_read_is_not_accused() {
+    if !root("cold reads") {
+        return;
+    }
+    let place = place();
+    let words = "--image 300M --scratch . --samples 1 --no-twin --no-report --plain";
+    let said = place.bakeoff(&format!("run cold-file.toml --fs ext4,btrfs {words}")).well().out;
+    let said = unfolded(&said);
+    for words in ACCUSED {
+        assert!(!said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn data_that_is_stored_as_next_to_nothing_is_found() {
+    if !root("compressed data") {
+        return;
+    }
+    let words = "--image 300M --scratch . --samples 1 --no-twin --no-report --plain --set data=zeros";
+    let said = place().bakeoff(&format!("run cold-file.toml --fs btrfs --mount btrfs=compress-force=zstd {words}"));
+    let said = unfolded(&said.well().out);
+    assert!(said.contains("% from a cache") && said.contains("data stored smaller"), "{said}");
+}
+
+#[test]
+fn a_loop_device_through_the_page_cache_and_caches_that_cannot_be_dropped_are_said() {
+    if !root("loop devices") {
+        return;
+    }
+    let place = place();
+    let Some(mounted) = Mounted::through_the_page_cache(&place) else {
+        eprintln!("skipped: no loop device could be mounted");
+        return;
+    };
+    let words = "--samples 1 --no-report --plain";
+    let said = place.bakeoff(&format!("run cold-file.toml --dir mnt {words}")).well().out;
+    let said = unfolded(&said);
+    assert!(said.contains("direct I/O is off"), "{said}");
+
+    let folder = mounted.folder.join("nobody");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::os::unix::fs::chown(&folder, Some(65_534), Some(65_534)).expect("its owner is changed");
+    std::fs::write(folder.join("cold-file.toml"), COLD).expect("a file is written");
+    let program = folder.join("bakeoff");
+    std::fs::copy(env!("CARGO_BIN_EXE_bakeoff"), &program).expect("the program is copied");
+    let said = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(&program)
+        .args(format!("run cold-file.toml --dir . {words}").split_whitespace())
+        .current_dir(&folder)
+        .env("HOME", &folder)
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("XDG_RUNTIME_DIR")
+        .output()
+        .expect("setpriv starts");
+    let text = unfolded(&String::from_utf8_lossy(&said.stdout));
+    assert!(text.contains("warm: caches could not be dropped"), "{text}{}", String::from_utf8_lossy(&said.stderr));
+}
+
+/// An ext4 on a loop device without direct I/O; unmounted, detached and removed in the end.
+struct Mounted {
+    device: String,
+    folder: std::path::PathBuf,
+}
+
+impl Mounted {
+    fn through_the_page_cache(place: &Place) -> Option<Mounted> {
+        let image = place.path("image");
+        std::fs::File::create(&image).and_then(|file| file.set_len(1 << 30)).ok()?;
+        let folder = place.path("mnt");
+        std::fs::create_dir(&folder).ok()?;
+        let device = answer("losetup", &["--find", "--show", "--direct-io=off", image.to_str()?])?;
+        let mounted = Mounted { device, folder };
+        answer("mkfs.ext4", &["-q", &mounted.device])?;
+        answer("mount", &[&mounted.device, mounted.folder.to_str()?])?;
+        traversable(place.folder());
+        Some(mounted)
+    }
+}
+
+/// Somebody else may pass through a folder.
+fn traversable(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).expect("permissions are set");
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.folder).status();
+        let _ = Command::new("losetup").args(["--detach", &self.device]).status();
+    }
+}
