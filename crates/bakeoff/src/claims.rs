@@ -154,6 +154,22 @@ mod tests {
     }
 
     #[test]
+    fn claims_with_parts_changed_are_read_or_refused() {
+        let samples = [PUBLISHED.as_bytes().to_vec()];
+        crate::mutate::fuzz("claims", &samples, 400, &std::env::temp_dir(), |bytes| {
+            let text = String::from_utf8_lossy(bytes);
+            if let Ok(claims) = parse(&text, "changed.csv") {
+                assert!(
+                    claims
+                        .iter()
+                        .all(|claim| variants(&claim.claim)
+                            .is_none_or(|(base, _, _)| claim.claim.left.starts_with(base)))
+                );
+            }
+        });
+    }
+
+    #[test]
     fn the_two_forms_of_a_directory_are_variants_of_one_contender() {
         let claims = parse(PUBLISHED, "published/claims.csv").expect("they parse");
         let of = |id: &str| {
