@@ -124,7 +124,7 @@ impl Ops {
     }
 
     fn ready(&mut self, step: &Step, io: &Io, shares: &mut u64) -> Op {
-        let name = name(step);
+        let name = step.name();
         let act = match step {
             Step::Mkdir => Act::Mkdir,
             Step::Create => {
@@ -167,34 +167,6 @@ impl Ops {
             self.targets.push(directory.to_owned());
             self.targets.len() - 1
         })
-    }
-}
-
-/// Name of a step in errors and histograms: that of the workload language.
-fn name(step: &Step) -> &'static str {
-    match step {
-        Step::Mkdir => "mkdir",
-        Step::Create => "create",
-        Step::Open => "open",
-        Step::OpenTruncate => "open-truncate",
-        Step::OpenReadWrite => "open-read-write",
-        Step::Read => "read",
-        Step::Write => "write",
-        Step::Modify => "modify",
-        Step::Close => "close",
-        Step::Fsync => "fsync",
-        Step::Fdatasync => "fdatasync",
-        Step::FsyncDirectory => "fsync-directory",
-        Step::Chown => "chown",
-        Step::Chmod => "chmod",
-        Step::Stat => "stat",
-        Step::LookUp => "look-up",
-        Step::Rename(_) => "rename",
-        Step::Link(_) => "link",
-        Step::Unlink => "unlink",
-        Step::List => "list",
-        Step::Rmdir => "rmdir",
-        Step::Share(..) => "share",
     }
 }
 

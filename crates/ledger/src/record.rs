@@ -229,29 +229,3 @@ pub struct CommandRecord {
     /// How long it took, in nanoseconds.
     pub elapsed_ns: u64,
 }
-
-impl PhaseRecord {
-    /// The figure that tables show first, until the last call returned: bytes or items a second, or seconds.
-    pub fn returned_value(&self) -> Option<f64> {
-        self.value_over(self.outcome.returned_ns)
-    }
-
-    /// The same until all was durable; absent where nothing was written.
-    pub fn durable_value(&self) -> Option<f64> {
-        self.outcome.durable_ns.and_then(|ns| self.value_over(ns))
-    }
-
-    fn value_over(&self, elapsed_ns: u64) -> Option<f64> {
-        if elapsed_ns == 0 {
-            return None;
-        }
-        let seconds = elapsed_ns as f64 / 1e9;
-        let bytes = self.outcome.bytes_read.max(self.outcome.bytes_written);
-        let value = match self.figure {
-            Figure::BytesPerSecond => bytes as f64 / seconds,
-            Figure::ItemsPerSecond => self.outcome.items as f64 / seconds,
-            Figure::Seconds => seconds,
-        };
-        (value > 0.0).then_some(value)
-    }
-}

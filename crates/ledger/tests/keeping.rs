@@ -134,20 +134,6 @@ fn a_kept_trial_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_figure_is_what_was_done_over_the_time_it_took() {
-    let phase = &trial(0, 0).phases[0];
-    assert_eq!((phase.returned_value(), phase.durable_value()), (Some(5.0), Some(2.5)));
-}
-
-#[test]
-fn what_was_not_timed_has_no_figure() {
-    let mut phase = trial(0, 0).phases.remove(0);
-    phase.outcome.returned_ns = 0;
-    phase.outcome.durable_ns = None;
-    assert_eq!((phase.returned_value(), phase.durable_value()), (None, None));
-}
-
-#[test]
 fn the_same_trial_is_never_counted_twice() {
     let scratch = Scratch::new();
     let mut ledger = scratch.writer();

@@ -43,23 +43,24 @@ fn the_folder_holds_every_form() {
     }
 }
 
-/// Bits of every figure that the trials of the ledger give, as the workloads define it.
+/// The figure of a pass over a time, as the workloads define it; told here a second time, so that reports are held against it.
+fn figure(phase: &ledger::PhaseRecord, elapsed_ns: Option<u64>) -> Option<f64> {
+    let outcome = &phase.outcome;
+    let seconds = elapsed_ns? as f64 / 1e9;
+    Some(match phase.figure {
+        ledger::program::Figure::BytesPerSecond => outcome.bytes_read.max(outcome.bytes_written) as f64 / seconds,
+        ledger::program::Figure::ItemsPerSecond => outcome.items as f64 / seconds,
+        ledger::program::Figure::Seconds => seconds,
+    })
+}
+
+/// Bits of every figure that the trials of the ledger give.
 fn ledger_values(material: &Material) -> BTreeSet<u64> {
-    let mut values = BTreeSet::new();
-    for phase in material.trials.iter().flat_map(|trial| &trial.phases) {
-        let outcome = &phase.outcome;
-        let bytes = outcome.bytes_read.max(outcome.bytes_written) as f64;
-        for elapsed in std::iter::once(outcome.returned_ns).chain(outcome.durable_ns) {
-            let seconds = elapsed as f64 / 1e9;
-            let value = match phase.figure {
-                ledger::program::Figure::BytesPerSecond => bytes / seconds,
-                ledger::program::Figure::ItemsPerSecond => outcome.items as f64 / seconds,
-                ledger::program::Figure::Seconds => seconds,
-            };
-            values.insert(value.to_bits());
-        }
-    }
-    values
+    let phases = material.trials.iter().flat_map(|trial| &trial.phases);
+    let both = |phase: &ledger::PhaseRecord| {
+        [figure(phase, Some(phase.outcome.returned_ns)), figure(phase, phase.outcome.durable_ns)]
+    };
+    phases.flat_map(both).flatten().map(f64::to_bits).collect()
 }
 
 fn column(text: &str, name: &str) -> Vec<String> {
@@ -79,10 +80,10 @@ fn every_sample_in_csv_is_the_ledgers_to_the_last_digit() {
     let returned = column(&text, "value_returned");
     assert_eq!(returned.len(), phases.len(), "every pass has a line");
     for (phase, text) in phases.iter().zip(&returned) {
-        assert_eq!(text.parse::<f64>().ok(), phase.returned_value());
+        assert_eq!(text.parse::<f64>().ok(), figure(phase, Some(phase.outcome.returned_ns)));
     }
     for (phase, text) in phases.iter().zip(column(&text, "value_durable")) {
-        assert_eq!(text.parse::<f64>().ok(), phase.durable_value());
+        assert_eq!(text.parse::<f64>().ok(), figure(phase, phase.outcome.durable_ns));
     }
     let whole = |name: &str| column(&text, name).into_iter().map(|text| text.parse::<u64>().ok()).collect::<Vec<_>>();
     assert_eq!(whole("returned_ns"), phases.iter().map(|phase| Some(phase.outcome.returned_ns)).collect::<Vec<_>>());
@@ -145,6 +146,73 @@ fn the_spreadsheet_holds_the_exact_numbers_and_a_chart_for_each_operation() {
     assert_eq!(objects, view.workloads.iter().map(|workload| workload.rows.len()).sum::<usize>());
 }
 
+/// What stands beside a figure is rounded, and rounded in one place only: what is read is the same in every form.
+#[test]
+fn figures_that_people_read_are_the_same_in_markdown_in_the_terminal_and_in_pictures() {
+    let bench = made_up(Size { contenders: 4, blocks: 4 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (_, view) = written(&bench, folder.path(), &[Format::Markdown, Format::Svg]);
+    let terminal = report::terminal::show(&view, report::terminal::Style::plain(200));
+    let mut compared = 0;
+    for workload in &view.workloads {
+        let name = folder.path().join(format!("tables/{}.md", workload.slug));
+        let markdown = fs::read_to_string(name).expect("a table");
+        for row in &workload.rows {
+            let name = format!("charts/{}-{}-figures.svg", workload.slug, row.slug);
+            let picture = fs::read_to_string(folder.path().join(&name)).expect("a picture");
+            for figure in row.cells.iter().filter_map(|cell| cell.figure) {
+                let shown = row.unit.show(figure.median, figure.half_width());
+                for (form, text) in [("Markdown", &markdown), ("the terminal", &terminal), (name.as_str(), &picture)] {
+                    assert!(text.contains(&shown), "{shown} of {} is not in {form}", row.key);
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 80, "only {compared} figures were compared");
+}
+
+#[test]
+fn ratios_in_the_overview_are_the_judges() {
+    let bench = made_up(Size { contenders: 4, blocks: 4 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (_, view) = written(&bench, folder.path(), &[Format::Csv]);
+    let text = fs::read_to_string(folder.path().join("tables/overview.csv")).expect("the overview");
+    let rows: Vec<_> = view.workloads.iter().flat_map(|workload| &workload.rows).collect();
+    for (place, contender) in view.contenders.iter().enumerate() {
+        let told: Vec<Option<f64>> = column(&text, &contender.name).iter().map(|text| text.parse().ok()).collect();
+        assert_eq!(told, rows.iter().map(|row| row.cells[place].ratio).collect::<Vec<_>>(), "{}", contender.name);
+    }
+}
+
+/// Names of all values of a JSON text, but for those within lists of pairs.
+fn names(value: &serde_json::Value, found: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            found.extend(fields.keys().cloned());
+            fields.values().for_each(|field| names(field, found));
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| names(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_name_in_the_json_is_documented() {
+    let documented = include_str!("../../../docs/results-schema.md");
+    let mut found = BTreeSet::new();
+    for bench in
+        [made_up(Size { contenders: 4, blocks: 2 }), support::with_schedulers(3), support::filled_and_scaled(2)]
+    {
+        let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
+        let text = report::export::results(&material, &View::of(&material).expect("it is judged")).expect("JSON");
+        names(&serde_json::from_str(&text).expect("it is JSON"), &mut found);
+    }
+    assert!(found.len() > 60, "only {} names", found.len());
+    let missing: Vec<&String> = found.iter().filter(|name| !documented.contains(&format!("`{name}`"))).collect();
+    assert_eq!(missing, Vec::<&String>::new(), "docs/results-schema.md does not tell what these are");
+}
+
 #[test]
 fn bonnie_lines_have_the_fields_of_bonnie() {
     let bench = made_up(Size { contenders: 3, blocks: 2 });
@@ -161,7 +229,7 @@ fn bonnie_lines_have_the_fields_of_bonnie() {
     }
     let trial = material.trials.iter().find(|trial| trial.workload == "bonnie").expect("a bonnie trial");
     let write = trial.phases.iter().find(|phase| phase.name == "block-write").expect("block writes");
-    assert_eq!(lines[0][11].parse::<f64>().ok(), write.durable_value().map(|value| value / 1024.0));
+    assert_eq!(lines[0][11].parse::<f64>().ok(), figure(write, write.outcome.durable_ns).map(|value| value / 1024.0));
 }
 
 #[test]

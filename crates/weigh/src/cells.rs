@@ -71,10 +71,10 @@ fn belongs(trial: &TrialRecord, work: &WorkRecord) -> bool {
     trial.workload == work.name && trial.scale == work.scale
 }
 
-/// Trials that give samples, with their number within the run.
-fn counted(trials: &[TrialRecord]) -> Vec<(usize, &TrialRecord)> {
-    let key = |trial: &TrialRecord| (trial.block, trial.contender, trial.workload.clone(), trial.scale.clone());
-    let sound: HashSet<_> = trials.iter().filter(|trial| trial.status == TrialStatus::Done).map(key).collect();
+/// Trials that give samples, with their number within the run: those that were done, and of those that were disturbed and
+/// never repeated with success the last.
+pub fn counted(trials: &[TrialRecord]) -> Vec<(usize, &TrialRecord)> {
+    let sound: HashSet<_> = trials.iter().filter(|trial| trial.status == TrialStatus::Done).map(place).collect();
     let mut last_disturbed: HashSet<_> = HashSet::new();
     let mut chosen: Vec<_> = trials
         .iter()
@@ -83,11 +83,16 @@ fn counted(trials: &[TrialRecord]) -> Vec<(usize, &TrialRecord)> {
         .filter(|(_, trial)| match trial.status {
             TrialStatus::Done => true,
             TrialStatus::Failed => false,
-            TrialStatus::Disturbed => !sound.contains(&key(trial)) && last_disturbed.insert(key(trial)),
+            TrialStatus::Disturbed => !sound.contains(&place(trial)) && last_disturbed.insert(place(trial)),
         })
         .collect();
     chosen.reverse();
     chosen
+}
+
+/// What a trial repeats when it is repeated.
+fn place(trial: &TrialRecord) -> (u32, u32, &str, &str) {
+    (trial.block, trial.contender, &trial.workload, &trial.scale)
 }
 
 fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialRecord]) -> Contender {

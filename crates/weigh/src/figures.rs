@@ -55,3 +55,42 @@ fn group<'a>(phase: &'a PhaseRecord, facts: &PhaseFacts) -> Option<&'a ledger::G
     let name = facts.figure_group.as_ref()?;
     phase.outcome.groups.iter().find(|group| &group.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ledger::Evidence;
+    use ledger::outcome::PhaseOutcome;
+
+    fn phase(returned_ns: u64, durable_ns: Option<u64>) -> (PhaseRecord, PhaseFacts) {
+        let name = "create";
+        let facts = serde_json::json!({
+            "name": name, "title": name, "doing": name, "operation": name, "cache_label": "cold", "variant": null,
+            "figure": "items-per-second", "figure_group": null, "share_of": null, "preparation": false,
+        });
+        let outcome = serde_json::json!({
+            "phase": 0, "pass": 0, "items": 10, "bytes_read": 0, "bytes_written": 4096, "returned_ns": returned_ns,
+            "durable_ns": durable_ns, "cpu": {"user_ns": 1, "system_ns": 2}, "groups": [], "series": null,
+            "errors": {"count": 0, "first": []}, "verified": null, "work_hash": 0, "remarks": [],
+        });
+        let facts: PhaseFacts = serde_json::from_value(facts).expect("facts");
+        let outcome: PhaseOutcome = serde_json::from_value(outcome).expect("an outcome");
+        let cache = workload::program::Cache::Cold;
+        let (name, operation, figure) = (name.into(), name.into(), facts.figure);
+        let evidence = Evidence::default();
+        (PhaseRecord { name, operation, cache, figure, preparation: false, outcome, evidence }, facts)
+    }
+
+    #[test]
+    fn a_figure_is_what_was_done_over_the_time_it_took() {
+        let (phase, facts) = phase(2_000_000_000, Some(4_000_000_000));
+        assert_eq!((returned(&phase, &facts), durable(&phase, &facts)), (Some(5.0), Some(2.5)));
+        assert_eq!(headline(&phase, &facts), Some(2.5), "what was written is judged until it was safe");
+    }
+
+    #[test]
+    fn what_was_not_timed_has_no_figure() {
+        let (phase, facts) = phase(0, None);
+        assert_eq!((returned(&phase, &facts), durable(&phase, &facts), headline(&phase, &facts)), (None, None, None));
+    }
+}

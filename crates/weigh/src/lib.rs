@@ -5,5 +5,5 @@
 mod cells;
 mod figures;
 
-pub use cells::{CPU, RETURNED, table, work_name};
+pub use cells::{CPU, RETURNED, counted, table, work_name};
 pub use figures::{cpu_percent, durable, headline, returned};

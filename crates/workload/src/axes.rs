@@ -117,7 +117,8 @@ fn named<'a>(name: String, values: Vec<(String, Change<'a>)>) -> Axis<'a> {
 }
 
 fn percent(share: f64) -> String {
-    format!("{}%", share * 100.0)
+    // Shares are binary fractions: 0.55 times 100 is not quite 55.
+    format!("{}%", (share * 1e6).round() / 1e4)
 }
 
 fn stands_at(contender: &Contender, row: &BTreeMap<String, String>) -> bool {

@@ -322,6 +322,36 @@ pub enum Step {
     Share(u8, Vec<Step>),
 }
 
+impl Step {
+    /// Name in the workload language, in errors and in histograms.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Step::Mkdir => "mkdir",
+            Step::Create => "create",
+            Step::Open => "open",
+            Step::OpenTruncate => "open-truncate",
+            Step::OpenReadWrite => "open-read-write",
+            Step::Read => "read",
+            Step::Write => "write",
+            Step::Modify => "modify",
+            Step::Close => "close",
+            Step::Fsync => "fsync",
+            Step::Fdatasync => "fdatasync",
+            Step::FsyncDirectory => "fsync-directory",
+            Step::Chown => "chown",
+            Step::Chmod => "chmod",
+            Step::Stat => "stat",
+            Step::LookUp => "look-up",
+            Step::Rename(_) => "rename",
+            Step::Link(_) => "link",
+            Step::Unlink => "unlink",
+            Step::List => "list",
+            Step::Rmdir => "rmdir",
+            Step::Share(..) => "share",
+        }
+    }
+}
+
 /// How blocks are read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Io {

@@ -126,7 +126,7 @@ fn only(steps: &[Step], what: &str, allowed: &dyn Fn(&Step) -> bool) -> Outcome<
         match step {
             Step::Share(_, inner) => only(inner, what, allowed)?,
             step if allowed(step) => {}
-            step => return Err(Problem::new(format!("\"{}\" cannot be done on {what}", name(step)))),
+            step => return Err(Problem::new(format!("\"{}\" cannot be done on {what}", step.name()))),
         }
     }
     Ok(())
@@ -147,19 +147,19 @@ fn follow(steps: &[Step], mut open: Open) -> Outcome<Open> {
             (Step::Create | Step::OpenTruncate, Open::Nothing) => Open::Writing,
             (Step::OpenReadWrite, Open::Nothing) => Open::Both,
             (Step::Open | Step::Create | Step::OpenTruncate | Step::OpenReadWrite, _) => {
-                return Err(Problem::new(format!("\"{}\" while the file is still open", name(step)))
+                return Err(Problem::new(format!("\"{}\" while the file is still open", step.name()))
                     .help("put \"close\" before it"));
             }
             (Step::Close, Open::Nothing) => return Err(not_open("close", "open")),
             (Step::Close, _) => Open::Nothing,
             (Step::Read, Open::Nothing | Open::Writing) => return Err(not_open("read", "open")),
             (Step::Write, Open::Nothing | Open::Reading) => return Err(not_open("write", "create")),
-            (Step::Fsync | Step::Fdatasync, Open::Nothing) => return Err(not_open(name(step), "create")),
+            (Step::Fsync | Step::Fdatasync, Open::Nothing) => return Err(not_open(step.name(), "create")),
             (Step::Modify, _) => {
                 return Err(Problem::new("\"modify\" changes a block that was read").help("use it over `blocks`"));
             }
             (Step::List | Step::Rmdir, _) => {
-                return Err(Problem::new(format!("\"{}\" cannot be done on a file", name(step)))
+                return Err(Problem::new(format!("\"{}\" cannot be done on a file", step.name()))
                     .help("use it over `directories`"));
             }
             (_, open) => open,
@@ -170,32 +170,4 @@ fn follow(steps: &[Step], mut open: Open) -> Outcome<Open> {
 
 fn not_open(step: &str, opener: &str) -> Problem {
     Problem::new(format!("\"{step}\" on a file that is not open for it")).help(format!("put \"{opener}\" before it"))
-}
-
-/// Name of a step in the language.
-pub(crate) fn name(step: &Step) -> &'static str {
-    match step {
-        Step::Mkdir => "mkdir",
-        Step::Create => "create",
-        Step::Open => "open",
-        Step::OpenTruncate => "open-truncate",
-        Step::OpenReadWrite => "open-read-write",
-        Step::Read => "read",
-        Step::Write => "write",
-        Step::Modify => "modify",
-        Step::Close => "close",
-        Step::Fsync => "fsync",
-        Step::Fdatasync => "fdatasync",
-        Step::FsyncDirectory => "fsync-directory",
-        Step::Chown => "chown",
-        Step::Chmod => "chmod",
-        Step::Stat => "stat",
-        Step::LookUp => "look-up",
-        Step::Rename(_) => "rename",
-        Step::Link(_) => "link",
-        Step::Unlink => "unlink",
-        Step::List => "list",
-        Step::Rmdir => "rmdir",
-        Step::Share(..) => "share",
-    }
 }

@@ -2,7 +2,7 @@
 //! In: an open ledger and the id of a run. Out: [`Material`], which every part of the report reads.
 
 use ledger::facts::PhaseFacts;
-use ledger::{ContenderRecord, Ledger, LedgerError, RunRecord, TrialRecord, TrialStatus, WorkRecord};
+use ledger::{ContenderRecord, Ledger, LedgerError, RunRecord, TrialRecord, WorkRecord};
 use std::collections::{BTreeMap, HashSet};
 
 /// Everything that the ledger holds of one run.
@@ -36,21 +36,9 @@ impl Material {
         Self { run, contenders, trials }
     }
 
-    /// Whether a trial gives samples: done, or disturbed and never repeated with success.
+    /// Numbers of the trials that give samples, as the judge's table takes them.
     pub(crate) fn counting(&self) -> HashSet<usize> {
-        let key = |trial: &TrialRecord| (trial.block, trial.contender, trial.workload.clone(), trial.scale.clone());
-        let done: HashSet<_> = self.trials.iter().filter(|trial| trial.status == TrialStatus::Done).map(key).collect();
-        let mut last = BTreeMap::new();
-        for (number, trial) in self.trials.iter().enumerate() {
-            match trial.status {
-                TrialStatus::Disturbed if !done.contains(&key(trial)) => {
-                    last.insert(key(trial), number);
-                }
-                _ => {}
-            }
-        }
-        let sound = self.trials.iter().enumerate().filter(|(_, trial)| trial.status == TrialStatus::Done);
-        sound.map(|(number, _)| number).chain(last.into_values()).collect()
+        weigh::counted(&self.trials).into_iter().map(|(number, _)| number).collect()
     }
 }
 
