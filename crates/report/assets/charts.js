@@ -43,8 +43,9 @@ globalThis.bakeoffCharts = (() => {
     if (key === "best") cells.sort((a, b) => (row.higher ? b.median - a.median : a.median - b.median));
     else if (key === "name") cells.sort((a, b) => data.contenders[a.c].name.localeCompare(data.contenders[b.c].name));
     else if (key.startsWith("axis:")) {
-      const axis = (cell) => (data.contenders[cell.c].axes.find(([name]) => name === key.slice(5)) || ["", ""])[1];
-      cells.sort((a, b) => axis(a).localeCompare(axis(b), undefined, { numeric: true }) || a.c - b.c);
+      const { groups } = data.axes.find((axis) => axis.name === key.slice(5));
+      const value = (cell) => Math.max(-1, ...groups.map((group) => group.members.indexOf(cell.c)));
+      cells.sort((a, b) => value(a) - value(b) || a.c - b.c);
     }
     return cells;
   };
@@ -246,7 +247,7 @@ globalThis.bakeoffCharts = (() => {
     const space = margins(settings);
     return {
       ...option,
-      legend: { bottom: settings.alone ? 28 : 0, left: settings.alone ? 20 : 0, type: "plain", itemWidth: 18, itemHeight: 8, textStyle: { color: theme.ink, fontSize: 12 }, selectedMode: false, formatter: (name) => shortened(name, 26) },
+      legend: { bottom: settings.alone ? 28 : 0, left: settings.alone ? 20 : 0, type: "plain", itemWidth: 18, itemHeight: 8, itemGap: 16, textStyle: { color: theme.ink, fontSize: 12 }, selectedMode: false, formatter: (name) => shortened(name, 26) },
       grid: { left: (settings.alone ? 20 : 0) + 66, right: settings.alone ? 40 : 18, top: space.top + 4, bottom: space.bottom + 26 + legendHeight(data, lines, settings), outerBoundsMode: "none" },
       xAxis: { ...common, nameGap: 26, ...xAxis, axisLabel: { ...quiet, hideOverlap: true, ...(xAxis.axisLabel || {}) } },
       yAxis: { ...common, nameGap: 50, ...yAxis, axisLabel: { ...quiet, hideOverlap: true, ...(yAxis.axisLabel || {}) } },
@@ -268,7 +269,7 @@ globalThis.bakeoffCharts = (() => {
     let used = 0;
     let rows = 1;
     for (const { contender } of lines) {
-      const width = 34 + Math.min(contender.name.length, 26) * 7;
+      const width = 40 + Math.min(contender.name.length, 26) * 7;
       if (used + width > room) {
         rows += 1;
         used = 0;
@@ -302,21 +303,127 @@ globalThis.bakeoffCharts = (() => {
     return curves(data, row, settings, "throughput over time, median of the trials", perSecond.words, lines, xAxis, yAxis, (value) => `${plain(value)} ${perSecond.sign}`);
   };
 
-  const KINDS = { figures, latency, time, cpu };
+  // Whiskers that stand upright; `pairs` holds place on the x axis, low, high, and the place of the bar among its neighbours.
+  // Beside bars they are black; on lines, which cross, each has the colour of its own.
+  const uprights = (pairs, theme, count, colors) => ({
+    type: "custom",
+    silent: true,
+    clip: false,
+    z: 5,
+    data: pairs,
+    encode: { x: 0, y: [1, 2] },
+    renderItem: (_, api) => {
+      const beside = count > 0 ? api.barLayout({ count, barGap: "10%", barCategoryGap: "30%" })[api.value(3)].offsetCenter : 0;
+      const low = api.coord([api.value(0), api.value(1)]);
+      const high = api.coord([api.value(0), api.value(2)]);
+      if (!isFinite(low[1]) || !isFinite(high[1])) return null;
+      const x = low[0] + beside;
+      const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: colors ? colors[api.value(3)] : theme.ink, lineWidth: 1.5 } });
+      return { type: "group", children: [line(x, low[1], x, high[1]), line(x - 4, low[1], x + 4, low[1]), line(x - 4, high[1], x + 4, high[1])] };
+    },
+  });
+
+  // Figures over what was varied: lines where the values have an order, bars side by side where they have none.
+  // `lines` holds for each its name, its place in the palette and a cell or nothing for each value.
+  const over = (data, head, settings, axis, all) => {
+    const lines = all.filter((line) => line.points.some(Boolean));
+    if (axis.values.filter((_, at) => lines.some((line) => line.points[at])).length < 2) return null;
+    const theme = THEMES[settings.theme];
+    const scaled = (value) => value / head.unit.divisor;
+    const bars = !axis.ordered && settings.scale !== "log";
+    const x = (at) => (axis.positions ? axis.positions[at] : at);
+    const present = (line) => line.points.flatMap((cell, at) => (cell ? [[at, cell]] : []));
+    const every = lines.flatMap((line) => present(line).flatMap(([, cell]) => [cell.median, ...(cell.interval || [])])).map(scaled);
+    const series = lines.map((line) => {
+      const paint = { color: color(line.slot, settings.theme), opacity: bold(line.slot) };
+      if (bars) return { type: "bar", name: line.name, barGap: "10%", barCategoryGap: "30%", barMaxWidth: 46, itemStyle: paint, data: line.points.map((cell) => (cell ? scaled(cell.median) : "-")) };
+      return {
+        type: "line",
+        name: line.name,
+        data: present(line).map(([at, cell]) => [x(at), scaled(cell.median)]),
+        symbol: shape(line.slot),
+        symbolSize: 8,
+        lineStyle: { width: axis.ordered ? 2 : 0, type: line.slot % 12 >= 6 ? "dashed" : "solid" },
+        itemStyle: { color: paint.color },
+      };
+    });
+    const pairs = lines.flatMap((line, place) => present(line).filter(([, cell]) => cell.interval).map(([at, cell]) => [x(at), scaled(cell.interval[0]), scaled(cell.interval[1]), place]));
+    series.push(uprights(pairs, theme, bars ? lines.length : 0, bars ? null : lines.map((line) => color(line.slot, settings.theme))));
+    const what = `by ${axis.name}; ${head.durable ? "until durable" : "until the last call returned"}${head.higher ? "" : "; less is better"}`;
+    const option = frame(data, head, settings, what, head.unit.words, "; median, 95 % interval");
+    if (option.tooltip) {
+      option.tooltip.trigger = "axis";
+      option.tooltip.formatter = (points) => {
+        const at = axis.positions ? axis.positions.indexOf(points[0].value[0]) : points[0].dataIndex;
+        const value = bars || !axis.positions ? points[0].axisValue : axis.values[at];
+        const told = lines.flatMap((line) => {
+          const cell = line.points[axis.values.indexOf(String(value))];
+          return cell ? [`${escaped(line.name)} <b>${escaped(cell.text)}</b> ${escaped(head.unit.sign)}${cell.interval ? ` (${plain(scaled(cell.interval[0]))} to ${plain(scaled(cell.interval[1]))})` : ""}`] : [];
+        });
+        return [`${escaped(axis.name)} ${escaped(value)}`, ...told].join("<br>");
+      };
+    }
+    const quiet = { color: theme.quiet, fontSize: settings.alone ? 12 : 11 };
+    const common = { nameLocation: "middle", nameTextStyle: quiet, axisLine: { lineStyle: { color: theme.rule } }, axisTick: { show: false }, splitLine: { lineStyle: { color: theme.rule } } };
+    const xAxis = axis.positions
+      ? { type: "value", min: Math.min(0, ...axis.positions), max: axis.unit === "%" ? 100 : undefined, axisLabel: { ...quiet, formatter: (value) => `${plain(value)}${axis.unit || ""}` } }
+      : { type: "category", data: axis.values, axisLabel: { ...quiet, color: theme.ink, hideOverlap: true } };
+    const space = margins(settings);
+    return {
+      ...option,
+      legend: { bottom: settings.alone ? 28 : 0, left: settings.alone ? 20 : 0, type: "plain", itemWidth: 18, itemHeight: 8, itemGap: 16, textStyle: { color: theme.ink, fontSize: 12 }, selectedMode: false, data: lines.map((line) => line.name), formatter: (name) => shortened(name, 26) },
+      grid: { left: (settings.alone ? 20 : 0) + 66, right: settings.alone ? 40 : 18, top: space.top + 4, bottom: space.bottom + 26 + legendHeight(data, lines.map((line) => ({ contender: line })), settings), outerBoundsMode: "none" },
+      xAxis: { ...common, name: axis.name, nameGap: 26, splitNumber: settings.width < 480 ? 3 : 5, ...xAxis },
+      yAxis: { ...common, nameGap: 50, ...axisOf(every, settings, head.unit.sign), axisLabel: { ...quiet, formatter: plain } },
+      series,
+    };
+  };
+
+  const axisLines = (row, axis, settings) =>
+    axis.groups.map((group) => ({
+      name: group.name,
+      slot: group.slot,
+      points: group.members.map((member) => (member === null || (settings.hidden || []).includes(member) ? null : row.cells.find((cell) => cell.c === member) || null)),
+    }));
+
+  const byAxis = (data, row, settings, number) => {
+    const axis = data.axes[number];
+    return over(data, row, settings, { ...axis, unit: axis.values.every((value) => value.endsWith("%")) ? "%" : "" }, axisLines(row, axis, settings));
+  };
+
+  const scalingLines = (data, scaling, settings) =>
+    data.contenders.map((contender, number) => ({
+      name: contender.name,
+      slot: contender.slot,
+      points: scaling.rows.map((row) => ((settings.hidden || []).includes(number) ? null : data.rows[row].cells.find((cell) => cell.c === number) || null)),
+    }));
+
+  const scaling = (data, scaling, settings) => {
+    const { durable, higher } = data.rows[scaling.rows[0]];
+    const axis = { name: scaling.setting, values: scaling.values, ordered: true, positions: null };
+    // Each value's own table may show another unit; here all stand on one scale, so their texts are made anew.
+    const lines = scalingLines(data, scaling, settings).map((line) => ({ ...line, points: line.points.map((cell) => cell && { ...cell, text: plain(cell.median / scaling.unit.divisor) }) }));
+    return over(data, { ...scaling, durable, higher }, settings, axis, lines);
+  };
+
+  const KINDS = { figures, latency, time, cpu, scaling };
 
   const height = (data, row, kind, settings) => {
     const space = margins(settings, row);
     if (kind === "figures" || kind === "cpu") return space.top + space.bottom + Math.max(1, chosen(data, row, settings).length) * ROW;
-    return (settings.alone ? 430 : 290) + legendHeight(data, row.cells.map((cell) => ({ contender: data.contenders[cell.c] })), settings);
+    const lines = kind.startsWith("axis:")
+      ? data.axes[Number(kind.slice(5))].groups
+      : (kind === "scaling" ? data.rows[row.rows[0]] : row).cells.map((cell) => data.contenders[cell.c]);
+    return (settings.alone ? 430 : 290) + legendHeight(data, lines.map((contender) => ({ contender })), settings);
   };
 
-  const option = (data, row, kind, settings) => KINDS[kind](data, row, settings);
+  const option = (data, row, kind, settings) => (kind.startsWith("axis:") ? byAxis(data, row, settings, Number(kind.slice(5))) : KINDS[kind](data, row, settings));
 
   // A picture that stands alone; nothing where there is nothing to show.
   const svg = (data, index, kind, width) => {
-    const row = data.rows[index];
+    const row = kind === "scaling" ? data.scalings[index] : data.rows[index];
     const settings = { theme: "light", alone: true, width, scale: "linear" };
-    const made = row.cells.length > 0 ? option(data, row, kind, settings) : null;
+    const made = kind === "scaling" || row.cells.length > 0 ? option(data, row, kind, settings) : null;
     if (!made) return null;
     const chart = echarts.init(null, null, { renderer: "svg", ssr: true, width, height: height(data, row, kind, settings) });
     chart.setOption(made);

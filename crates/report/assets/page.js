@@ -5,7 +5,11 @@
   const data = JSON.parse(document.getElementById("values").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const state = { hidden: [], sort: "plan", scale: "linear", cut: 0, printing: false };
-  const places = [...document.querySelectorAll(".chart")].map((node) => ({ node, row: data.rows[Number(node.dataset.row)], kind: "figures", chart: null, seen: false }));
+  const places = [...document.querySelectorAll(".chart")].map((node) => {
+    const scaling = node.dataset.scaling;
+    const row = scaling === undefined ? data.rows[Number(node.dataset.row)] : data.scalings[Number(scaling)];
+    return { node, row, kind: scaling === undefined ? "figures" : "scaling", chart: null };
+  });
   const theme = () => (dark.matches && !state.printing ? "dark" : "light");
 
   const draw = (place) => {
@@ -52,8 +56,29 @@
       drawAll();
     });
   }
+  const tabsOf = (place) => document.querySelector(`.tabs[data-of="${place.node.id}"]`);
+  const press = (place) => {
+    const tabs = tabsOf(place);
+    if (tabs) for (const button of tabs.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.value === place.kind));
+  };
+  // All charts that show figures go to the axis, and of the tables by axis only that one stays.
+  const pivot = (axis) => {
+    for (const place of places) {
+      if (place.kind !== "figures" && !place.kind.startsWith("axis:")) continue;
+      const kind = axis === "" ? "figures" : `axis:${axis}`;
+      const tabs = tabsOf(place);
+      place.kind = tabs && tabs.querySelector(`button[value="${kind}"]`) ? kind : "figures";
+      press(place);
+    }
+    for (const part of document.querySelectorAll("[data-pivot]")) part.hidden = axis !== "" && part.dataset.pivot !== axis;
+    drawAll();
+  };
   for (const select of document.querySelectorAll(".controls select")) {
     select.addEventListener("change", () => {
+      if (select.name === "pivot") {
+        pivot(select.value);
+        return;
+      }
       state[select.name] = select.name === "cut" ? Number(select.value) : select.value;
       drawAll();
     });
@@ -63,7 +88,7 @@
     for (const button of tabs.querySelectorAll("button")) {
       button.addEventListener("click", () => {
         place.kind = button.value;
-        for (const other of tabs.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
+        press(place);
         draw(place);
       });
     }
@@ -91,7 +116,7 @@
     for (const part of document.querySelectorAll(".verdict details")) part.open = printing;
     for (const place of places) {
       const kind = place.kind;
-      if (printing) place.kind = "figures";
+      if (printing && kind !== "scaling") place.kind = "figures";
       draw(place);
       place.kind = kind;
     }

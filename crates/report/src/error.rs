@@ -41,6 +41,14 @@ pub enum ReportError {
         /// What there is instead.
         why: String,
     },
+    /// A pivot was asked for on what was not varied.
+    #[error("looking for the axis {asked}: {why}")]
+    NoSuchAxis {
+        /// As it was asked for.
+        asked: String,
+        /// What there is instead.
+        why: String,
+    },
     /// A word of `--format` is not known.
     #[error("no report format is called {asked}; there are {known}")]
     NoSuchFormat {

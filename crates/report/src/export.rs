@@ -7,17 +7,19 @@ mod json;
 mod ods;
 mod ods_charts;
 mod pictures;
+mod pivots;
 mod samples;
 mod tables;
 
 use crate::ReportError;
 use crate::chart::chart_data;
 use crate::html::page;
-use crate::view::{Material, View};
+use crate::view::{AxisView, Material, View};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use json::results;
+pub use pivots::{pivot_csv, pivot_sheets};
 pub use samples::samples_csv;
 pub use tables::{Sheet, markdown, overview_sheet, workload_csv, workload_sheet};
 
@@ -133,12 +135,21 @@ pub fn write_view(
         for workload in &view.workloads {
             out.put(&format!("tables/{}.csv", workload.slug), workload_csv(view, workload).as_bytes())?;
         }
+        for pivot in &view.pivots {
+            let axis = &view.axes[pivot.axis];
+            out.put(&pivot_name(axis, "csv"), pivot_csv(view, axis, pivot).as_bytes())?;
+        }
     }
     if wants(Format::Markdown) {
         out.put("tables/overview.md", overview_sheet(view).to_markdown().as_bytes())?;
         for workload in &view.workloads {
             let text = workload_sheet(view, workload).to_markdown();
             out.put(&format!("tables/{}.md", workload.slug), text.as_bytes())?;
+        }
+        for pivot in &view.pivots {
+            let axis = &view.axes[pivot.axis];
+            let text = pivot_sheets(view, axis, pivot).map(|sheet| sheet.to_markdown()).join("\n");
+            out.put(&pivot_name(axis, "md"), text.as_bytes())?;
         }
     }
     if wants(Format::Json) {
@@ -156,6 +167,11 @@ pub fn write_view(
         }
     }
     Ok(out.written)
+}
+
+/// No workload's table begins with two dashes, so none is written over.
+fn pivot_name(axis: &AxisView, ending: &str) -> String {
+    format!("tables/by--{}.{ending}", crate::view::slug(&axis.name))
 }
 
 /// Where the files go. Names are made of slugs, so none of them leads out of the folder.

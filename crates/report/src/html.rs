@@ -2,6 +2,7 @@
 //! In: a view, its material and chart values. Out: HTML; every text of others is escaped by the library.
 
 mod overview;
+mod pivot;
 mod rest;
 mod section;
 
@@ -45,8 +46,10 @@ pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<Stri
                     (rests_on(view))
                     (contents(view))
                     (overview::overview(view))
+                    (pivot::pivots(view))
                     (controls(view))
                     @for workload in &view.workloads { (section::section(view, workload, charts)) }
+                    (pivot::scalings(view, charts))
                     (rest::rest(material, view))
                 }
                 (foot(view))
@@ -151,7 +154,9 @@ fn contents(view: &View) -> Markup {
         nav.contents aria-label="Contents" {
             ul {
                 li { a href="#overview" { "Overview" } }
+                @if !view.pivots.is_empty() { li { a href="#axes" { "By axis" } } }
                 @for workload in &view.workloads { li { a href={ "#" (workload.slug) } { (workload.title) } } }
+                @for scaling in &view.scalings { li { a href={ "#" (scaling.slug) } { (scaling.title) ", by " (scaling.setting) } } }
                 li { a href="#contenders" { "Contenders" } }
                 li { a href="#machine" { "Machine" } }
                 li { a href="#commands" { "Commands" } }
@@ -162,13 +167,6 @@ fn contents(view: &View) -> Markup {
 }
 
 fn controls(view: &View) -> Markup {
-    let axes: Vec<&str> = {
-        let mut names: Vec<&str> =
-            view.contenders.iter().flat_map(|contender| contender.axes.iter().map(|(name, _)| name.as_str())).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    };
     html! {
         div.controls role="group" aria-label="What the charts show" {
             fieldset {
@@ -187,8 +185,14 @@ fn controls(view: &View) -> Markup {
                 option value="plan" { "as planned" }
                 option value="best" { "best first" }
                 option value="name" { "by name" }
-                @for axis in axes { option value={ "axis:" (axis) } { "by " (axis) } }
+                @for axis in &view.axes { option value={ "axis:" (axis.name) } { "by " (axis.name) } }
             } }
+            @if !view.pivots.is_empty() {
+                label { span.quiet { "Pivot " } select name="pivot" autocomplete="off" {
+                    option value="" { "off" }
+                    @for pivot in &view.pivots { option value=(pivot.axis) { "on " (view.axes[pivot.axis].name) } }
+                } }
+            }
             label { span.quiet { "Scale " } select name="scale" autocomplete="off" {
                 option value="linear" { "linear" }
                 option value="log" { "logarithmic" }

@@ -145,6 +145,26 @@ pub fn bytes(count: u64) -> String {
     format!("{count} bytes")
 }
 
+/// The number that a setting is, in base units: `4`, `128 MiB`, `50 %`; `None` for words.
+pub fn quantity(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.find(|letter: char| !(letter.is_ascii_digit() || ".,_".contains(letter))).unwrap_or(text.len());
+    let value: f64 = text[..digits].replace([',', '_'], "").parse().ok()?;
+    let factor = match text[digits..].trim() {
+        "" | "B" | "%" | "s" => 1.0,
+        "kB" => 1e3,
+        "KiB" => 1024.0,
+        "MB" => 1e6,
+        "MiB" => 1048576.0,
+        "GB" => 1e9,
+        "GiB" => 1073741824.0,
+        "ms" => 1e-3,
+        "min" => 60.0,
+        _ => return None,
+    };
+    value.is_finite().then_some(value * factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,6 +184,13 @@ mod tests {
         assert_eq!(of(&[1.2e9, 3.4e9]), "GB/s");
         assert_eq!(of(&[0.4e9, 3.4e9]), "MB/s");
         assert_eq!(of(&[12.0e3, 31.0e9]), "GB/s");
+    }
+
+    #[test]
+    fn settings_are_numbers_or_words() {
+        let read = ["16", "4 KiB", "300,000", "50 %"].map(quantity);
+        assert_eq!(read, [Some(16.0), Some(4096.0), Some(300_000.0), Some(50.0)]);
+        assert_eq!(["cold", "16:0:0:1", "", "4 parsecs"].map(quantity), [None; 4]);
     }
 
     #[test]

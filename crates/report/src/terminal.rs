@@ -2,10 +2,12 @@
 //! In: a [`View`] and a [`Style`]. Out: text that ends with a line end.
 
 mod cell;
+mod pivot;
 mod style;
 mod table;
 mod why;
 
+pub use pivot::pivot;
 pub use style::Style;
 pub use why::why;
 

@@ -2,14 +2,20 @@
 //! In: records of the ledger and the judge's table of them. Out: a [`View`], in base units, nothing rounded.
 //! Twins are hidden, trials that were set aside are counted, failed contenders are listed with their reason.
 
+mod axes;
 mod build;
 mod cells;
 mod material;
+mod pivot;
+mod scaling;
 mod spread;
 mod story;
 
-pub(crate) use build::trial_name;
+pub use axes::{AxisGroup, AxisView};
+pub(crate) use build::{slug, trial_name};
 pub use material::Material;
+pub use pivot::{PivotBest, PivotCell, PivotRow, PivotView};
+pub use scaling::{ScalingRow, ScalingView};
 pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
 pub(crate) use story::plural;
@@ -22,6 +28,9 @@ use serde::Serialize;
 /// A durable figure is shown beside the returned one where they differ by more than this share.
 pub const WORTH_SHOWING: f64 = 0.20;
 
+/// Filesystem of the pseudo contender that is the raw device beneath all others.
+pub(crate) const DEVICE: &str = "device";
+
 /// Everything that a report of one run says.
 #[derive(Debug, Clone, Serialize)]
 pub struct View {
@@ -31,6 +40,12 @@ pub struct View {
     pub contenders: Vec<ContenderView>,
     /// One section each, in the order of the plan.
     pub workloads: Vec<WorkloadView>,
+    /// What was varied, and which contenders differ in that alone.
+    pub axes: Vec<AxisView>,
+    /// Each axis judged: its best value for each group, then the groups with their best values.
+    pub pivots: Vec<PivotView>,
+    /// The same work with one number varied.
+    pub scalings: Vec<ScalingView>,
     /// The raw device beneath, where it was measured.
     pub device: Vec<DeviceRow>,
     /// What belongs beside the verdict as a whole.
@@ -351,6 +366,12 @@ impl WorkloadView {
 }
 
 impl View {
+    /// The pivot on the axis of this name.
+    pub fn pivot(&self, axis: &str) -> Option<(&AxisView, &PivotView)> {
+        let pivot = self.pivots.iter().find(|pivot| self.axes[pivot.axis].name.eq_ignore_ascii_case(axis))?;
+        Some((&self.axes[pivot.axis], pivot))
+    }
+
     /// The cell of a workload, a row (see [`WorkloadView::row`]) and a contender, by their names.
     pub fn find(&self, workload: &str, row: &str, contender: &str) -> Option<(&WorkloadView, &RowView, &CellView)> {
         let workload = self.workloads.iter().find(|found| found.slug == workload || found.name == workload)?;

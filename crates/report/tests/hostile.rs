@@ -20,7 +20,7 @@ fn hostile() -> Material {
     let mut material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
     for (contender, label) in material.contenders.iter_mut().zip(LABELS) {
         contender.label = label.into();
-        contender.asked = serde_json::json!({ "mount": label });
+        contender.asked = serde_json::json!({ "filesystem": "ext4", "mount": "", "scheduler": label });
     }
     material.run.new.title = LABELS[0].into();
     material.run.new.command_line.push(LABELS[3].into());
@@ -50,7 +50,8 @@ fn the_page_and_the_charts_escape_every_text() {
     assert!(!page.contains("<img src=x"), "an element came through");
     assert_eq!(page.matches("</script>").count(), 4, "only the page's own scripts end");
     let artist = Artist::new(&charts).expect("the library loads");
-    for kind in Kind::ALL {
+    assert_eq!(charts.axes.len(), 1, "the schedulers");
+    for kind in Kind::of(&charts) {
         let svg = artist.svg(0, kind).expect("it is drawn").expect("it has something to show");
         assert!(!svg.contains("<script") && !svg.contains("<img"), "{} holds an element of a label", kind.name());
         report::chart::png(&svg).expect("the SVG is well formed");
@@ -64,6 +65,8 @@ fn the_terminal_gets_no_control_characters() {
     let strange: Vec<char> =
         text.chars().filter(|letter| (letter.is_control() && *letter != '\n') || *letter == '\u{202e}').collect();
     assert!(strange.is_empty(), "{strange:?}");
+    let text = report::terminal::pivot(&view, "scheduler", Style::plain(100)).expect("schedulers were varied");
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
         mix::told(mix, &material, &view)?
     } else if args.published {
         published::told(&material, &view)?
+    } else if let Some(axis) = &args.pivot {
+        terminal::pivot(&view, axis, style)?
     } else if let Some(cell) = &args.why {
         terminal::why(&material, &view, cell, style)?
     } else {

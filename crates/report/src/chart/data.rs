@@ -2,7 +2,7 @@
 //! In: a view and its material. Out: [`ChartData`], which goes into the page as JSON.
 
 use crate::number::Unit;
-use crate::view::{self, CellView, Latency, Material, RowView, SeriesView, Standing, View, WorkloadView};
+use crate::view::{self, AxisView, CellView, Latency, Material, RowView, SeriesView, Standing, View, WorkloadView};
 use serde::Serialize;
 
 /// Everything that the pictures of a report show.
@@ -14,6 +14,29 @@ pub struct ChartData {
     pub contenders: Vec<ChartContender>,
     /// One for each operation of each workload.
     pub rows: Vec<ChartRow>,
+    /// What was varied.
+    pub axes: Vec<AxisView>,
+    /// The same operation with one number of its workload varied.
+    pub scalings: Vec<ChartScaling>,
+}
+
+/// One operation over the values of an option of its workload.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChartScaling {
+    /// `workload/operation`, as slugs: the name of its files and of its place in the page.
+    pub id: String,
+    /// Heading of the workload.
+    pub workload: String,
+    /// Label of the operation.
+    pub title: String,
+    /// The option.
+    pub setting: String,
+    /// Its values, from the smallest.
+    pub values: Vec<String>,
+    /// Unit of the figures.
+    pub unit: Unit,
+    /// For each value the index into [`ChartData::rows`].
+    pub rows: Vec<usize>,
 }
 
 /// A contender in a legend.
@@ -25,8 +48,6 @@ pub struct ChartContender {
     pub slot: usize,
     /// Durability in few words.
     pub badge: String,
-    /// Where it stands on each axis of the plan.
-    pub axes: Vec<(String, String)>,
 }
 
 /// One operation.
@@ -96,17 +117,38 @@ pub fn chart_data(material: &Material, view: &View) -> ChartData {
             name: crate::safe::terminal(&contender.name),
             slot: contender.slot,
             badge: contender.badge.clone(),
-            axes: contender.axes.clone(),
         })
         .collect();
-    let rows = view
+    let rows: Vec<ChartRow> = view
         .workloads
         .iter()
         .flat_map(|workload| workload.rows.iter().map(move |row| chart_row(material, view, workload, row)))
         .collect();
+    let scalings = scalings(view, &rows);
     let day = view.run.began.split('T').next().unwrap_or_default();
     let source = format!("Bakeoff {}, run {}, {day}", view.run.version, view.run.id);
-    ChartData { source, contenders, rows }
+    ChartData { source, contenders, rows, axes: view.axes.clone(), scalings }
+}
+
+fn scalings(view: &View, rows: &[ChartRow]) -> Vec<ChartScaling> {
+    let mut scalings = Vec::new();
+    for (scaling, row) in view.scalings.iter().flat_map(|scaling| scaling.rows.iter().map(move |row| (scaling, row))) {
+        let before = |workload: usize| view.workloads[..workload].iter().map(|other| other.rows.len()).sum::<usize>();
+        let places: Vec<usize> = row.places.iter().map(|(workload, at)| before(*workload) + at).collect();
+        let cells = || places.iter().flat_map(|place| &rows[*place].cells);
+        let Some((workload, at)) = row.places.first() else { continue };
+        let first = &view.workloads[*workload].rows[*at];
+        scalings.push(ChartScaling {
+            id: format!("{}/{}", scaling.slug, first.slug),
+            workload: crate::safe::terminal(&scaling.title),
+            title: crate::safe::terminal(&row.title),
+            setting: scaling.setting.clone(),
+            values: scaling.values.clone(),
+            unit: Unit::for_row(first.figure, cells().map(|cell| cell.median).collect::<Vec<_>>().into_iter()),
+            rows: places,
+        });
+    }
+    scalings
 }
 
 fn chart_row(material: &Material, view: &View, workload: &WorkloadView, row: &RowView) -> ChartRow {

@@ -23,19 +23,35 @@ pub enum Kind {
     Time,
     /// CPU of the workers.
     Cpu,
+    /// Figures over the axis of this number in [`ChartData::axes`].
+    Axis(usize),
 }
 
 impl Kind {
-    /// All of them, the first one first.
+    /// Those that every run may have, the first one first.
     pub const ALL: [Kind; 4] = [Kind::Figures, Kind::Latency, Kind::Time, Kind::Cpu];
 
-    /// Name in the chart code and in file names.
-    pub fn name(self) -> &'static str {
+    /// All that a report may have.
+    pub fn of(data: &ChartData) -> Vec<Kind> {
+        Kind::ALL.into_iter().chain((0..data.axes.len()).map(Kind::Axis)).collect()
+    }
+
+    /// Name in the chart code.
+    pub fn name(self) -> String {
         match self {
-            Kind::Figures => "figures",
-            Kind::Latency => "latency",
-            Kind::Time => "time",
-            Kind::Cpu => "cpu",
+            Kind::Figures => "figures".into(),
+            Kind::Latency => "latency".into(),
+            Kind::Time => "time".into(),
+            Kind::Cpu => "cpu".into(),
+            Kind::Axis(number) => format!("axis:{number}"),
+        }
+    }
+
+    /// The same in file names: letters, digits and dashes.
+    pub fn file_name(self, data: &ChartData) -> String {
+        match self {
+            Kind::Axis(number) => format!("by-{}", crate::view::slug(&data.axes[number].name)),
+            kind => kind.name(),
         }
     }
 }
@@ -76,15 +92,27 @@ impl Artist {
     /// # Errors
     /// What the engine answers.
     pub fn svg(&self, row: usize, kind: Kind) -> Result<Option<String>, ReportError> {
+        self.draw(row, &kind.name())
+    }
+
+    /// The picture of an operation over an option of its workload, by its place in [`ChartData::scalings`].
+    ///
+    /// # Errors
+    /// What the engine answers.
+    pub fn scaling_svg(&self, scaling: usize) -> Result<Option<String>, ReportError> {
+        self.draw(scaling, "scaling")
+    }
+
+    fn draw(&self, number: usize, kind: &str) -> Result<Option<String>, ReportError> {
         self.context.with(|ctx| {
             let draw = || -> rquickjs::Result<Option<String>> {
                 let charts: Object = ctx.globals().get("bakeoffCharts")?;
                 let svg: Function = charts.get("svg")?;
                 let data: Object = ctx.globals().get("bakeoffData")?;
-                svg.call((data, row as u32, kind.name(), WIDTH))
+                svg.call((data, number as u32, kind, WIDTH))
             };
             draw().catch(&ctx).map_err(|error| ReportError::Drawing {
-                chart: format!("{} of operation {row}", kind.name()),
+                chart: format!("{kind} of operation {number}"),
                 answer: error.to_string(),
             })
         })

@@ -21,7 +21,7 @@ pub fn slots(names: &[&str]) -> Vec<usize> {
         .collect();
     for (name, slot) in names.iter().zip(&mut slots) {
         if slot.is_none() {
-            let first = name.split(' ').next().and_then(own).filter(|slot| !taken.contains(slot));
+            let first = name.split([' ', '+']).next().and_then(own).filter(|slot| !taken.contains(slot));
             let free = first
                 .or_else(|| (0..).find(|slot| !taken.contains(slot) && (*slot < COLOURS || taken.len() >= COLOURS)));
             taken.extend(free);
@@ -39,6 +39,7 @@ mod tests {
     fn a_filesystem_keeps_its_colour_whoever_it_is_compared_with() {
         assert_eq!(slots(&["xfs", "ext4"]), [1, 0]);
         assert_eq!(slots(&["btrfs", "xfs nobarrier", "ext4"]), [2, 1, 0]);
+        assert_eq!(slots(&["btrfs+bfq", "xfs+bfq"]), [2, 1]);
     }
 
     #[test]

@@ -11,21 +11,29 @@ const MOST_THREADS: usize = 8;
 /// A file's name and bytes.
 pub(super) type File = (String, Vec<u8>);
 
+/// One picture: of an operation in one way, or of an operation over an option of its workload.
+#[derive(Debug, Clone, Copy)]
+enum Picture {
+    Row(usize, Kind),
+    Scaling(usize),
+}
+
 /// Draws every picture that has something to show.
 ///
 /// # Errors
 /// The first that could not be drawn.
 pub(super) fn draw_all(charts: &ChartData, svg: bool, raster: bool) -> Result<Vec<File>, ReportError> {
-    let work: Vec<(usize, Kind)> =
-        (0..charts.rows.len()).flat_map(|row| Kind::ALL.into_iter().map(move |kind| (row, kind))).collect();
+    let kinds = Kind::of(charts);
+    let rows = (0..charts.rows.len()).flat_map(|row| kinds.iter().map(move |kind| Picture::Row(row, *kind)));
+    let work: Vec<Picture> = rows.chain((0..charts.scalings.len()).map(Picture::Scaling)).collect();
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = processors.min(MOST_THREADS).min(work.len()).max(1);
     let next = AtomicUsize::new(0);
     let draw = || -> Result<Vec<File>, ReportError> {
         let artist = Artist::new(charts)?;
         let mut files = Vec::new();
-        while let Some((row, kind)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-            files.extend(draw_one(&artist, charts, *row, *kind, svg, raster)?);
+        while let Some(picture) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+            files.extend(draw_one(&artist, charts, *picture, (svg, raster))?);
         }
         Ok(files)
     };
@@ -48,21 +56,27 @@ pub(super) fn draw_all(charts: &ChartData, svg: bool, raster: bool) -> Result<Ve
 fn draw_one(
     artist: &Artist,
     charts: &ChartData,
-    row: usize,
-    kind: Kind,
-    svg: bool,
-    raster: bool,
+    picture: Picture,
+    (svg, raster): (bool, bool),
 ) -> Result<Vec<File>, ReportError> {
-    let Some(text) = artist.svg(row, kind)? else {
+    let drawn = match picture {
+        Picture::Row(row, kind) => artist.svg(row, kind)?,
+        Picture::Scaling(scaling) => artist.scaling_svg(scaling)?,
+    };
+    let Some(text) = drawn else {
         return Ok(Vec::new());
     };
-    let name = charts.rows[row].id.replace('/', "-");
+    let name = match picture {
+        Picture::Row(row, kind) => format!("{}-{}", charts.rows[row].id, kind.file_name(charts)),
+        Picture::Scaling(scaling) => charts.scalings[scaling].id.clone(),
+    };
+    let name = name.replace('/', "-");
     let mut files = Vec::new();
     if raster {
-        files.push((format!("{name}-{}.png", kind.name()), png(&text)?));
+        files.push((format!("{name}.png"), png(&text)?));
     }
     if svg {
-        files.push((format!("{name}-{}.svg", kind.name()), text.into_bytes()));
+        files.push((format!("{name}.svg"), text.into_bytes()));
     }
     Ok(files)
 }

@@ -93,13 +93,17 @@ fn marked(row: &RowView, cell: &CellView) -> String {
     let Some(figure) = &cell.figure else {
         return "–".into();
     };
-    let mark = match cell.standing {
+    format!("{}{}", mark(cell.standing), row.unit.show(figure.median, figure.half_width()))
+}
+
+/// The mark before a figure.
+pub(super) fn mark(standing: Standing) -> &'static str {
+    match standing {
         Standing::Best => "▲ ",
         Standing::Tie => "= ",
         Standing::Leading | Standing::Unresolved => "? ",
         Standing::Worse | Standing::Alone => "",
-    };
-    format!("{mark}{}", row.unit.show(figure.median, figure.half_width()))
+    }
 }
 
 /// The overview: how many times worse than the best.

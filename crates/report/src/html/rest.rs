@@ -119,7 +119,7 @@ fn machine_parts(machine: &[(String, String)]) -> (Pairs, Pairs) {
 
 fn commands(material: &Material, view: &View) -> Markup {
     html! {
-        section aria-labelledby="commands" {
+        section.screen aria-labelledby="commands" {
             h2 id="commands" { "Every command that was run" }
             p.quiet { "Each once for each contender, with how often it was run and what it answered the first time." }
             @for contender in &view.contenders {

@@ -2,7 +2,7 @@
 //! In: a workload of the view and the chart values. Out: HTML.
 
 use super::overview::{mark, spoken};
-use crate::chart::{ChartData, ChartRow};
+use crate::chart::{ChartCell, ChartData, ChartRow};
 use crate::number;
 use crate::view::{CellView, FigureView, RowView, View, WorkloadView};
 use maud::{Markup, html};
@@ -41,7 +41,7 @@ fn figure(view: &View, workload: &WorkloadView, row: &RowView, chart: Option<(us
             figcaption {
                 h4 { (row.title) }
                 span.unit { (caption(row)) }
-                @if let Some((_, chart)) = chart { (tabs(&id, chart)) }
+                @if let Some((_, chart)) = chart { (tabs(view, &id, chart)) }
             }
             @if let Some((place, chart)) = chart {
                 @if !chart.cells.is_empty() {
@@ -86,17 +86,27 @@ fn caption(row: &RowView) -> String {
     format!("{}{cache}{what}{less}", row.unit.words)
 }
 
-fn tabs(id: &str, chart: &ChartRow) -> Markup {
-    let kinds = [
+fn tabs(view: &View, id: &str, chart: &ChartRow) -> Markup {
+    let any = |has: fn(&ChartCell) -> bool| chart.cells.iter().any(has);
+    let mut kinds: Vec<(String, String, bool)> = [
         ("figures", "Figures", true),
-        ("latency", "Latency", chart.cells.iter().any(|cell| cell.latency.is_some())),
-        ("time", "Over time", chart.cells.iter().any(|cell| cell.series.is_some())),
-        ("cpu", "CPU", chart.cells.iter().any(|cell| cell.cpu.is_some())),
-    ];
+        ("latency", "Latency", any(|cell| cell.latency.is_some())),
+        ("time", "Over time", any(|cell| cell.series.is_some())),
+        ("cpu", "CPU", any(|cell| cell.cpu.is_some())),
+    ]
+    .map(|(kind, label, there)| (kind.to_owned(), label.to_owned(), there))
+    .into();
+    kinds.extend(view.axes.iter().enumerate().map(|(number, axis)| {
+        let measured =
+            |member: &Option<usize>| member.is_some_and(|place| chart.cells.iter().any(|cell| cell.c == place));
+        let at = |value: usize| axis.groups.iter().any(|group| measured(&group.members[value]));
+        let values = (0..axis.values.len()).filter(|value| at(*value)).count();
+        (format!("axis:{number}"), format!("By {}", axis.name), values >= 2)
+    }));
     html! {
         span.tabs role="group" aria-label={ "Charts of " (chart.title) } data-of={ (id) "-chart" } {
             @for (kind, label, _) in kinds.iter().filter(|(_, _, there)| *there) {
-                button type="button" value=(kind) aria-pressed=(if *kind == "figures" { "true" } else { "false" }) { (label) }
+                button type="button" value=(kind) aria-pressed=(if kind == "figures" { "true" } else { "false" }) { (label) }
             }
         }
     }

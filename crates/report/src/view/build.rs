@@ -1,7 +1,9 @@
 //! Builds the view of a run: the judge's table and judgement, laid out as sections, rows and cells.
 //! In: [`Material`]. Out: a [`View`].
 
+use super::axes::axes;
 use super::cells::{RowContext, differ};
+use super::scaling::scalings;
 use super::story;
 use super::{
     CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView, RunView,
@@ -13,7 +15,7 @@ use crate::number::Unit;
 use judge::{Direction, Judgement, Table};
 use ledger::facts::PhaseFacts;
 use ledger::program::Figure;
-use ledger::{Origin, RunStatus, TrialStatus, WorkRecord};
+use ledger::{ContenderRecord, Origin, RunStatus, TrialRecord, TrialStatus, WorkRecord};
 use std::collections::{BTreeMap, HashSet};
 
 impl View {
@@ -34,13 +36,20 @@ impl View {
             let builder = Builder { material, counting: &counting, table: &table, judgement: &judgement };
             workloads.push(builder.workload(work, &contenders, &beneath, &mut slugs));
         }
+        let names: Vec<&str> = workloads.iter().map(|workload| trial_name(material, workload)).collect();
+        let scalings = scalings(&workloads, &names);
+        let asked: Vec<&serde_json::Value> = contenders.iter().map(|view| asked(material, view.index)).collect();
+        let axes = axes(&contenders, &asked);
         let counts = counts(material, &counting);
         let warnings = story::warnings(&material.run, &contenders, &workloads, counts, &judgement);
-        Ok(View {
+        let mut view = View {
             run: run(material),
             failures: failures(material),
             contenders,
             workloads,
+            axes,
+            pivots: Vec::new(),
+            scalings,
             device,
             warnings,
             counts,
@@ -49,7 +58,9 @@ impl View {
             smallest_effect: judgement.smallest_effect,
             table,
             judgement,
-        })
+        };
+        view.pivots = super::pivot::pivots(&view);
+        Ok(view)
     }
 }
 
@@ -71,7 +82,7 @@ impl Builder<'_> {
         beneath: &Beneath,
         slugs: &mut HashSet<String>,
     ) -> WorkloadView {
-        let name = name_in_table(&self.material.run.new.works, work);
+        let name = weigh::work_name(&self.material.run.new.works, work);
         let mut row_slugs = HashSet::new();
         let mut rows: Vec<RowView> = self
             .table
@@ -92,7 +103,7 @@ impl Builder<'_> {
         WorkloadView {
             notes,
             slug: unique(slug(&name), slugs),
-            title: if work.title.is_empty() { work.name.clone() } else { work.title.clone() },
+            title: title(&self.material.run.new.works, work),
             scale: work.scale.clone(),
             settings: work.settings.clone().into_iter().collect(),
             name,
@@ -212,15 +223,24 @@ fn named(facts: &PhaseFacts) -> String {
     }
 }
 
-fn name_in_table(works: &[WorkRecord], work: &WorkRecord) -> String {
-    let scales = works.iter().filter(|other| other.name == work.name).count();
-    if scales > 1 { format!("{} ({})", work.name, work.scale) } else { work.name.clone() }
+/// Heading of a workload: with its scale, where the run has it at several.
+fn title(works: &[WorkRecord], work: &WorkRecord) -> String {
+    let title = if work.title.is_empty() { &work.name } else { &work.title };
+    let several = works.iter().filter(|other| other.name == work.name).count() > 1;
+    if several { format!("{title} ({})", work.scale) } else { title.clone() }
+}
+
+/// What was asked of a contender, by its index in the ledger.
+fn asked(material: &Material, index: usize) -> &serde_json::Value {
+    let found = material.contenders.iter().find(|record| record.index as usize == index);
+    found.map_or(&serde_json::Value::Null, |record| &record.asked)
 }
 
 /// The name by which trials know a workload of the view.
 pub(crate) fn trial_name<'a>(material: &'a Material, workload: &'a WorkloadView) -> &'a str {
     let works = &material.run.new.works;
-    let found = works.iter().find(|work| work.scale == workload.scale && name_in_table(works, work) == workload.name);
+    let found =
+        works.iter().find(|work| work.scale == workload.scale && weigh::work_name(works, work) == workload.name);
     found.map_or(workload.name.as_str(), |work| work.name.as_str())
 }
 
@@ -265,18 +285,30 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
     (rows, beneath)
 }
 
+/// Whether tables show a contender: no twins, and the raw device only where a workload of its own was put to it.
+fn is_shown(material: &Material, record: &ContenderRecord) -> bool {
+    let works = &material.run.new.works;
+    let shown = |trial: &TrialRecord| {
+        let work = works.iter().find(|work| work.name == trial.workload && work.scale == trial.scale);
+        work.is_none_or(|work| !is_device(works, work))
+    };
+    let mine = || material.trials.iter().filter(|trial| trial.contender == record.index);
+    let is_raw = record.asked["filesystem"] == super::DEVICE;
+    record.twin_of.is_none() && (!is_raw || record.error.is_some() || mine().any(shown))
+}
+
 fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
-    let visible = material.contenders.iter().filter(|record| record.twin_of.is_none());
-    let classes: HashSet<_> =
-        table.contenders.iter().filter(|judged| judged.failed.is_none()).map(|judged| judged.durability).collect();
-    visible
+    let visible = || material.contenders.iter().filter(|record| is_shown(material, record));
+    let class =
+        |record: &ContenderRecord| table.contender(&record.label).map(|place| table.contenders[place].durability);
+    let classes: HashSet<_> = visible().filter(|record| record.error.is_none()).filter_map(class).collect();
+    visible()
         .zip(places(material))
         .map(|(record, slot)| {
             let trials = || material.trials.iter().filter(|trial| trial.contender == record.index);
             let found = trials().find(|trial| trial.found.is_object()).map(|trial| &trial.found);
             let closing = trials().rfind(|trial| trial.closing.is_object()).map(|trial| &trial.closing);
-            let class = table.contender(&record.label).map(|place| table.contenders[place].durability);
-            let durability = class.unwrap_or_default();
+            let durability = class(record).unwrap_or_default();
             let axes = record.asked.get("axes").map(story::flatten).unwrap_or_default();
             ContenderView {
                 index: record.index as usize,
@@ -297,7 +329,7 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
 
 /// Places in the palette; those that are never drawn take none from the others.
 fn places(material: &Material) -> Vec<usize> {
-    let visible = || material.contenders.iter().filter(|record| record.twin_of.is_none());
+    let visible = || material.contenders.iter().filter(|record| is_shown(material, record));
     let drawn: Vec<&str> =
         visible().filter(|record| record.error.is_none()).map(|record| record.label.as_str()).collect();
     let mut free = slots(&drawn).into_iter();
@@ -320,16 +352,32 @@ fn run(material: &Material) -> RunView {
         ending: record.ending.clone(),
         origin: match &record.new.origin {
             Origin::Measured => None,
-            Origin::Exported => Some("measured elsewhere, read from an exported file".into()),
+            Origin::Exported => Some(elsewhere(&record.new.plan)),
             Origin::Foreign { program, file } => Some(format!("results of {program}, read from {file}")),
         },
         version: record.new.version.clone(),
         seed: record.new.seed,
         repeat: repeat(&record.new.command_line, record.new.seed),
         machine: story::flatten(&record.new.machine),
-        plan: story::flatten(&record.new.plan),
+        plan: story::flatten(&without_shards(&record.new.plan)),
         ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
     }
+}
+
+fn elsewhere(plan: &serde_json::Value) -> String {
+    match plan["shard"]["merged"].as_array() {
+        Some(parts) => format!("put together from {}", super::plural(parts.len(), "shard")),
+        None => "measured elsewhere, read from an exported file".into(),
+    }
+}
+
+/// The plan without the accounts of its shards, whose machines are told as machines.
+fn without_shards(plan: &serde_json::Value) -> serde_json::Value {
+    let mut plan = plan.clone();
+    if let Some(shard) = plan.get_mut("shard").and_then(serde_json::Value::as_object_mut) {
+        shard.remove("merged");
+    }
+    plan
 }
 
 /// The command line as a person would type it, with the seed that makes it the same.
@@ -374,7 +422,7 @@ fn counts(material: &Material, counting: &HashSet<usize>) -> Counts {
 }
 
 /// Lower case letters, digits and dashes.
-fn slug(name: &str) -> String {
+pub(crate) fn slug(name: &str) -> String {
     let mut slug = String::new();
     for letter in name.chars().take(60) {
         if letter.is_ascii_alphanumeric() {

@@ -154,7 +154,7 @@ fn disturbance(trial: &TrialRecord, phase: &PhaseRecord) -> Option<String> {
     }
 }
 
-fn shown(figure: &Figure) -> FigureView {
+pub(super) fn shown(figure: &Figure) -> FigureView {
     FigureView {
         median: figure.median,
         interval: figure.interval.map(|interval| (interval.low, interval.high)),
@@ -166,7 +166,7 @@ fn shown(figure: &Figure) -> FigureView {
     }
 }
 
-fn standing(ranking: &judge::Ranking, contender: usize) -> Standing {
+pub(super) fn standing(ranking: &judge::Ranking, contender: usize) -> Standing {
     let tied = ranking.others.iter().any(|other| other.relation == Relation::Tie);
     if ranking.best == contender {
         return match (ranking.others.is_empty(), ranking.won, tied) {

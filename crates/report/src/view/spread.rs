@@ -37,8 +37,12 @@ pub struct SeriesView {
     pub values: Vec<f64>,
 }
 
-/// Latency of a row's whole items for a contender; absent where none was recorded or none can be read.
+/// Latency of a row's whole items for a contender; absent where none was recorded or none can be read, and for a sum over
+/// phases, whose items are of several kinds.
 pub fn latency(material: &Material, row: &RowView, workload: (&str, &str), contender: usize) -> Option<Latency> {
+    if row.phases.len() != 1 {
+        return None;
+    }
     let merged = merged_histogram(material, row, workload, contender)?;
     let count = merged.len();
     if count == 0 {
@@ -88,8 +92,11 @@ pub(crate) fn read_histogram(text: &str) -> Option<Histogram<u64>> {
     Some(histogram)
 }
 
-/// Throughput over time of a row for a contender; absent where no trial lasted long enough.
+/// Throughput over time of a row for a contender; absent where no trial lasted long enough, and for a sum over phases.
 pub fn series(material: &Material, row: &RowView, workload: (&str, &str), contender: usize) -> Option<SeriesView> {
+    if row.phases.len() != 1 {
+        return None;
+    }
     let mut interval_ns = 0;
     let mut lines: Vec<Vec<f64>> = Vec::new();
     for trial in counted_trials(material, workload, contender) {

@@ -26,8 +26,10 @@ pub(super) fn warnings(
     if let Origin::Foreign { program, file } = &run.new.origin {
         said.push(format!("These are results of {program}, read from {file}; this program measured none of them."));
     }
+    said.extend(shards(&run.new.plan["shard"]));
     match run.status {
         RunStatus::Open => said.push("The run is not finished; more trials may follow.".into()),
+        RunStatus::Interrupted if run.new.origin != Origin::Measured => said.extend(run.ending.clone()),
         RunStatus::Interrupted => {
             said.push(format!("The run was interrupted; `bakeoff resume {}` goes on with it.", run.id));
         }
@@ -50,6 +52,26 @@ pub(super) fn warnings(
     said.extend(judgement.notes.iter().map(|note| note.text.clone()));
     said.extend(counted_notes(workloads));
     said
+}
+
+/// What belongs beside figures of a part of a plan, or of parts that were put together.
+fn shards(shard: &Value) -> Option<String> {
+    let of = shard["of"].as_u64()?;
+    if let Some(index) = shard["index"].as_u64() {
+        let part = index.saturating_add(1);
+        return Some(format!(
+            "This is shard {part} of {of}: a part of the plan's blocks; `bakeoff import` puts the shards' ledgers together."
+        ));
+    }
+    let machines: BTreeSet<String> =
+        shard["merged"].as_array()?.iter().map(|part| part["machine"].to_string()).collect();
+    (machines.len() > 1).then(|| {
+        format!(
+            "The blocks come from {} machines: contenders are compared within each, but figures and their range also hold \
+             what the machines differ by.",
+            machines.len()
+        )
+    })
 }
 
 fn counted_notes(workloads: &[WorkloadView]) -> Vec<String> {

@@ -50,21 +50,79 @@ pub fn usual() -> Bench {
     made_up(Size { contenders: 6, blocks: 4 })
 }
 
+/// One contender of a made-up run.
+pub struct Entry {
+    pub label: String,
+    pub asked: Value,
+    pub speed: f64,
+}
+
+impl Entry {
+    pub fn new(label: &str, speed: f64, asked: Value) -> Self {
+        Self { label: label.into(), asked, speed }
+    }
+
+    fn known((label, speed): (&str, f64)) -> Self {
+        let options: Vec<&str> = label.split(' ').skip(1).collect();
+        let asked =
+            json!({"filesystem": label.split(' ').next(), "mkfs": options, "mount": "noatime", "scheduler": "none"});
+        Self::new(label, speed, asked)
+    }
+}
+
 /// A run with a twin of the first contender, one contender that fails at the start, one failed trial, and one
 /// disturbed trial that was repeated.
 pub fn made_up(size: Size) -> Bench {
+    let entries: Vec<Entry> = CONTENDERS.into_iter().take(size.contenders).map(Entry::known).collect();
+    made_of(&entries, works::all(), size.blocks)
+}
+
+/// Twelve contenders through six workloads, and the raw device.
+pub fn large(blocks: u32) -> Bench {
+    let entries: Vec<Entry> = CONTENDERS.into_iter().map(Entry::known).collect();
+    let parallel = works::scaled().into_iter().take(1);
+    made_of(&entries, works::all().into_iter().chain(parallel).collect(), blocks)
+}
+
+/// Three filesystems, each with three schedulers: bfq costs xfs a third and the others a tenth.
+pub fn with_schedulers(blocks: u32) -> Bench {
+    let mut entries = Vec::new();
+    for (filesystem, speed) in [("ext4", 1.0), ("xfs", 0.9), ("btrfs", 0.6)] {
+        for (scheduler, factor) in [("none", 1.0), ("mq-deadline", 1.005), ("bfq", 0.9)] {
+            let factor = if (filesystem, scheduler) == ("xfs", "bfq") { 0.66 } else { factor };
+            let asked = json!({"filesystem": filesystem, "mkfs": [], "mount": "", "scheduler": scheduler});
+            entries.push(Entry::new(&format!("{filesystem}+{scheduler}"), speed * factor, asked));
+        }
+    }
+    made_of(&entries, works::all().into_iter().take(2).collect(), blocks)
+}
+
+/// Two filesystems of three fills, and the same work by one to eight processes.
+pub fn filled_and_scaled(blocks: u32) -> Bench {
+    let mut entries = Vec::new();
+    for (filesystem, speed) in [("ext4", 1.0), ("xfs", 0.9)] {
+        for (fill, factor) in [(0.0, 1.0), (0.4, 0.95), (0.8, 0.6)] {
+            let label = if fill == 0.0 { filesystem.into() } else { format!("{filesystem} {}% full", fill * 100.0) };
+            let asked = json!({"filesystem": filesystem, "mkfs": [], "mount": "", "fill": fill, "scheduler": null});
+            entries.push(Entry::new(&label, speed * factor, asked));
+        }
+    }
+    made_of(&entries, works::scaled(), blocks)
+}
+
+fn made_of(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32) -> Bench {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path: PathBuf = folder.path().join("bakeoff.db");
     let mut ledger = Ledger::open(&path, Access::Write).expect("a fresh ledger opens");
-    let works = works::all();
-    let contenders = contenders(size.contenders);
+    let contenders = contenders(entries);
     let run = ledger.begin_run(&new_run(works.clone()), &contenders).expect("the run begins");
     ledger.set_ceiling(&run, &ceiling()).expect("the ceiling is kept");
     let mut draw = Draw::new(7);
-    for block in 0..size.blocks {
+    for block in 0..blocks {
         for contender in contenders.iter().filter(|contender| contender.error.is_none()) {
+            let entry = &entries[contender.twin_of.unwrap_or(contender.index) as usize];
             for work in &works {
-                keep(&mut ledger, &run, &mut draw, block, contender, work);
+                keep(&mut ledger, &run, trial(&mut draw, block, (contender, entry), work));
             }
         }
     }
@@ -72,14 +130,14 @@ pub fn made_up(size: Size) -> Bench {
     Bench { folder, ledger, run }
 }
 
-fn keep(ledger: &mut Ledger, run: &str, draw: &mut Draw, block: u32, contender: &ContenderRecord, work: &WorkRecord) {
-    let mut trial = trial(draw, block, contender, work);
-    if block == 1 && contender.index == 2 && work.name == "mail" {
+fn keep(ledger: &mut Ledger, run: &str, mut trial: TrialRecord) {
+    let (block, contender) = (trial.block, trial.contender);
+    if block == 1 && contender == 2 && trial.workload == "mail" {
         trial.status = TrialStatus::Failed;
         trial.reason = Some("writing new/17: No space left on device (ENOSPC) at offset 4096".into());
         trial.phases.truncate(1);
     }
-    if block == 0 && contender.index == 1 && work.name == "small-files" {
+    if block == 0 && contender == 1 && trial.workload == "small-files" {
         let again = TrialRecord { attempt: 1, ..trial.clone() };
         trial.status = TrialStatus::Disturbed;
         trial.reason = Some("12 % of CPU time was stolen".into());
@@ -89,10 +147,15 @@ fn keep(ledger: &mut Ledger, run: &str, draw: &mut Draw, block: u32, contender: 
     ledger.keep_trial(run, &trial).expect("the trial is kept");
 }
 
-fn trial(draw: &mut Draw, block: u32, contender: &ContenderRecord, work: &WorkRecord) -> TrialRecord {
-    let original = contender.twin_of.unwrap_or(contender.index) as usize;
-    let speed = CONTENDERS[original].1;
-    let label = CONTENDERS[original].0;
+fn trial(
+    draw: &mut Draw,
+    block: u32,
+    (contender, entry): (&ContenderRecord, &Entry),
+    work: &WorkRecord,
+) -> TrialRecord {
+    let label = entry.label.as_str();
+    let workers = work.settings.get("processes").and_then(|count| count.parse::<f64>().ok()).unwrap_or(1.0);
+    let speed = entry.speed * workers.powf(0.7);
     let began = 1_795_000_000_000 + i64::from(block) * 600_000 + i64::from(contender.index) * 20_000;
     TrialRecord {
         block,
@@ -131,19 +194,20 @@ fn trial(draw: &mut Draw, block: u32, contender: &ContenderRecord, work: &WorkRe
     }
 }
 
-fn contenders(count: usize) -> Vec<ContenderRecord> {
-    let record = |index: usize, label: &str, twin_of: Option<u32>, error: Option<&str>| ContenderRecord {
+fn contenders(entries: &[Entry]) -> Vec<ContenderRecord> {
+    let record = |index: usize, label: &str, asked: &Value, twin_of: Option<u32>| ContenderRecord {
         index: index as u32,
         label: label.into(),
-        asked: json!({"filesystem": label.split(' ').next(), "mkfs": [], "mount": "noatime", "scheduler": "none"}),
+        asked: asked.clone(),
         twin_of,
-        error: error.map(str::to_owned),
+        error: None,
     };
     let mut records: Vec<_> =
-        CONTENDERS.iter().take(count).enumerate().map(|(at, (label, _))| record(at, label, None, None)).collect();
-    records.push(record(count, "ext4, again", Some(0), None));
+        entries.iter().enumerate().map(|(at, entry)| record(at, &entry.label, &entry.asked, None)).collect();
+    records.push(record(entries.len(), &format!("{}, again", entries[0].label), &entries[0].asked, Some(0)));
     let error = "mkfs.reiserfs is not there; install reiserfsprogs, and give it a kernel older than 6.13";
-    records.push(record(count + 1, "reiserfs", None, Some(error)));
+    let absent = record(entries.len() + 1, "reiserfs", &json!({"filesystem": "reiserfs"}), None);
+    records.push(ContenderRecord { error: Some(error.into()), ..absent });
     records
 }
 

@@ -74,6 +74,23 @@ pub fn all() -> Vec<WorkRecord> {
     works
 }
 
+/// The same work by one, two, four and eight processes.
+pub fn scaled() -> Vec<WorkRecord> {
+    use Figure::ItemsPerSecond;
+    let lines = [
+        Line("write", "Write", "writing small files from several processes", "cold", ItemsPerSecond, None),
+        Line("stat", "Stat", "looking at small files from several processes", "cold", ItemsPerSecond, None),
+    ];
+    ["1", "2", "4", "8"]
+        .map(|processes| {
+            let mut work = work("small-files-parallel", "Small files, several processes", &lines);
+            work.scale = format!("quick, processes {processes}");
+            work.settings.insert("processes".into(), processes.into());
+            work
+        })
+        .into()
+}
+
 fn work(name: &str, title: &str, lines: &[Line]) -> WorkRecord {
     WorkRecord {
         name: name.into(),

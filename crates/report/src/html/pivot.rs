@@ -1,0 +1,197 @@
+//! What was varied: for each axis its best value in each group, then the groups with theirs; and work over one number.
+//! In: a view. Out: tables, and the places of the charts that belong to them.
+
+use super::overview::{mark, spoken};
+use crate::chart::ChartData;
+use crate::number;
+use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, ScalingView, View};
+use maud::{Markup, html};
+
+/// Sentences that a list shows at once; the rest unfolds.
+const SENTENCES: usize = 4;
+
+/// The tables of every axis.
+pub(super) fn pivots(view: &View) -> Markup {
+    html! {
+        @if !view.pivots.is_empty() {
+            section aria-labelledby="axes" {
+                h2 id="axes" { "By axis" }
+                p.quiet {
+                    "What was varied, told for contenders that differ in nothing else. Each of these tables is judged anew, with one correction for "
+                    "all that it says. The best of each was chosen among the same samples, which flatters it a little where several are close."
+                }
+                @for pivot in &view.pivots { (tables(view, &view.axes[pivot.axis], pivot)) }
+            }
+        }
+    }
+}
+
+fn tables(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
+    let id = format!("by-{}", crate::view::slug(&axis.name));
+    html! {
+        div data-pivot=(pivot.axis) {
+            h3 id=(id) { "Which " (axis.name) }
+            p.quiet.small { "How many times worse than the best of each line; marked are the best and those to which no difference was shown." }
+            div.scroll tabindex="0" role="region" aria-labelledby=(id) { (within(view, axis, pivot)) }
+            (sentences(&pivot.within))
+            @if !pivot.across.is_empty() {
+                h3 id={ (id) "-best" } { "Each with its best " (axis.name) }
+                div.scroll tabindex="0" role="region" aria-labelledby={ (id) "-best" } { (across(view, axis, pivot)) }
+                (sentences(&pivot.across))
+            }
+        }
+    }
+}
+
+fn sentences(said: &[String]) -> Markup {
+    html! {
+        @if !said.is_empty() {
+            ul.said { @for text in said.iter().take(SENTENCES) { li { (text) } } }
+            @if said.len() > SENTENCES {
+                details.screen {
+                    summary { (said.len() - SENTENCES) " more" }
+                    ul.said { @for text in said.iter().skip(SENTENCES) { li { (text) } } }
+                }
+            }
+        }
+    }
+}
+
+fn within(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
+    html! {
+        table.overview {
+            thead { tr {
+                th scope="col" { "Operation" }
+                th scope="col" { "With" }
+                @for value in &axis.values { th.n scope="col" { (value) } }
+            } }
+            @for part in parts(pivot) {
+                tbody {
+                    tr.section { th colspan=(axis.values.len() + 2) scope="rowgroup" { (view.workloads[part[0].workload].title) } }
+                    @for line in part {
+                        @let groups: Vec<usize> = several(line);
+                        @for (place, group) in groups.iter().enumerate() {
+                            tr {
+                                @if place == 0 { th scope="row" rowspan=(groups.len()) { (title(view, line)) } }
+                                th.inner scope="row" { (axis.groups[*group].name) }
+                                @for cell in &line.groups[*group] { (ratio(row(view, line), cell.as_ref(), None)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn across(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
+    html! {
+        table.overview {
+            thead { tr {
+                th scope="col" { "Operation" }
+                @for group in &axis.groups { th.n scope="col" { (group.name) } }
+            } }
+            @for part in parts(pivot) {
+                tbody {
+                    tr.section { th colspan=(axis.groups.len() + 1) scope="rowgroup" { (view.workloads[part[0].workload].title) } }
+                    @for line in part {
+                        tr {
+                            th scope="row" { (title(view, line)) }
+                            @for best in &line.best {
+                                (ratio(row(view, line), best.as_ref().map(|best| &best.cell), best.as_ref().map(|best| axis.values[best.value].as_str())))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Lines by workload.
+fn parts(pivot: &PivotView) -> impl Iterator<Item = &[PivotRow]> {
+    pivot.rows.chunk_by(|one, next| one.workload == next.workload)
+}
+
+/// Groups with figures of two values at least.
+fn several(line: &PivotRow) -> Vec<usize> {
+    (0..line.groups.len()).filter(|group| line.groups[*group].iter().flatten().count() >= 2).collect()
+}
+
+fn row<'a>(view: &'a View, line: &PivotRow) -> &'a RowView {
+    &view.workloads[line.workload].rows[line.row]
+}
+
+fn title(view: &View, line: &PivotRow) -> Markup {
+    let (workload, row) = (&view.workloads[line.workload], row(view, line));
+    html! { a href={ "#" (workload.slug) "-" (row.slug) } { (row.title) } }
+}
+
+fn ratio(row: &RowView, cell: Option<&PivotCell>, with: Option<&str>) -> Markup {
+    let Some(cell) = cell else {
+        return html! { td.n.missing title="not measured" { "–" } };
+    };
+    let front = matches!(cell.standing, crate::view::Standing::Best | crate::view::Standing::Tie);
+    let shown = cell.ratio.map_or_else(|| "–".into(), number::aligned_ratio);
+    let interval =
+        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
+    let value = format!("{} {}", row.unit.show(cell.figure.median, cell.figure.half_width()), row.unit.sign);
+    let told = format!("{}: {shown} times{}, {value}", spoken(cell.standing), interval.unwrap_or_default());
+    html! {
+        td.n.front[front] title=(told) {
+            (mark(cell.standing)) (shown)
+            span.figure { (value) }
+            @if let Some(with) = with { span.figure { (with) } }
+        }
+    }
+}
+
+/// The same work over one number: a chart and the table behind it for each operation.
+pub(super) fn scalings(view: &View, charts: &ChartData) -> Markup {
+    html! {
+        @for scaling in &view.scalings {
+            section aria-labelledby=(scaling.slug) {
+                h2 id=(scaling.slug) { (scaling.title) ", by " (scaling.setting) }
+                p.quiet { "The same work with " (scaling.setting) " " (scaling.values.join(", ")) "." }
+                div.charts {
+                    @for (place, chart) in charts.scalings.iter().enumerate() {
+                        @if chart.id.split('/').next() == Some(scaling.slug.as_str()) {
+                            figure id=(chart.id.replace('/', "-")) {
+                                figcaption { h4 { (chart.title) } span.unit { (chart.unit.words) ", by " (chart.setting) } }
+                                div.chart data-scaling=(place) role="img" aria-label={ (chart.title) " by " (chart.setting) ". The table below has every figure." } {}
+                                details {
+                                    summary { "Figures" span.quiet { " of " (chart.title) } }
+                                    (scaled(view, scaling, charts, place))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn scaled(view: &View, scaling: &ScalingView, charts: &ChartData, place: usize) -> Markup {
+    let chart = &charts.scalings[place];
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ "Figures of " (chart.title) } { table {
+            thead { tr {
+                th scope="col" { "Contender" }
+                @for value in &scaling.values { th.n scope="col" { (scaling.setting) " " (value) ", " (chart.unit.sign) } }
+            } }
+            tbody { @for (number, contender) in view.contenders.iter().enumerate() {
+                tr data-c=(number) {
+                    th scope="row" { (contender.name) }
+                    @for at in &chart.rows {
+                        @let cell = charts.rows[*at].cells.iter().find(|cell| cell.c == number);
+                        td.n { (cell.map_or_else(|| "–".to_owned(), |cell| {
+                            let half = cell.interval.map(|(low, high)| (high - low) / 2.0);
+                            chart.unit.show(cell.median, half)
+                        })) }
+                    }
+                }
+            } }
+        } }
+    }
+}

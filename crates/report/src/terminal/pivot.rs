@@ -1,0 +1,197 @@
+//! A pivot in the terminal: for each operation the values of an axis group by group, then the groups with their best.
+//! In: a view and the name of an axis. Out: text, folded to the width.
+
+use super::cell::mark;
+use super::style::{Style, Tone, wrapped};
+use crate::ReportError;
+use crate::number;
+use crate::safe;
+use crate::view::{AxisView, PivotCell, PivotRow, PivotView, Standing, View};
+use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, TableComponent, Width, presets};
+use unicode_width::UnicodeWidthStr;
+
+/// Narrowest and widest first column.
+const NAMES: (usize, usize) = (15, 26);
+/// Narrowest and widest column of figures.
+const FIGURES: (usize, usize) = (13, 24);
+
+/// The best value of an axis for each group, then the groups with theirs.
+///
+/// # Errors
+/// A name of no axis of the run; the message lists those that there are.
+pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportError> {
+    let (axis, pivot) = view.pivot(asked).ok_or_else(|| {
+        let known: Vec<&str> = view.pivots.iter().map(|pivot| view.axes[pivot.axis].name.as_str()).collect();
+        let why = match known.is_empty() {
+            true => "no two contenders of the run differ in a single option or scheduler alone".to_owned(),
+            false => format!("the run has the axes {}", known.join(", ")),
+        };
+        ReportError::NoSuchAxis { asked: safe::terminal(asked), why }
+    })?;
+    let name = safe::terminal(&axis.name);
+    let mut text = heading(&format!("Which {name}"), style);
+    for part in parts(pivot) {
+        text.push_str(&title(view, part, style));
+        text.push_str(&within(view, axis, part, style));
+    }
+    say(&mut text, pivot.within.iter(), style);
+    if !pivot.across.is_empty() {
+        text.push('\n');
+        text.push_str(&heading(&format!("Each with its best {name}"), style));
+        for part in parts(pivot) {
+            text.push_str(&title(view, part, style));
+            text.push_str(&across(view, axis, part, style));
+        }
+        say(&mut text, pivot.across.iter(), style);
+        let chosen =
+            "The best of each was chosen among the same samples, which flatters it a little where several are close.";
+        text.push_str(&style.paint(Tone::Quiet, &wrapped(chosen, style.width, "  ")));
+        text.push('\n');
+    }
+    let best = if style.unicode { "▲" } else { "^" };
+    let legend = format!(
+        "Medians; {best} best of its line; = no difference to the best shown; ? not told apart; x: times worse than the \
+         best. Differences below {} are not called one.",
+        number::percent(pivot.smallest_effect)
+    );
+    text.push_str(&style.paint(Tone::Quiet, &wrapped(&legend, style.width, "  ")));
+    text.push('\n');
+    Ok(text)
+}
+
+fn heading(what: &str, style: Style) -> String {
+    format!("{}\n", style.paint(Tone::Heading, &style.fitted(what)))
+}
+
+fn parts(pivot: &PivotView) -> impl Iterator<Item = &[PivotRow]> {
+    pivot.rows.chunk_by(|one, next| one.workload == next.workload)
+}
+
+fn title(view: &View, part: &[PivotRow], style: Style) -> String {
+    let workload = &view.workloads[part[0].workload];
+    style.fitted(&format!("\n{}  ({})\n", safe::terminal(&workload.title), safe::terminal(&workload.name)))
+}
+
+fn say<'a>(text: &mut String, sentences: impl Iterator<Item = &'a String>, style: Style) {
+    text.push('\n');
+    let mark = if style.unicode { "→ " } else { "> " };
+    for sentence in sentences {
+        text.push_str(&style.fitted(&wrapped(&format!("{mark}{}", safe::terminal(sentence)), style.width, "  ")));
+        text.push('\n');
+    }
+}
+
+/// A block of lines under one heading; each line has a name and cells.
+struct Block {
+    heading: String,
+    lines: Vec<(String, Vec<String>)>,
+}
+
+fn within(view: &View, axis: &AxisView, part: &[PivotRow], style: Style) -> String {
+    let blocks: Vec<Block> = part
+        .iter()
+        .map(|line| Block {
+            heading: operation(view, line),
+            lines: axis
+                .groups
+                .iter()
+                .zip(&line.groups)
+                .filter(|(_, values)| values.iter().flatten().count() >= 2)
+                .map(|(group, values)| {
+                    let shown = |cell: &Option<PivotCell>| {
+                        cell.as_ref().map_or_else(|| "  –".into(), |cell| figure(view, line, cell, style))
+                    };
+                    (format!("  {}", safe::terminal(&group.name)), values.iter().map(shown).collect())
+                })
+                .collect(),
+        })
+        .collect();
+    tables(&axis.values, &blocks, style)
+}
+
+fn across(view: &View, axis: &AxisView, part: &[PivotRow], style: Style) -> String {
+    let names: Vec<String> = axis.groups.iter().map(|group| group.name.clone()).collect();
+    let blocks: Vec<Block> = part
+        .iter()
+        .map(|line| {
+            let best = |pick: &dyn Fn(&crate::view::PivotBest) -> String| {
+                line.best.iter().map(|best| best.as_ref().map_or_else(|| "  –".into(), pick)).collect()
+            };
+            let figures = best(&|best| figure(view, line, &best.cell, style));
+            let values = best(&|best| format!("  {}", safe::terminal(&axis.values[best.value])));
+            Block {
+                heading: String::new(),
+                lines: vec![(operation(view, line), figures), (format!("  {}", safe::terminal(&axis.name)), values)],
+            }
+        })
+        .collect();
+    tables(&names, &blocks, style)
+}
+
+fn operation(view: &View, line: &PivotRow) -> String {
+    let row = &view.workloads[line.workload].rows[line.row];
+    let until = if row.durable { "durable " } else { "" };
+    format!("{}, {until}{}", safe::terminal(&row.title), row.unit.sign)
+}
+
+/// Mark and figure, and how many times worse it is where it is.
+fn figure(view: &View, line: &PivotRow, cell: &PivotCell, style: Style) -> String {
+    let row = &view.workloads[line.workload].rows[line.row];
+    let shown = row.unit.show(cell.figure.median, cell.figure.half_width());
+    let times = match (cell.standing, cell.ratio) {
+        (Standing::Worse, Some(ratio)) => format!(" {}x", number::ratio(ratio)),
+        _ => String::new(),
+    };
+    format!("{}{shown}{times}", mark(cell.standing, style))
+}
+
+/// Columns folded into as many tables as the width asks for.
+fn tables(columns: &[String], blocks: &[Block], style: Style) -> String {
+    let lines = || blocks.iter().flat_map(|block| &block.lines);
+    let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(UnicodeWidthStr::width).max().unwrap_or(0);
+    let names = (widest(&mut lines().map(|(name, _)| name.as_str())) + 2).clamp(NAMES.0, NAMES.1);
+    let cells = widest(&mut lines().flat_map(|(_, cells)| cells.iter().map(String::as_str)));
+    let width = (cells.max(widest(&mut columns.iter().map(String::as_str))) + 2).clamp(FIGURES.0, FIGURES.1);
+    let fits = (style.width.saturating_sub(names) / width).max(1);
+    let folds = columns.len().div_ceil(fits).max(1);
+    let each = columns.len().div_ceil(folds).max(1);
+    let mut text = String::new();
+    for fold in 0..folds {
+        let shown = fold * each..((fold + 1) * each).min(columns.len());
+        text.push_str(&table(&columns[shown.clone()], blocks, shown, (names, width), style));
+        text.push('\n');
+    }
+    text
+}
+
+fn table(
+    columns: &[String],
+    blocks: &[Block],
+    shown: std::ops::Range<usize>,
+    (names, width): (usize, usize),
+    style: Style,
+) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_style(TableComponent::HeaderLines, if style.unicode { '─' } else { '-' });
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(style.width).unwrap_or(u16::MAX));
+    let titles = columns.iter().map(|name| Cell::new(style.paint(Tone::Heading, &style.fitted(&safe::terminal(name)))));
+    table.set_header(std::iter::once(Cell::new("")).chain(titles));
+    for block in blocks {
+        if !block.heading.is_empty() {
+            let heading = style.fitted(&wrapped(&block.heading, names - 1, "  "));
+            table.add_row(std::iter::once(heading));
+        }
+        for (name, cells) in &block.lines {
+            let cells = cells[shown.clone()].iter().map(|cell| style.fitted(cell));
+            table.add_row(std::iter::once(style.fitted(&wrapped(name, names - 1, "  "))).chain(cells));
+        }
+    }
+    for (at, column) in table.column_iter_mut().enumerate() {
+        let width = u16::try_from(if at == 0 { names } else { width }).unwrap_or(u16::MAX);
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
+        column.set_padding((0, if at == 0 { 1 } else { 0 }));
+    }
+    format!("{}\n", table.trim_fmt())
+}

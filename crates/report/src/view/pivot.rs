@@ -1,0 +1,287 @@
+//! A pivot: the best value of an axis for each group of contenders, then the groups with their best values.
+//! In: a view with its axes and the judge's table. Out: a [`PivotView`] an axis, judged anew by the same rules.
+//! As the published scheduler comparisons did it: the best scheduler per filesystem, then filesystems with theirs.
+
+use super::cells::{shown, standing};
+use super::{AxisView, FigureView, Standing, View};
+use judge::{Backend, Cell, Contender, Durability, Judgement, Operation, Table};
+use serde::Serialize;
+
+/// What is added to the name of a twin, which no table shows.
+const AGAIN: &str = " (again)";
+
+/// One axis, told by groups and then across them.
+#[derive(Debug, Clone, Serialize)]
+pub struct PivotView {
+    /// Index into [`View::axes`].
+    pub axis: usize,
+    /// One for each operation that has figures of two values.
+    pub rows: Vec<PivotRow>,
+    /// What may be said of values within groups.
+    pub within: Vec<String>,
+    /// What may be said of groups, each at its best value.
+    pub across: Vec<String>,
+    /// Smallest difference that is called one, a share.
+    pub smallest_effect: f64,
+}
+
+/// One operation.
+#[derive(Debug, Clone, Serialize)]
+pub struct PivotRow {
+    /// Index into [`View::workloads`].
+    pub workload: usize,
+    /// Index into [`super::WorkloadView::rows`].
+    pub row: usize,
+    /// For each group of the axis its values, in order.
+    pub groups: Vec<Vec<Option<PivotCell>>>,
+    /// For each group its best value, held against those of the other groups.
+    pub best: Vec<Option<PivotBest>>,
+}
+
+/// A figure within its group, or a group's best among the groups.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PivotCell {
+    /// Index into [`View::contenders`].
+    pub contender: usize,
+    /// The figure.
+    pub figure: FigureView,
+    /// How it stands.
+    pub standing: Standing,
+    /// How many times worse than the best of those that it is held against.
+    pub ratio: Option<f64>,
+    /// 95 % interval of that.
+    pub ratio_interval: Option<(f64, f64)>,
+}
+
+/// The best value of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PivotBest {
+    /// Index into [`AxisView::values`].
+    pub value: usize,
+    /// Its figure among the groups.
+    pub cell: PivotCell,
+}
+
+/// Every axis of a run, judged; an axis that cannot be is left out.
+pub(super) fn pivots(view: &View) -> Vec<PivotView> {
+    (0..view.axes.len()).filter_map(|axis| Pivot { view, axis: &view.axes[axis] }.judged(axis)).collect()
+}
+
+struct Pivot<'a> {
+    view: &'a View,
+    axis: &'a AxisView,
+}
+
+/// A row of the view: workload, row, and the operation of the judge's table.
+type Place = (usize, usize, usize);
+
+impl Pivot<'_> {
+    fn judged(&self, number: usize) -> Option<PivotView> {
+        let places = self.places();
+        let (table, at) = self.within(&places)?;
+        let inner = judge::judge(&table).ok()?;
+        let mut rows: Vec<PivotRow> = places.iter().map(|place| self.row(place, &at, &inner)).collect();
+        let mut across = Vec::new();
+        let mut smallest_effect = inner.smallest_effect;
+        // A best that changes its backend from row to row can't be ranked: contenders of different backends never are.
+        if self.groups_are_pure()
+            && let Some(outer) = self.across(&places, &rows).and_then(|table| judge::judge(&table).ok())
+        {
+            for (operation, row) in rows.iter_mut().enumerate() {
+                for (group, best) in row.best.iter_mut().enumerate() {
+                    if let Some(best) = best {
+                        best.cell = PivotCell { contender: best.cell.contender, ..cell(&outer, operation, group)? };
+                    }
+                }
+            }
+            across = outer.sentences.iter().map(|said| said.text.clone()).collect();
+            smallest_effect = smallest_effect.max(outer.smallest_effect);
+        } else {
+            rows.iter_mut().for_each(|row| row.best.fill(None));
+        }
+        rows.retain(|row| row.groups.iter().any(|values| values.iter().flatten().count() >= 2));
+        let within = inner.sentences.iter().map(|said| said.text.clone()).collect();
+        (!rows.is_empty()).then_some(PivotView { axis: number, rows, within, across, smallest_effect })
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let workloads = self.view.workloads.iter().enumerate();
+        workloads
+            .flat_map(|(at, workload)| workload.rows.iter().enumerate().map(move |(row, of)| (at, row, of.operation)))
+            .collect()
+    }
+
+    /// Index in the judge's table of who stands at a value of a group.
+    fn judged_index(&self, group: usize, value: usize) -> Option<usize> {
+        let place = self.axis.groups[group].members[value]?;
+        Some(self.view.contenders[place].index)
+    }
+
+    /// Values as contenders, and each operation of each group as an operation of its own; with the group and the place
+    /// of each operation.
+    fn within(&self, places: &[Place]) -> Option<(Table, Vec<(usize, usize)>)> {
+        let values = self.axis.values.len();
+        let pure = self.values_are_pure();
+        let mut table = Table { planned_blocks: self.view.table.planned_blocks, ..Table::default() };
+        for (value, name) in self.axis.values.iter().enumerate() {
+            let members: Vec<&Contender> = self.at_value(value).collect();
+            table.contenders.push(Contender {
+                name: name.clone(),
+                durability: common_durability(&members),
+                backend: members.first().map(|first| first.backend).filter(|_| pure).unwrap_or_default(),
+                ..Contender::default()
+            });
+        }
+        self.add_twins(&mut table, values);
+        let mut at = Vec::new();
+        for (group, shared) in self.axis.groups.iter().enumerate() {
+            if shared.members.iter().flatten().count() < 2 || !(pure || self.group_is_pure(group)) {
+                continue;
+            }
+            for (place, (_, _, operation)) in places.iter().enumerate() {
+                let judged = &self.view.table.operations[*operation];
+                let mut id = judged.id.clone();
+                id.operation = format!("{} of {}", id.operation, shared.name);
+                let named = if judged.phrase.is_empty() { judged.id.operation.as_str() } else { &judged.phrase };
+                table.operations.push(Operation {
+                    id,
+                    phrase: format!("{named} with {}", shared.name),
+                    ..judged.clone()
+                });
+                for value in 0..values {
+                    if let Some(from) = self.judged_index(group, value) {
+                        self.copy_cells(&mut table, (*operation, from), (at.len(), value), value);
+                    }
+                }
+                at.push((group, place));
+            }
+        }
+        (!at.is_empty()).then_some((table, at))
+    }
+
+    /// Groups as contenders, each at its best value of each operation.
+    fn across(&self, places: &[Place], rows: &[PivotRow]) -> Option<Table> {
+        if self.axis.groups.len() < 2 {
+            return None;
+        }
+        let mut table = Table { planned_blocks: self.view.table.planned_blocks, ..Table::default() };
+        for (number, group) in self.axis.groups.iter().enumerate() {
+            let members: Vec<&Contender> = (0..group.members.len())
+                .filter_map(|value| Some(&self.view.table.contenders[self.judged_index(number, value)?]))
+                .collect();
+            table.contenders.push(Contender {
+                name: group.name.clone(),
+                durability: common_durability(&members),
+                backend: members.first().map(|first| first.backend).unwrap_or_default(),
+                ..Contender::default()
+            });
+        }
+        self.add_twins(&mut table, self.axis.groups.len());
+        for (number, ((_, _, operation), row)) in places.iter().zip(rows).enumerate() {
+            let judged = &self.view.table.operations[*operation];
+            let named = if judged.phrase.is_empty() { judged.id.operation.as_str() } else { &judged.phrase };
+            let phrase = format!("{named}, each with its best {}", self.axis.name);
+            table.operations.push(Operation { phrase, ..judged.clone() });
+            for (group, best) in row.best.iter().enumerate() {
+                if let Some(from) = best.and_then(|best| self.judged_index(group, best.value)) {
+                    self.copy_cells(&mut table, (*operation, from), (number, group), group);
+                }
+            }
+        }
+        Some(table)
+    }
+
+    /// A twin for each contender of a table, which holds nothing until a cell with one is copied.
+    fn add_twins(&self, table: &mut Table, count: usize) {
+        for place in 0..count {
+            let of = table.contenders[place].clone();
+            let (name, twin_of) = (format!("{}{AGAIN}", of.name), Some(of.name.clone()));
+            table.contenders.push(Contender { name, twin_of, ..of });
+        }
+    }
+
+    /// Copies a cell, and that of its twin where it has one, so that the noise floor is known here as well.
+    fn copy_cells(&self, table: &mut Table, from: (usize, usize), to: (usize, usize), place: usize) {
+        let all = &self.view.table;
+        let copied = |contender: usize, to: (usize, usize)| {
+            let found = all.cell(from.0, contender).filter(|cell| !cell.samples.is_empty())?;
+            Some(Cell { operation: to.0, contender: to.1, ..found.clone() })
+        };
+        table.cells.extend(copied(from.1, to));
+        let name = &all.contenders[from.1].name;
+        let twin = all.contenders.iter().position(|contender| contender.twin_of.as_ref() == Some(name));
+        let twins = table.contenders.len() / 2;
+        table.cells.extend(twin.and_then(|twin| copied(twin, (to.0, twins + place))));
+    }
+
+    fn row(&self, (workload, row, _): &Place, at: &[(usize, usize)], inner: &Judgement) -> PivotRow {
+        let place = self.places().iter().position(|place| (place.0, place.1) == (*workload, *row));
+        let cells = &self.view.workloads[*workload].rows[*row].cells;
+        let mut groups = Vec::new();
+        let mut best = Vec::new();
+        for (number, group) in self.axis.groups.iter().enumerate() {
+            let operation = at.iter().position(|found| Some(found.1) == place && found.0 == number);
+            let values: Vec<Option<PivotCell>> = (0..self.axis.values.len())
+                .map(|value| {
+                    let contender = group.members[value]?;
+                    let judged = operation.and_then(|operation| cell(inner, operation, value));
+                    let alone = || {
+                        let figure = cells[contender].figure?;
+                        let standing = Standing::Alone;
+                        Some(PivotCell { contender, figure, standing, ratio: None, ratio_interval: None })
+                    };
+                    judged.map(|judged| PivotCell { contender, ..judged }).or_else(alone)
+                })
+                .collect();
+            let ranking = operation.and_then(|operation| inner.rankings_of(operation).next());
+            let only = || values.iter().position(Option::is_some);
+            let value = ranking.map(|ranking| ranking.best).or_else(only);
+            best.push(value.and_then(|value| Some(PivotBest { value, cell: values[value]? })));
+            groups.push(values);
+        }
+        PivotRow { workload: *workload, row: *row, groups, best }
+    }
+
+    fn at_value(&self, value: usize) -> impl Iterator<Item = &Contender> {
+        (0..self.axis.groups.len())
+            .filter_map(move |group| Some(&self.view.table.contenders[self.judged_index(group, value)?]))
+    }
+
+    fn values_are_pure(&self) -> bool {
+        (0..self.axis.values.len()).all(|value| one_backend(self.at_value(value)))
+    }
+
+    fn group_is_pure(&self, group: usize) -> bool {
+        let members = (0..self.axis.values.len()).filter_map(|value| self.judged_index(group, value));
+        one_backend(members.map(|index| &self.view.table.contenders[index]))
+    }
+
+    fn groups_are_pure(&self) -> bool {
+        (0..self.axis.groups.len()).all(|group| self.group_is_pure(group))
+    }
+}
+
+fn one_backend<'a>(members: impl Iterator<Item = &'a Contender>) -> bool {
+    let backends: Vec<Backend> = members.map(|member| member.backend).collect();
+    backends.windows(2).all(|pair| pair[0] == pair[1])
+}
+
+/// What all members do for the safety of data; where they differ nothing is claimed.
+fn common_durability(members: &[&Contender]) -> Durability {
+    let first = members.first().map(|first| first.durability).unwrap_or_default();
+    if members.iter().all(|member| member.durability == first) { first } else { Durability::default() }
+}
+
+fn cell(judgement: &Judgement, operation: usize, contender: usize) -> Option<PivotCell> {
+    let figure = shown(judgement.figure(operation, contender)?);
+    let ranking = judgement.rankings_of(operation).find(|ranking| ranking.members().any(|member| member == contender));
+    let against = ranking.and_then(|ranking| ranking.others.iter().find(|other| other.contender == contender));
+    let is_best = ranking.is_some_and(|ranking| ranking.best == contender);
+    Some(PivotCell {
+        contender,
+        figure,
+        standing: ranking.map_or(Standing::Alone, |ranking| standing(ranking, contender)),
+        ratio: against.map(|other| other.ratio).or(is_best.then_some(1.0)),
+        ratio_interval: against.and_then(|other| other.interval).map(|interval| (interval.low, interval.high)),
+    })
+}
