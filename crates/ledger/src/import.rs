@@ -5,12 +5,16 @@
 mod bonnie;
 mod dd;
 mod fio;
+mod foreign;
 mod keep;
 mod portable;
 mod records;
+pub(crate) mod shards;
 
+pub use keep::Kept;
 pub use portable::{PORTABLE_VERSION, export};
 
+use crate::error::LedgerError;
 use crate::record::{ContenderRecord, RunRecord, TrialRecord};
 use std::path::Path;
 
@@ -19,6 +23,8 @@ use crate::Ledger;
 
 /// Largest file that is read, in bytes.
 pub const FILE_LIMIT: u64 = 256 << 20;
+/// Bytes by which a ledger is known.
+const BEGINNING: u64 = 16;
 /// Longest label that a file may give a contender or a phase, in characters.
 const LABEL_LIMIT: usize = 200;
 /// Most phases or lines that one file may hold.
@@ -56,7 +62,7 @@ pub enum ImportError {
     },
     /// Its kind is not known.
     #[error(
-        "reading {file}: it is no result of fio (--output-format=json or json+), Bonnie++ (CSV) or dd, and no exported run"
+        "reading {file}: it is no result of fio (--output-format=json or json+), Bonnie++ (CSV) or dd, no exported run and no ledger"
     )]
     Unknown {
         /// The file.
@@ -72,20 +78,37 @@ pub enum ImportError {
         /// What is wrong.
         why: String,
     },
+    /// It is a ledger that cannot be read.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// What one file holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Read {
+    /// Its runs: one, or all of a ledger.
+    pub runs: Vec<Imported>,
+    /// Whether it is a ledger, which may hold what is known here already.
+    pub is_ledger: bool,
 }
 
 /// Reads a file of any known kind.
 ///
 /// # Errors
 /// A file that cannot be read, is too large, is of no known kind, or does not hold together.
-pub fn import_file(path: &Path) -> Result<Imported, ImportError> {
-    use std::io::Read;
+pub fn import_file(path: &Path) -> Result<Read, ImportError> {
+    use std::io::Read as _;
     let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let reading = |error: std::io::Error| ImportError::Reading { file: file.clone(), answer: error.to_string() };
     let mut bytes = Vec::new();
-    let source = std::fs::File::open(path).map_err(reading)?;
-    source.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(reading)?;
-    import_bytes(&bytes, &file)
+    let mut source = std::fs::File::open(path).map_err(reading)?;
+    source.by_ref().take(BEGINNING).read_to_end(&mut bytes).map_err(reading)?;
+    if foreign::looks_like(&bytes) {
+        drop(source);
+        return Ok(Read { runs: foreign::read(path)?, is_ledger: true });
+    }
+    source.take(FILE_LIMIT + 1 - bytes.len() as u64).read_to_end(&mut bytes).map_err(reading)?;
+    Ok(Read { runs: vec![import_bytes(&bytes, &file)?], is_ledger: false })
 }
 
 /// The same from bytes; `file` is the name that is shown, and its stem names the contender where the file does not.

@@ -74,6 +74,36 @@ impl Ledger {
         Ok(Self { connection, path: path.into(), _lock: lock })
     }
 
+    /// Opens a ledger of somebody else to look at only: it is neither written nor brought up to date, and nothing in it but
+    /// its tables is believed.
+    ///
+    /// # Errors
+    /// A file that is no ledger, is damaged, or is of another version.
+    pub fn open_foreign(path: &Path) -> Result<Self, LedgerError> {
+        let refused = |error: rusqlite::Error| refusal(path, "reading the ledger", &error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(refused)?;
+        connection.busy_timeout(BUSY_WAIT).map_err(refused)?;
+        connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;").map_err(refused)?;
+        match check(&connection, path)? {
+            schema::LATEST => {}
+            0 => return Err(foreign(path, "it is empty")),
+            _ => {
+                return Err(foreign(
+                    path,
+                    "an older bakeoff wrote it; `bakeoff show --runs` with it brings it up to date",
+                ));
+            }
+        }
+        let programs: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE type IN ('view', 'trigger')", [], |row| row.get(0))
+            .map_err(refused)?;
+        if programs > 0 {
+            return Err(foreign(path, "it holds views or triggers, which no ledger does"));
+        }
+        Ok(Self { connection, path: path.into(), _lock: None })
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -18,7 +18,7 @@ pub use agent::{Agent, AgentError};
 pub use ground::{LabVenue, contender, places};
 pub use order::order_of_block;
 pub use run::{Ended, Run, RunError};
-pub use scheme::{DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, TWIN, Work};
+pub use scheme::{DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, Shard, TWIN, Work};
 pub use trial::Stop;
 pub use venue::{Staged, Venue, VenueError};
 pub use watch::{News, Unwatched, Watcher};

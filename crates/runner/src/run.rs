@@ -5,7 +5,7 @@
 use crate::agent::{Agent, AgentError};
 use crate::budget::{self, Times};
 use crate::order;
-use crate::scheme::Scheme;
+use crate::scheme::{Scheme, Shard};
 use crate::trial::{self, Ending, Job, Stop};
 use crate::venue::Venue;
 use crate::watch::{News, Watcher};
@@ -112,11 +112,13 @@ impl Run<'_> {
     fn blocks(&mut self) -> Result<Ended, RunError> {
         let mut state = self.state()?;
         self.ledger.set_status(self.id, RunStatus::Open, None)?;
-        let first = self.scheme.sampling.policy(0.0);
-        let planned = self.scheme.trials_per_block() * first.min_blocks as usize;
+        let planned = self.scheme.trials_per_block() * self.scheme.least_blocks() as usize;
         let done = state.done.len();
         self.watcher.news(News::Began { run: self.id, trials: (done, planned.max(done)) });
         self.measure_ceiling(&mut state)?;
+        if let Some(shard) = self.scheme.shard {
+            return self.blocks_of(shard, &mut state);
+        }
         let mut block = 0;
         loop {
             let needed = match self.needed(&state, block)? {
@@ -128,6 +130,34 @@ impl Run<'_> {
                 Some(ended) => return Ok(ended),
             }
         }
+    }
+
+    /// The blocks of one shard: a fixed number, since no shard knows what the others have seen.
+    fn blocks_of(&mut self, shard: Shard, state: &mut State) -> Result<Ended, RunError> {
+        let sampling = &self.scheme.sampling;
+        let all = sampling.samples.unwrap_or(sampling.blocks.1);
+        for block in (0..all).filter(|block| shard.holds(*block)) {
+            let everything = self.everything(state);
+            if everything.is_empty() {
+                return Ok(Ended::Finished("no contender is left that can be measured".into()));
+            }
+            if let Some(ended) = self.block(state, block, &everything)? {
+                return Ok(ended);
+            }
+            let (table, _, _) = self.decide(state)?;
+            let decision = format!("of shard {shard}; the shards decide together");
+            self.watcher.news(News::BlockEnded { block, decision: &decision, table: &table });
+        }
+        let own = (0..all).filter(|block| shard.holds(*block)).count();
+        Ok(Ended::Finished(format!("{own} of {all} blocks were run: shard {shard}.")))
+    }
+
+    /// Every pair that can be measured.
+    fn everything(&self, state: &State) -> Vec<(usize, usize)> {
+        (0..self.scheme.works.len())
+            .flat_map(|work| self.scheme.field(work).into_iter().map(move |contender| (contender, work)))
+            .filter(|pair| !self.is_out(state, *pair))
+            .collect()
     }
 
     /// What the ledger says about the run so far.
@@ -196,10 +226,7 @@ impl Run<'_> {
 
     /// Which (contender, workload) pairs the next block needs.
     fn needed(&mut self, state: &State, block: u32) -> Result<Step, RunError> {
-        let everything: Vec<(usize, usize)> = (0..self.scheme.works.len())
-            .flat_map(|work| self.scheme.field(work).into_iter().map(move |contender| (contender, work)))
-            .filter(|pair| !self.is_out(state, *pair))
-            .collect();
+        let everything = self.everything(state);
         if everything.is_empty() {
             return Ok(Step::Stop("no contender is left that can be measured".into()));
         }
@@ -219,7 +246,7 @@ impl Run<'_> {
             };
         }
         let text = budget::after_block(&table, &policy, &decision, block == 1);
-        self.watcher.news(News::BlockEnded { block: block - 1, decision: &text });
+        self.watcher.news(News::BlockEnded { block: block - 1, decision: &text, table: &table });
         if !decision.goes_on() {
             return ending(&decision.text);
         }
@@ -342,7 +369,9 @@ impl Run<'_> {
         let record = &performed.record;
         self.ledger.keep_trial(self.id, record)?;
         self.note(state, record, work);
-        let planned = scheme.trials_per_block() * scheme.sampling.policy(0.0).min_blocks.max(place.0 + 1) as usize;
+        let least = scheme.least_blocks();
+        let blocks = if scheme.shard.is_some() { least } else { least.max(place.0 + 1) };
+        let planned = scheme.trials_per_block() * blocks as usize;
         let done = (state.done.len(), planned);
         self.watcher.news(News::TrialEnded { contender: shown, trial: record, done });
         if !performed.staged && !state.staged.contains(&contender) {

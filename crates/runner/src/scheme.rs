@@ -31,6 +31,49 @@ pub struct Scheme {
     pub sampling: Sampling,
     /// Seed of orders and contents.
     pub seed: u64,
+    /// Where this is one part of a plan that is cut over several machines: which part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+}
+
+/// One part of a plan that is cut by blocks: part `index` of `of` has every `of`-th block. Every block stays whole on one
+/// machine, so that contenders are compared on the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// From 0.
+    pub index: u32,
+    /// How many parts there are.
+    pub of: u32,
+}
+
+/// Parts at most that a plan is cut into.
+pub const MOST_SHARDS: u32 = 1000;
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    /// Reads `2/4`, counted from 1.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Option<(u32, u32)> =
+            text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((index, of)) if 1 <= index && index <= of && of <= MOST_SHARDS => Ok(Shard { index: index - 1, of }),
+            _ => Err(format!("write it as I/N, such as 2/4: part I of N, from 1/N to N/N, with N up to {MOST_SHARDS}")),
+        }
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}/{}", self.index + 1, self.of)
+    }
+}
+
+impl Shard {
+    /// Whether a block belongs to this part.
+    pub fn holds(self, block: u32) -> bool {
+        block % self.of == self.index
+    }
 }
 
 /// Where a scheme runs.
@@ -136,6 +179,12 @@ impl Scheme {
         (0..self.works.len()).map(|work| self.field(work).len()).sum()
     }
 
+    /// Blocks at least that are run here.
+    pub fn least_blocks(&self) -> u32 {
+        let blocks = self.sampling.policy(0.0).min_blocks;
+        self.shard.map_or(blocks, |shard| (0..blocks).filter(|block| shard.holds(*block)).count() as u32)
+    }
+
     /// The contenders as the ledger keeps them.
     pub fn contender_records(&self) -> Vec<ContenderRecord> {
         self.contenders
@@ -164,5 +213,22 @@ impl Scheme {
                 totals: work.compiled.totals.clone(),
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_share_out_every_block_once() {
+        let shards: Vec<Shard> = (1..=4).map(|part| format!("{part}/4").parse().expect("a shard")).collect();
+        for block in 0..40 {
+            assert_eq!(shards.iter().filter(|shard| shard.holds(block)).count(), 1, "block {block}");
+        }
+        assert_eq!(shards[1].to_string(), "2/4");
+        for wrong in ["0/4", "5/4", "1", "1/0", "a/b", "1/1001", "-1/4", ""] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
     }
 }

@@ -51,6 +51,8 @@ pub enum News<'a> {
         block: u32,
         /// In a sentence.
         decision: &'a str,
+        /// Everything that was measured so far.
+        table: &'a judge::Table,
     },
 }
 

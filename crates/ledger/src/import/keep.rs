@@ -1,10 +1,12 @@
 //! Keeping an imported run: all of it in one transaction.
-//! In: a run as it was read. Out: its id in the ledger; a run that is there already is refused.
+//! In: runs as they were read. Out: their ids in the ledger; a run that is there already is refused, shards are put together.
 
-use super::Imported;
+use super::{Imported, Read, shards};
 use crate::error::LedgerError;
+use crate::record::Origin;
 use crate::store::{Ledger, insert_contenders, insert_trial, json, run_id, text};
 use rusqlite::params;
+use std::collections::BTreeMap;
 
 impl Ledger {
     /// Keeps an imported run with its contenders and trials, and returns its id.
@@ -21,27 +23,112 @@ impl Ledger {
                 answer: format!("it holds run {id} already; `bakeoff show {id}` shows it"),
             });
         }
-        self.in_transaction("keeping an imported run in", |transaction| {
-            transaction.execute(
-                "INSERT INTO runs (id, began_ms, ended_ms, status, ending, title, seed, new_run, ceiling)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                params![
-                    id,
-                    run.began_ms,
-                    run.ended_ms,
-                    text(&run.status),
-                    run.ending,
-                    run.new.title,
-                    run.new.seed.to_string(),
-                    json(&run.new),
-                    run.ceiling.as_ref().map(json)
-                ],
-            )?;
-            insert_contenders(transaction, &id, &imported.contenders)?;
-            imported.trials.iter().try_for_each(|trial| insert_trial(transaction, &id, trial))
-        })?;
+        self.in_transaction("keeping an imported run in", |transaction| insert(transaction, &id, imported))?;
         Ok(id)
     }
+
+    /// Keeps what files held: runs as they are, and shards put together with those of the same plan that are here.
+    ///
+    /// # Errors
+    /// A run that is here already (from a ledger it is passed over), shards that contradict each other, a ledger that cannot
+    /// be written. What was kept before the error stays.
+    pub fn keep_read(&mut self, files: Vec<Read>) -> Result<Vec<Kept>, LedgerError> {
+        let mut kept = Vec::new();
+        let mut plans: BTreeMap<String, Vec<(usize, Imported)>> = BTreeMap::new();
+        for (file, read) in files.into_iter().enumerate() {
+            for imported in read.runs {
+                if shards::cut(&imported.run).is_some() {
+                    plans.entry(shards::key(&imported)).or_default().push((file, imported));
+                } else if read.is_ledger && self.holds(&imported.run.id)? {
+                    kept.push(Kept { files: vec![file], run: imported.run.id, shards: None, is_new: false });
+                } else {
+                    let elsewhere = elsewhere(imported);
+                    let run = self.keep_imported(&elsewhere)?;
+                    kept.push(Kept { files: vec![file], run, shards: None, is_new: true });
+                }
+            }
+        }
+        for (key, shards) in plans {
+            let (files, read) = shards.into_iter().unzip();
+            kept.push(self.keep_shards(files, read, &key)?);
+        }
+        Ok(kept)
+    }
+
+    fn keep_shards(&mut self, files: Vec<usize>, read: Vec<Imported>, key: &str) -> Result<Kept, LedgerError> {
+        let here = self.shards_here(key)?;
+        let before = here.iter().find(|run| shards::cut(&run.run).is_some_and(|cut| cut.index.is_none())).cloned();
+        let all: Vec<Imported> = here.into_iter().chain(read).collect();
+        let refused =
+            |answer| LedgerError::Refused { doing: "putting shards together in", path: self.path().into(), answer };
+        let merged = shards::merged(&all).map_err(refused)?;
+        let cut = shards::cut(&merged.run);
+        let shards = cut.map(|cut| (cut.merged.len() as u32, cut.of));
+        let run = merged.run.id.clone();
+        let is_new = before.as_ref() != Some(&merged);
+        if is_new {
+            self.in_transaction("putting shards together in", |transaction| {
+                transaction.execute("DELETE FROM runs WHERE id = ?1", params![run])?;
+                insert(transaction, &run, &merged)
+            })?;
+        }
+        Ok(Kept { files, run, shards, is_new })
+    }
+
+    /// Shards of a plan that this ledger holds, measured here or put together before.
+    fn shards_here(&self, key: &str) -> Result<Vec<Imported>, LedgerError> {
+        let mut here = Vec::new();
+        for run in self.runs()?.into_iter().filter(|run| shards::cut(run).is_some()) {
+            let (contenders, trials) = (self.contenders(&run.id)?, self.trials(&run.id)?);
+            let imported = Imported { run, contenders, trials };
+            if shards::key(&imported) == key {
+                here.push(imported);
+            }
+        }
+        Ok(here)
+    }
+}
+
+/// What became of one run of the files that were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Numbers of the files that it came from.
+    pub files: Vec<usize>,
+    /// Its id here.
+    pub run: String,
+    /// Of shards put together: how many there are now, of how many.
+    pub shards: Option<(u32, u32)>,
+    /// Whether anything was kept that was not here before.
+    pub is_new: bool,
+}
+
+/// A run of another ledger is marked as measured elsewhere.
+fn elsewhere(mut imported: Imported) -> Imported {
+    if imported.run.new.origin == Origin::Measured {
+        imported.run.new.origin = Origin::Exported;
+    }
+    imported
+}
+
+fn insert(transaction: &rusqlite::Transaction, id: &str, imported: &Imported) -> rusqlite::Result<()> {
+    let run = &imported.run;
+    transaction.execute(
+        "INSERT INTO runs (id, began_ms, ended_ms, status, ending, title, seed, new_run, ceiling)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            id,
+            run.began_ms,
+            run.ended_ms,
+            text(&run.status),
+            run.ending,
+            run.new.title,
+            run.new.seed.to_string(),
+            json(&run.new),
+            run.ceiling.as_ref().map(json)
+        ],
+    )?;
+    insert_contenders(transaction, id, &imported.contenders)?;
+    imported.trials.iter().try_for_each(|trial| insert_trial(transaction, id, trial))
 }
 
 /// A number that tells apart what was read in one second.

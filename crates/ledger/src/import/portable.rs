@@ -72,9 +72,6 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
         return Err(format!("it holds more than {COUNT_LIMIT} trials or contenders"));
     }
     let Portable { mut run, contenders, trials, .. } = portable;
-    if run.id.is_empty() || !run.id.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') {
-        return Err("its run has no usable id".into());
-    }
     check(&run, &contenders, &trials)?;
     if run.new.origin == Origin::Measured {
         run.new.origin = Origin::Exported;
@@ -83,7 +80,10 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
 }
 
 /// What the rest of the program takes for granted of records that it wrote itself.
-fn check(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRecord]) -> Result<(), String> {
+pub(super) fn check(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRecord]) -> Result<(), String> {
+    if run.id.is_empty() || !run.id.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') {
+        return Err("its run has no usable id".into());
+    }
     let count = contenders.len() as u32;
     if contenders.iter().zip(0..).any(|(contender, place)| contender.index != place) {
         return Err("its contenders are not numbered in order".into());

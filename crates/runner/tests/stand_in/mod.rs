@@ -1,5 +1,7 @@
 //! A stand-in for the ground, and an engine that is a shell script: what the run loop sees, without any device.
 
+#![allow(dead_code, reason = "each test file uses the part that it needs")]
+
 use host::counters::Watch;
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
 use runner::{Ended, Entry, Place, Run, Sampling, Scheme, Staged, Unwatched, Venue, VenueError, Work};
@@ -51,14 +53,24 @@ impl Bakeoff {
         self
     }
 
+    /// One part of the plan, such as `2/3`.
+    pub fn shard(mut self, part: &str) -> Self {
+        self.scheme.shard = Some(part.parse().expect("a shard"));
+        self
+    }
+
     /// Puts a contender through no workload but those named.
     pub fn only(mut self, contender: usize, work: &str) -> Self {
         self.scheme.contenders[contender].works.push(work.into());
         self
     }
 
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("bakeoff.db")
+    }
+
     pub fn ledger(&self, access: Access) -> Ledger {
-        Ledger::open(&self.folder.path().join("bakeoff.db"), access).expect("the ledger opens")
+        Ledger::open(&self.path(), access).expect("the ledger opens")
     }
 
     pub fn id(&self) -> String {
@@ -215,6 +227,7 @@ fn scheme(samples: u32) -> Scheme {
             steady: false,
         },
         seed: 20_261_120,
+        shard: None,
     }
 }
 
