@@ -53,7 +53,7 @@ pub enum Verb {
     Compare(CompareArgs),
     /// Hold published claims against what was measured here
     Claims(ClaimsArgs),
-    /// Take in a run exported elsewhere, or results of fio, Bonnie++ or dd, each as a run of its own
+    /// Take in runs exported elsewhere, other ledgers (shards become one run), or results of fio, Bonnie++ or dd
     Import(ImportArgs),
     /// Write one portable file with everything about a run
     Export(ExportArgs),
@@ -112,7 +112,8 @@ pub struct What {
     /// Size of the work: the published one, or one that keeps its character in seconds
     #[arg(long, value_enum, help_heading = "Work")]
     pub scale: Option<Scale>,
-    /// An option of a workload, such as processes=4 or bonnie.size=1GiB; `bakeoff workloads NAME` lists them
+    /// An option of a workload, such as processes=4 or bonnie.size=1GiB; `bakeoff workloads NAME` lists them. Several values
+    /// (processes=1,2,4) run the workload once with each
     #[arg(long, value_name = "[WORKLOAD.]KEY=VALUE", help_heading = "Work")]
     pub set: Vec<String>,
 
@@ -138,6 +139,11 @@ pub struct What {
     /// (--fs and workload names narrow them); =FILE: claims of your own
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "published", help_heading = "Work")]
     pub claims: Option<PathBuf>,
+
+    /// One part of the plan: every N-th block, from the I-th, for machine I of N like ones; needs --samples and --seed, the
+    /// same for all. `bakeoff import` puts their ledgers together
+    #[arg(long, value_name = "I/N", help_heading = "How often", conflicts_with_all = ["budget", "precision", "until"])]
+    pub shard: Option<runner::Shard>,
 
     /// Leave out the hidden second entry of one contender, from which the noise floor is measured
     #[arg(long, help_heading = "How often")]
@@ -224,7 +230,7 @@ pub struct ShowArgs {
     /// The run, by its id or the beginning of it [default: the latest]
     pub run: Option<String>,
     /// List the runs of the ledger
-    #[arg(long, conflicts_with_all = ["run", "json", "csv", "markdown", "why", "mix", "published"])]
+    #[arg(long, conflicts_with_all = ["run", "json", "csv", "markdown", "why", "mix", "published", "pivot"])]
     pub runs: bool,
     /// As JSON
     #[arg(long, group = "form")]
@@ -244,6 +250,10 @@ pub struct ShowArgs {
     /// What a figure rests on, down to its samples: WORKLOAD/OPERATION/CONTENDER
     #[arg(long, value_name = "CELL", group = "form")]
     pub why: Option<String>,
+    /// The best value of what was varied (scheduler, age, fill, kernel, mkfs.NAME, mount.NAME ...) for each contender, then
+    /// the contenders with their best
+    #[arg(long, value_name = "AXIS", group = "form")]
+    pub pivot: Option<String>,
 }
 
 /// `bakeoff report`
@@ -257,9 +267,10 @@ pub struct ReportArgs {
     /// Which forms
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub format: Vec<String>,
-    /// Published figures beside one's own, each with its source and year; never part of the statistics
+    /// Leave out published figures, which the page otherwise holds, folded away, beside one's own; they are never part of
+    /// the statistics
     #[arg(long)]
-    pub published: bool,
+    pub no_published: bool,
 }
 
 /// `bakeoff workloads`
@@ -313,7 +324,8 @@ pub struct ClaimsArgs {
 /// `bakeoff import`
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// Files: fio's JSON (json or json+), Bonnie++'s CSV, dd's text, or what `bakeoff export` wrote
+    /// Files: fio's JSON (json or json+), Bonnie++'s CSV, dd's text, what `bakeoff export` wrote, or other ledgers, whose
+    /// shards of one plan (`run --shard`) become one run
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
 }

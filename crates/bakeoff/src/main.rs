@@ -7,14 +7,20 @@ mod claims;
 mod contenders;
 mod estimate;
 mod failure;
+mod log;
 mod mix;
+#[cfg(test)]
+#[path = "../../../tests/mutate.rs"]
+mod mutate;
 mod place;
 mod progress;
 mod published;
 mod resolve;
 mod session;
 mod show;
+mod standing;
 mod text;
+mod varied;
 mod verbs;
 
 use args::{Arguments, Verb};

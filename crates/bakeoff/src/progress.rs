@@ -1,11 +1,15 @@
 //! What a person sees while a run goes on: one calm display on a terminal, plain lines elsewhere.
 //! In: news of the run. Out: text on standard error, so that standard output stays free for results.
 
+use crate::log::Log;
+use crate::standing::standing;
+use crate::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ledger::{TrialRecord, TrialStatus};
 use runner::{News, Watcher};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Shows a run on standard error.
@@ -17,11 +21,14 @@ pub struct Progress {
     now: String,
     step: String,
     block: u32,
+    /// Who is ahead after the last block; empty before.
+    standing: String,
+    log: Log,
 }
 
 impl Progress {
-    /// A display on a terminal, plain lines where there is none or where they are asked for.
-    pub fn new(plain: bool) -> Self {
+    /// A display on a terminal, plain lines where there is none or where they are asked for; a log beside the ledger.
+    pub fn new(plain: bool, ledger: &Path) -> Self {
         let terminal =
             std::io::stderr().is_terminal() && !plain && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
         let bar = terminal.then(|| {
@@ -31,10 +38,16 @@ impl Progress {
             bar
         });
         let now = String::new();
-        Self { bar, began: Instant::now(), took: BTreeMap::new(), step: now.clone(), now, block: 0 }
+        let (step, standing, log) = (now.clone(), now.clone(), Log::beside(ledger));
+        Self { bar, began: Instant::now(), took: BTreeMap::new(), step, now, block: 0, standing, log }
     }
 
-    fn line(&self, text: &str) {
+    fn line(&mut self, text: &str) {
+        self.log.say(text);
+        self.show(text);
+    }
+
+    fn show(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| eprintln!("{text}")),
             None => eprintln!("{text}"),
@@ -44,7 +57,9 @@ impl Progress {
     fn redraw(&self, detail: &str) {
         let Some(bar) = &self.bar else { return };
         let step = if detail.is_empty() { self.step.clone() } else { format!("{} {detail}", self.step) };
-        bar.set_prefix(format!("block {} | {} | {step}", self.block + 1, self.now));
+        let shown: String = self.standing.chars().take(text::width().saturating_sub(1)).collect();
+        let standing = if shown.is_empty() { shown } else { format!("{shown}\n") };
+        bar.set_prefix(format!("{standing}block {} | {} | {step}", self.block + 1, self.now));
         bar.set_message(self.times(bar.position(), bar.length().unwrap_or(0)));
     }
 
@@ -67,13 +82,15 @@ impl Progress {
             TrialStatus::Disturbed => "disturbed",
             TrialStatus::Failed => "failed",
         };
+        let place = format!("[{}/{}] block {}", done.0, done.1, trial.block + 1);
+        let told = format!("{place}  {:<14} {contender:<14} {outcome} in {seconds:.1} s", trial.workload);
+        self.log.say(&told);
+        self.log.say(&figures(trial));
         if let Some(bar) = &self.bar {
             bar.set_length(done.1 as u64);
             bar.set_position(done.0 as u64);
         } else {
-            let place = format!("[{}/{}] block {}", done.0, done.1, trial.block + 1);
-            let times = self.times(done.0 as u64, done.1 as u64);
-            eprintln!("{place}  {:<14} {contender:<14} {outcome} in {seconds:.1} s  ({times})", trial.workload);
+            eprintln!("{told}  ({})", self.times(done.0 as u64, done.1 as u64));
         }
         if trial.status == TrialStatus::Failed {
             let reason = trial.reason.as_deref().unwrap_or("no reason is known");
@@ -87,6 +104,9 @@ impl Watcher for Progress {
         match news {
             News::Began { run, trials } => {
                 self.line(&format!("run {run}: {} trials in the first plan", trials.1));
+                if let Some(path) = self.log.path() {
+                    self.show(&format!("what happens is written to {}", path.display()));
+                }
                 if let Some(bar) = &self.bar {
                     bar.set_length(trials.1 as u64);
                     bar.set_position(trials.0 as u64);
@@ -98,11 +118,13 @@ impl Watcher for Progress {
             News::TrialBegan { block, contender, workload } => {
                 self.block = block;
                 self.now = format!("{workload} on {contender}");
+                self.log.say(&format!("block {}: {} begins", block + 1, self.now));
                 self.step.clear();
                 self.redraw("");
             }
             News::Step(step) => {
                 self.step = step.to_owned();
+                self.log.say(&format!("  {step}"));
                 self.redraw("");
             }
             News::Progress(items, Some(of), _) if of > 0 => {
@@ -110,9 +132,34 @@ impl Watcher for Progress {
             }
             News::Progress(items, _, _) => self.redraw(&format!("{items}")),
             News::TrialEnded { contender, trial, done } => self.trial_ended(contender, trial, done),
-            News::BlockEnded { block, decision } => self.line(&format!("block {}: {decision}", block + 1)),
+            News::BlockEnded { block, decision, table } => {
+                self.line(&format!("block {}: {decision}", block + 1));
+                if let Some(standing) = standing(table) {
+                    self.log.say(&standing.whole.join("\n"));
+                    self.standing = format!("after block {}: {}", block + 1, standing.line);
+                    self.log.say(&self.standing);
+                    if self.bar.is_none() {
+                        eprintln!("{}", self.standing);
+                    }
+                }
+            }
         }
     }
+}
+
+/// What was measured, a line a phase.
+fn figures(trial: &TrialRecord) -> String {
+    let seconds = |ns: u64| format!("{:.3} s", ns as f64 / 1e9);
+    let lines = trial.phases.iter().map(|phase| {
+        let outcome = &phase.outcome;
+        let durable = outcome.durable_ns.map(|ns| format!(", durable after {}", seconds(ns))).unwrap_or_default();
+        let disturbed = match phase.evidence.disturbed.is_empty() {
+            true => String::new(),
+            false => format!("; disturbed: {}", phase.evidence.disturbed.join(", ")),
+        };
+        format!("    {}: {} items in {}{durable}{disturbed}", phase.name, outcome.items, seconds(outcome.returned_ns))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 impl Drop for Progress {

@@ -6,7 +6,8 @@ use crate::catalogue::Catalogue;
 use crate::claims::{self, Chosen};
 use crate::contenders;
 use crate::failure::Failure;
-use runner::{DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, TWIN, Work};
+use crate::varied;
+use runner::{DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, Shard, TWIN, Work};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workload::plan::{self, Plan, PlannedWork};
@@ -52,7 +53,31 @@ pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
     add_twin(&mut entries, what.no_twin, sampling);
     let title = title(&plan, &works, &entries, &place);
     let seed = what.seed.or(plan.seed).unwrap_or_else(fresh_seed);
-    Ok((Scheme { title, place, contenders: entries, works, sampling, seed }, catalogue))
+    let shard = shard(what, &plan, &sampling)?;
+    Ok((Scheme { title, place, contenders: entries, works, sampling, seed, shard }, catalogue))
+}
+
+/// The part of the plan that is asked for: all parts must be of the same work, so nothing may be left to chance or time.
+fn shard(what: &What, plan: &Plan, sampling: &Sampling) -> Result<Option<Shard>, Failure> {
+    let Some(shard) = what.shard else { return Ok(None) };
+    let Some(samples) = sampling.samples else {
+        let text = format!(
+            "--shard {shard}: parts of a plan have a fixed number of blocks together; say how many with --samples"
+        );
+        return Err(Failure::usage(text));
+    };
+    if what.seed.or(plan.seed).is_none() {
+        let text = format!("--shard {shard}: all parts need the same seed; give each of them the same --seed");
+        return Err(Failure::usage(text));
+    }
+    if samples < shard.of {
+        let text = format!(
+            "--shard {shard}: {samples} blocks cannot be cut into {} parts; ask for more with --samples",
+            shard.of
+        );
+        return Err(Failure::usage(text));
+    }
+    Ok(Some(shard))
 }
 
 /// The plan that tests published claims, or those of a file.
@@ -124,14 +149,18 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
     for planned in &plan.workloads {
         let workload = catalogue.work.workload(&planned.name)?;
         let known = |key: &str| workload.options.iter().any(|option| option.name == key);
-        let mut settings = planned.settings.clone();
+        let mut mine: Vec<(String, Vec<String>)> = Vec::new();
         for setting in &mut given {
-            let mine = match &setting.workload {
+            let meant = match &setting.workload {
                 Some(name) => *name == planned.name,
                 None => known(&setting.key),
             };
-            if mine {
-                settings.insert(setting.key.clone(), setting.value.clone());
+            if meant {
+                mine.retain(|(key, _)| *key != setting.key);
+                mine.push((
+                    setting.key.clone(),
+                    setting.value.split(',').map(|value| value.trim().to_owned()).collect(),
+                ));
                 setting.taken = true;
             }
         }
@@ -139,13 +168,12 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
             Some(scale) => scale.name(),
             None => &planned.scale,
         };
-        let compiled = workload.compile(scale, &settings, 0)?;
-        // Trials are known by name and scale.
-        if works.iter().any(|work: &Work| work.name == planned.name && work.compiled.scale == compiled.scale) {
-            return Err(Failure::usage(format!("the workload {} is named twice at scale {scale}", planned.name)));
+        for settings in varied::combinations(&planned.settings, &mine).map_err(Failure::usage)? {
+            let compiled = workload.compile(scale, &settings, 0)?;
+            works.push(Work { name: planned.name.clone(), title: workload.title.clone(), compiled });
         }
-        works.push(Work { name: planned.name.clone(), title: workload.title.clone(), compiled });
     }
+    varied::tell_apart(&mut works).map_err(Failure::usage)?;
     if works.is_empty() {
         return Err(Failure::usage(format!("the plan {} names no workload", plan.name)));
     }

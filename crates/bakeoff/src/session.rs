@@ -69,7 +69,7 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
         eprintln!("left over from an interrupted run, now removed: {cleaned}");
     }
     let mut venue = place::venue(scheme)?;
-    let mut progress = Progress::new(output.plain);
+    let mut progress = Progress::new(output.plain, ledger.path());
     let ended = Run { scheme, id, ledger, venue: &mut *venue, watcher: &mut progress, agent: agent::command()?, stop }
         .carry_on();
     drop(progress);
@@ -92,7 +92,7 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
     show::verdict(ledger, id)?;
     if output.write_report {
         let folder = output.report.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-report-{id}")));
-        let page = show::report(ledger, id, &folder, &[], false)?;
+        let page = show::report(ledger, id, &folder, &[], true)?;
         println!("\nReport: {}", page.display());
     }
     if show::measured_nothing(ledger, id)? {

@@ -87,14 +87,13 @@ fn order(scheme: &Scheme) {
 }
 
 fn costs(scheme: &Scheme) {
-    let sampling = &scheme.sampling;
     let per_block = scheme.trials_per_block();
     let seconds = estimate::block_seconds(scheme);
     let of_work = |(index, work): (usize, &runner::Work)| {
         work.compiled.estimate.bytes_written.saturating_mul(scheme.field(index).len() as u64)
     };
     let written: u64 = scheme.works.iter().enumerate().map(of_work).fold(0, u64::saturating_add);
-    let blocks = sampling.samples.unwrap_or(sampling.blocks.0);
+    let blocks = scheme.least_blocks();
     println!("Blocks: {}", how_often(scheme));
     println!("Trials: {per_block} a block, {} in {blocks} blocks", per_block * blocks as usize);
     println!(
@@ -117,6 +116,10 @@ fn costs(scheme: &Scheme) {
 fn how_often(scheme: &Scheme) -> String {
     let sampling = &scheme.sampling;
     match (sampling.samples, sampling.budget_seconds) {
+        (Some(samples), _) if scheme.shard.is_some() => {
+            let shard = scheme.shard.map(|shard| shard.to_string()).unwrap_or_default();
+            format!("{} of {samples}: shard {shard}", scheme.least_blocks())
+        }
         (Some(samples), _) => format!("{samples}"),
         (None, Some(budget)) => format!(
             "at least {}, as many as {} allow, until every figure is within {:.0} %",

@@ -13,7 +13,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<u8, Failure> {
     let run = ledger.run(args.run.as_deref())?;
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-report-{}", run.id)));
     let formats = report::Format::parse_list(&args.format.join(","))?;
-    let page = show::report(&ledger, &run.id, &folder, &formats, args.published)?;
+    let page = show::report(&ledger, &run.id, &folder, &formats, !args.no_published)?;
     println!("{}", page.display());
     Ok(0)
 }
