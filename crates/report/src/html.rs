@@ -46,10 +46,10 @@ pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<Stri
                     (rests_on(view))
                     (contents(view))
                     (overview::overview(view))
-                    (pivot::pivots(view))
                     (controls(view))
                     @for workload in &view.workloads { (section::section(view, workload, charts)) }
                     (pivot::scalings(view, charts))
+                    (pivot::pivots(view))
                     (rest::rest(material, view))
                 }
                 (foot(view))
@@ -154,9 +154,9 @@ fn contents(view: &View) -> Markup {
         nav.contents aria-label="Contents" {
             ul {
                 li { a href="#overview" { "Overview" } }
-                @if !view.pivots.is_empty() { li { a href="#axes" { "By axis" } } }
                 @for workload in &view.workloads { li { a href={ "#" (workload.slug) } { (workload.title) } } }
                 @for scaling in &view.scalings { li { a href={ "#" (scaling.slug) } { (scaling.title) ", by " (scaling.setting) } } }
+                @if !view.pivots.is_empty() { li { a href="#axes" { "By axis" } } }
                 li { a href="#contenders" { "Contenders" } }
                 li { a href="#machine" { "Machine" } }
                 li { a href="#commands" { "Commands" } }

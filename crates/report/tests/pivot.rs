@@ -45,6 +45,12 @@ fn the_best_scheduler_is_found_for_each_filesystem_and_then_the_filesystems_with
     let best: Vec<Standing> = line.best.iter().map(|best| best.expect("each has a best").cell.standing).collect();
     assert_eq!(best, [Standing::Best, Standing::Worse, Standing::Worse]);
     assert!(line.best.iter().flatten().all(|best| best.value != 2), "bfq is nobody's best");
+    assert!(pivot.summary[1].starts_with("With xfs, "), "{:?}", pivot.summary);
+    assert!(
+        pivot.summary[3].starts_with("Each with its best scheduler, ext4 is best or tied in "),
+        "{:?}",
+        pivot.summary
+    );
     let by_filesystem = view.pivot("filesystem").expect("filesystems differ at each scheduler").0;
     assert_eq!(by_filesystem.groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>(), axis.values);
 }
@@ -75,7 +81,7 @@ fn the_terminal_tells_a_pivot_in_eighty_columns_and_names_the_axes_that_there_ar
     for line in text.lines() {
         assert!(line.width() <= 80, "{} columns: {line}", line.width());
     }
-    for word in ["Which scheduler", "Each with its best scheduler", "mq-deadline", "▲"] {
+    for word in ["Which scheduler", "→ With ext4, ", "Each with its best scheduler", "mq-deadline", "▲"] {
         assert!(text.contains(word), "{word} is missing: {text}");
     }
     let error = pivot(&view, "age", Style::plain(80)).expect_err("age was not varied").to_string();

@@ -7,9 +7,6 @@ use crate::number;
 use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, ScalingView, View};
 use maud::{Markup, html};
 
-/// Sentences that a list shows at once; the rest unfolds.
-const SENTENCES: usize = 4;
-
 /// The tables of every axis.
 pub(super) fn pivots(view: &View) -> Markup {
     html! {
@@ -31,6 +28,7 @@ fn tables(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
     html! {
         div data-pivot=(pivot.axis) {
             h3 id=(id) { "Which " (axis.name) }
+            ul.said { @for text in &pivot.summary { li { (text) } } }
             p.quiet.small { "How many times worse than the best of each line; marked are the best and those to which no difference was shown." }
             div.scroll tabindex="0" role="region" aria-labelledby=(id) { (within(view, axis, pivot)) }
             (sentences(&pivot.within))
@@ -46,12 +44,9 @@ fn tables(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
 fn sentences(said: &[String]) -> Markup {
     html! {
         @if !said.is_empty() {
-            ul.said { @for text in said.iter().take(SENTENCES) { li { (text) } } }
-            @if said.len() > SENTENCES {
-                details.screen {
-                    summary { (said.len() - SENTENCES) " more" }
-                    ul.said { @for text in said.iter().skip(SENTENCES) { li { (text) } } }
-                }
+            details.screen {
+                summary { "The same in " (said.len()) " sentences" }
+                ul.said { @for text in said { li { (text) } } }
             }
         }
     }

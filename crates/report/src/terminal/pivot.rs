@@ -10,6 +10,8 @@ use crate::view::{AxisView, PivotCell, PivotRow, PivotView, Standing, View};
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, TableComponent, Width, presets};
 use unicode_width::UnicodeWidthStr;
 
+/// Sentences of a table that are printed; the table says the same.
+const SENTENCES: usize = 4;
 /// Narrowest and widest first column.
 const NAMES: (usize, usize) = (15, 26);
 /// Narrowest and widest column of figures.
@@ -30,11 +32,12 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
     })?;
     let name = safe::terminal(&axis.name);
     let mut text = heading(&format!("Which {name}"), style);
+    say(&mut text, &pivot.summary, usize::MAX, style);
     for part in parts(pivot) {
         text.push_str(&title(view, part, style));
         text.push_str(&within(view, axis, part, style));
     }
-    say(&mut text, pivot.within.iter(), style);
+    say(&mut text, &pivot.within, SENTENCES, style);
     if !pivot.across.is_empty() {
         text.push('\n');
         text.push_str(&heading(&format!("Each with its best {name}"), style));
@@ -42,7 +45,7 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
             text.push_str(&title(view, part, style));
             text.push_str(&across(view, axis, part, style));
         }
-        say(&mut text, pivot.across.iter(), style);
+        say(&mut text, &pivot.across, SENTENCES, style);
         let chosen =
             "The best of each was chosen among the same samples, which flatters it a little where several are close.";
         text.push_str(&style.paint(Tone::Quiet, &wrapped(chosen, style.width, "  ")));
@@ -72,11 +75,16 @@ fn title(view: &View, part: &[PivotRow], style: Style) -> String {
     style.fitted(&format!("\n{}  ({})\n", safe::terminal(&workload.title), safe::terminal(&workload.name)))
 }
 
-fn say<'a>(text: &mut String, sentences: impl Iterator<Item = &'a String>, style: Style) {
-    text.push('\n');
+fn say(text: &mut String, sentences: &[String], most: usize, style: Style) {
     let mark = if style.unicode { "→ " } else { "> " };
-    for sentence in sentences {
+    for sentence in sentences.iter().take(most) {
         text.push_str(&style.fitted(&wrapped(&format!("{mark}{}", safe::terminal(sentence)), style.width, "  ")));
+        text.push('\n');
+    }
+    if sentences.len() > most {
+        let more =
+            format!("  {} more sentences like these are in the report and in `show --json`.", sentences.len() - most);
+        text.push_str(&style.paint(Tone::Quiet, &more));
         text.push('\n');
     }
 }

@@ -70,7 +70,9 @@ fn names(all: &[Asked]) -> Vec<String> {
     }
     let usual = USUAL.iter().map(|(name, _)| (*name).to_owned());
     let others = named.iter().filter(|name| USUAL.iter().all(|(usual, _)| usual != name)).cloned();
-    usual.chain(others).collect()
+    // Filesystems come last: what every table shows anyway.
+    let (filesystem, rest): (Vec<String>, Vec<String>) = usual.chain(others).partition(|name| name == "filesystem");
+    rest.into_iter().chain(filesystem).collect()
 }
 
 fn axis(name: &str, all: &[Asked]) -> Option<AxisView> {
@@ -185,7 +187,7 @@ fn common(label: &str, name: &str, value: &str) -> String {
         None => match name {
             "filesystem" => {
                 let left = label.strip_prefix(value).unwrap_or(label).trim_start_matches(['+', ' ', ',', '-']);
-                return if left.is_empty() { "as it comes".into() } else { left.to_owned() };
+                return if left.is_empty() { "plain".into() } else { left.to_owned() };
             }
             "scheduler" => format!("+{value}"),
             "kernel" => format!(" on {value}"),

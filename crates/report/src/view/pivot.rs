@@ -17,6 +17,8 @@ pub struct PivotView {
     pub axis: usize,
     /// One for each operation that has figures of two values.
     pub rows: Vec<PivotRow>,
+    /// In how many operations which value is the best or as good: a sentence for each group, then one for the groups.
+    pub summary: Vec<String>,
     /// What may be said of values within groups.
     pub within: Vec<String>,
     /// What may be said of groups, each at its best value.
@@ -94,14 +96,30 @@ impl Pivot<'_> {
                     }
                 }
             }
-            across = outer.sentences.iter().map(|said| said.text.clone()).collect();
+            across = sentences(&outer);
             smallest_effect = smallest_effect.max(outer.smallest_effect);
         } else {
             rows.iter_mut().for_each(|row| row.best.fill(None));
         }
         rows.retain(|row| row.groups.iter().any(|values| values.iter().flatten().count() >= 2));
-        let within = inner.sentences.iter().map(|said| said.text.clone()).collect();
-        (!rows.is_empty()).then_some(PivotView { axis: number, rows, within, across, smallest_effect })
+        let (summary, within) = (self.summary(&rows), sentences(&inner));
+        (!rows.is_empty()).then_some(PivotView { axis: number, rows, summary, within, across, smallest_effect })
+    }
+
+    fn summary(&self, rows: &[PivotRow]) -> Vec<String> {
+        let mut said = Vec::new();
+        for (number, group) in self.axis.groups.iter().enumerate() {
+            let told = |row: &&PivotRow| row.groups[number].iter().flatten().count() >= 2;
+            let lines: Vec<Vec<Option<PivotCell>>> =
+                rows.iter().filter(told).map(|row| row.groups[number].clone()).collect();
+            said.extend(counted(&format!("With {}", group.name), &self.axis.values, &lines));
+        }
+        let best = |row: &PivotRow| row.best.iter().map(|best| best.map(|best| best.cell)).collect::<Vec<_>>();
+        let lines: Vec<Vec<Option<PivotCell>>> =
+            rows.iter().map(best).filter(|cells| cells.iter().flatten().count() >= 2).collect();
+        let names: Vec<String> = self.axis.groups.iter().map(|group| group.name.clone()).collect();
+        said.extend(counted(&format!("Each with its best {}", self.axis.name), &names, &lines));
+        said
     }
 
     fn places(&self) -> Vec<Place> {
@@ -259,6 +277,32 @@ impl Pivot<'_> {
     fn groups_are_pure(&self) -> bool {
         (0..self.axis.groups.len()).all(|group| self.group_is_pure(group))
     }
+}
+
+/// In how many lines each of these is the best or as good: `With ext4, none is best or tied in 9 of 11 operations, bfq in 2`.
+fn counted(subject: &str, names: &[String], lines: &[Vec<Option<PivotCell>>]) -> Option<String> {
+    let front = |cell: &PivotCell| matches!(cell.standing, Standing::Best | Standing::Tie);
+    let mut counts: Vec<(usize, usize)> = (0..names.len())
+        .map(|at| (lines.iter().filter(|line| line[at].as_ref().is_some_and(front)).count(), at))
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    counts.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    let of = super::plural(lines.len(), "operation");
+    let open = lines.iter().filter(|line| !line.iter().flatten().any(front)).count();
+    let open = if open > 0 { format!("; {open} not told apart") } else { String::new() };
+    let Some(((most, first), others)) = counts.split_first() else {
+        return (!lines.is_empty()).then(|| format!("{subject}, nothing is told apart in {of}."));
+    };
+    let others: String = others.iter().map(|(count, at)| format!(", {} in {count}", names[*at])).collect();
+    Some(format!("{subject}, {} is best or tied in {most} of {of}{others}{open}.", names[*first]))
+}
+
+/// The first sentence about each operation: who is best, and by how much; what it costs stands in the workload's own table.
+fn sentences(judgement: &Judgement) -> Vec<String> {
+    let mut told = std::collections::HashSet::new();
+    let first =
+        judgement.sentences.iter().filter(|said| said.operation.is_some_and(|operation| told.insert(operation)));
+    first.map(|said| said.text.clone()).collect()
 }
 
 fn one_backend<'a>(members: impl Iterator<Item = &'a Contender>) -> bool {
