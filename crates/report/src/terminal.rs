@@ -47,7 +47,8 @@ pub fn show(view: &View, style: Style) -> String {
 /// One workload: its table, notes and verdict.
 pub fn section(view: &View, workload: &WorkloadView, style: Style) -> String {
     let mut text = String::new();
-    let scale = if workload.scale.is_empty() { String::new() } else { format!(", {}", workload.scale) };
+    let told = workload.scale.is_empty() || workload.name.contains(&workload.scale);
+    let scale = if told { String::new() } else { format!(", {}", workload.scale) };
     let heading = style.paint(Tone::Heading, &safe::terminal(&workload.title));
     line(&mut text, &format!("{heading}  ({}{})", safe::terminal(&workload.name), safe::terminal(&scale)));
     text.push_str(&table::tables(view, workload, style));

@@ -13,7 +13,7 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData) 
         section aria-labelledby=(workload.slug) {
             h2 id=(workload.slug) { (workload.title) }
             p.settings {
-                span.mono { (workload.name) } @if !workload.scale.is_empty() { ", scale " (workload.scale) }
+                span.mono { (workload.name) } @if !told_in_name(workload) { ", scale " (workload.scale) }
                 @if !settings.is_empty() { ": " (settings.join(", ")) }
             }
             @for note in &workload.notes { p.warn.small { "All of these: " (note.text) "." } }
@@ -32,6 +32,11 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData) 
             }
         }
     }
+}
+
+/// Whether the name tells the scale already, since the run has the work at several.
+fn told_in_name(workload: &WorkloadView) -> bool {
+    workload.scale.is_empty() || workload.name.contains(&workload.scale)
 }
 
 fn figure(view: &View, workload: &WorkloadView, row: &RowView, chart: Option<(usize, &ChartRow)>) -> Markup {
