@@ -322,7 +322,8 @@ fn title(plan: &Plan, works: &[Work], entries: &[Entry], place: &Place) -> Strin
         .filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != DEVICE)
         .map(|entry| entry.asked.label.as_str())
         .collect();
-    let works: Vec<&str> = works.iter().map(|work| work.name.as_str()).collect();
+    let mut works: Vec<&str> = works.iter().map(|work| work.name.as_str()).collect();
+    works.dedup();
     let on = match place {
         Place::Image { bytes, .. } => format!("images of {}", show_bytes(*bytes)),
         Place::Device { path, .. } => path.display().to_string(),

@@ -117,9 +117,12 @@ fn published_figures_stand_beside_ones_own_with_source_and_year_in_the_same_unit
     assert!(btrfs.contains("hdd"), "{btrfs}");
     assert!(section.contains("2017 [harddisk-benchmarks]"), "{section}");
     assert!(said.contains("[harddisk-benchmarks] harddisk benchmarks"), "{said}");
-    place.bakeoff("report --published --format html,json -o folder").well();
-    let json = std::fs::read_to_string(place.path("folder/results.json")).expect("the file is there");
-    assert!(json.contains("btrfs 5.66 k/s; hdd"), "handed to the report as well");
+    let results = |words: &str| {
+        place.bakeoff(&format!("report --format html,json -o folder {words}")).well();
+        std::fs::read_to_string(place.path("folder/results.json")).expect("the file is there")
+    };
+    assert!(results("").contains("btrfs 5.66 k/s; hdd"), "handed to the report as well");
+    assert!(!results("--no-published").contains("btrfs 5.66 k/s"), "left out where that is asked for");
 }
 
 #[test]

@@ -157,7 +157,8 @@ fn figure(view: &View, line: &PivotRow, cell: &PivotCell, style: Style) -> Strin
 fn tables(columns: &[String], blocks: &[Block], style: Style) -> String {
     let lines = || blocks.iter().flat_map(|block| &block.lines);
     let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(UnicodeWidthStr::width).max().unwrap_or(0);
-    let names = (widest(&mut lines().map(|(name, _)| name.as_str())) + 2).clamp(NAMES.0, NAMES.1);
+    let headings = widest(&mut blocks.iter().map(|block| block.heading.as_str()));
+    let names = (widest(&mut lines().map(|(name, _)| name.as_str())).max(headings) + 2).clamp(NAMES.0, NAMES.1);
     let cells = widest(&mut lines().flat_map(|(_, cells)| cells.iter().map(String::as_str)));
     let width = (cells.max(widest(&mut columns.iter().map(String::as_str))) + 2).clamp(FIGURES.0, FIGURES.1);
     let fits = (style.width.saturating_sub(names) / width).max(1);
