@@ -8,13 +8,14 @@ use crate::safe;
 use crate::view::{RowView, View, WorkloadView};
 use icu_locale_core::locale;
 use spreadsheet_ods::draw::{DrawFrame, DrawFrameContent, DrawImage};
-use spreadsheet_ods::style::units::WrapOption;
-use spreadsheet_ods::style::{CellStyle, MasterPage, PageStyle, TableStyle};
+use spreadsheet_ods::style::units::{PageBreak, TextAlign, TextAlignSource, WrapOption};
+use spreadsheet_ods::style::{CellStyle, MasterPage, PageStyle, RowStyle, RowStyleRef, TableStyle};
 use spreadsheet_ods::{CellStyleRef, Length, Sheet, ValueFormatNumber, WorkBook, write_ods_buf_uncompressed};
 use std::collections::BTreeMap;
 
-/// Rows that one chart takes on its sheet, and columns.
-const CHART_ROWS: u32 = 19;
+/// Rows that one chart takes on its sheet, and charts that one printed page holds.
+const CHART_ROWS: u32 = 18;
+const CHARTS_A_PAGE: usize = 2;
 /// Longest name of a sheet that LibreOffice and others take.
 const LONGEST_NAME: usize = 31;
 
@@ -23,13 +24,24 @@ const LONGEST_NAME: usize = 31;
 /// # Errors
 /// What the spreadsheet library answers.
 pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
-    let mut book = Book { book: WorkBook::new(locale!("en-US")), formats: BTreeMap::new(), bold: None };
-    let bold = book.bold();
+    let mut book = WorkBook::new(locale!("en-US"));
+    let mut style = CellStyle::new("heading", &"".into());
+    style.set_font_bold();
+    let bold = book.add_cellstyle(style);
+    // Names stand above their numbers, which are at the right, in as many lines as they need.
+    let mut style = CellStyle::new("column", &"".into());
+    style.set_font_bold();
+    style.set_wrap_option(WrapOption::Wrap);
+    style.set_text_align_source(TextAlignSource::Fix);
+    style.set_text_align(TextAlign::End);
+    let columns = book.add_cellstyle(style);
     let mut style = CellStyle::new("wrapped", &"".into());
     style.set_wrap_option(WrapOption::Wrap);
-    let wrapped = book.book.add_cellstyle(style);
+    let wrapped = book.add_cellstyle(style);
+    let mut book = Book { book, formats: BTreeMap::new(), bold, columns };
+    let bold = book.bold.clone();
     let mut names: Vec<String> = vec!["Overview".into(), "Verdict".into(), "Charts".into()];
-    let overview = overview(view, &bold);
+    let overview = overview(view, &bold, &book.columns);
     book.book.push_sheet(overview);
     let mut places = Vec::new();
     for workload in &view.workloads {
@@ -38,7 +50,10 @@ pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
         book.book.push_sheet(sheet);
     }
     book.book.push_sheet(verdict(view, &bold, &wrapped));
-    book.book.push_sheet(charts(&places));
+    let mut style = RowStyle::new("next-page");
+    style.set_break_before(PageBreak::Page);
+    let next_page = book.book.add_rowstyle(style);
+    book.book.push_sheet(charts(&places, &next_page));
     one_page_wide(&mut book.book);
     let refused = |error: spreadsheet_ods::OdsError| ReportError::Drawing {
         chart: "results.ods".into(),
@@ -68,21 +83,11 @@ fn one_page_wide(book: &mut WorkBook) {
 struct Book {
     book: WorkBook,
     formats: BTreeMap<String, CellStyleRef>,
-    bold: Option<CellStyleRef>,
+    bold: CellStyleRef,
+    columns: CellStyleRef,
 }
 
 impl Book {
-    fn bold(&mut self) -> CellStyleRef {
-        if let Some(bold) = &self.bold {
-            return bold.clone();
-        }
-        let mut style = CellStyle::new("heading", &"".into());
-        style.set_font_bold();
-        let bold = self.book.add_cellstyle(style);
-        self.bold = Some(bold.clone());
-        bold
-    }
-
     /// A style for numbers without a unit.
     fn plain(&mut self, name: &str, places: u8) -> CellStyleRef {
         if let Some(style) = self.formats.get(name) {
@@ -119,7 +124,7 @@ impl Book {
     }
 
     fn workload(&mut self, view: &View, workload: &WorkloadView, name: &str, places: &mut Vec<ChartPlace>) -> Sheet {
-        let (bold, count) = (self.bold(), self.plain("count", 0));
+        let (bold, columns, count) = (self.bold.clone(), self.columns.clone(), self.plain("count", 0));
         let mut sheet = Sheet::new(name);
         sheet.set_styled_value(
             0,
@@ -131,7 +136,7 @@ impl Book {
         for (heading, pick) in BLOCKS {
             sheet.set_styled_value(line, 0, heading, &bold);
             for (place, name) in measured(view) {
-                sheet.set_styled_value(line, place, name, &bold);
+                sheet.set_styled_value(line, place, name, &columns);
             }
             for (at, row) in workload.rows.iter().enumerate() {
                 let at = line + 1 + at as u32;
@@ -161,7 +166,7 @@ impl Book {
     }
 
     fn samples(&mut self, view: &View, workload: &WorkloadView, sheet: &mut Sheet, from: u32) {
-        let (bold, count, number) = (self.bold(), self.plain("count", 0), self.plain("number", 3));
+        let (bold, count, number) = (self.bold.clone(), self.plain("count", 0), self.plain("number", 3));
         let headings = [
             "Samples",
             "Contender",
@@ -176,7 +181,8 @@ impl Book {
             "Disturbed",
         ];
         for (at, heading) in headings.iter().enumerate() {
-            sheet.set_styled_value(from, at as u32, *heading, &bold);
+            let style = if (2..8).contains(&at) { &self.columns } else { &bold };
+            sheet.set_styled_value(from, at as u32, *heading, style);
         }
         let mut line = from + 1;
         for row in &workload.rows {
@@ -234,14 +240,15 @@ fn text(text: &str) -> String {
     safe::terminal(text)
 }
 
-fn overview(view: &View, bold: &CellStyleRef) -> Sheet {
+fn overview(view: &View, bold: &CellStyleRef, columns: &CellStyleRef) -> Sheet {
     let mut sheet = Sheet::new("Overview");
     sheet.set_styled_value(0, 0, text(&view.run.title), bold);
     sheet.set_value(1, 0, text(&format!("Bakeoff {}, run {}, {}", view.run.version, view.run.id, view.run.began)));
     sheet.set_value(2, 0, "How many times worse than the best of each line");
     sheet.set_styled_value(4, 0, "Operation", bold);
     for (place, name) in measured(view) {
-        sheet.set_styled_value(4, place, name, bold);
+        sheet.set_styled_value(4, place, name, columns);
+        sheet.set_col_width(place, Length::Cm(2.6));
     }
     let mut line = 5;
     for workload in &view.workloads {
@@ -282,13 +289,16 @@ fn verdict(view: &View, bold: &CellStyleRef, wrapped: &CellStyleRef) -> Sheet {
 }
 
 /// A sheet with a frame for each chart; what is in the frames is put there by [`with_charts`].
-fn charts(places: &[ChartPlace]) -> Sheet {
+fn charts(places: &[ChartPlace], next_page: &RowStyleRef) -> Sheet {
     let mut sheet = Sheet::new("Charts");
     for (number, place) in places.iter().enumerate() {
+        if number > 0 && number % CHARTS_A_PAGE == 0 {
+            sheet.set_rowstyle(number as u32 * CHART_ROWS, next_page);
+        }
         let mut frame = DrawFrame::new();
         frame.set_draw_name(format!("chart-{number}"));
         frame.set_width(Length::Cm(15.5));
-        frame.set_height(Length::Cm(8.0));
+        frame.set_height(Length::Cm(7.6));
         frame.svg_x(Length::Cm(0.2));
         frame.svg_y(Length::Cm(0.2));
         frame.set_desc(text(&place.title));
