@@ -86,7 +86,10 @@ fn ranking_sentence(table: &Table, ranking: &Ranking, weighed: &Weighed) -> Stri
     }
     for other in of(Relation::Unresolved) {
         let range = other.interval.map(|i| format!(" ({} to {} times)", factor(i.low), factor(i.high)));
-        parts.push(format!("{} is unresolved{}", name(other.contender), range.unwrap_or_default()));
+        // Its own interval shows a difference, but all comparisons of the table together do not allow to say so yet.
+        let behind = other.interval.is_some_and(|i| i.low > 1.0);
+        let verb = if behind { "is behind, not yet beyond doubt" } else { "is unresolved" };
+        parts.push(format!("{} {verb}{}", name(other.contender), range.unwrap_or_default()));
     }
     if !few.is_empty() {
         let names: Vec<&str> = few.iter().map(|other| name(other.contender)).collect();
