@@ -102,8 +102,11 @@ pub fn views(material: &Material, table: &Table) -> Result<Vec<PublishedView>, F
     Ok(shown.flat_map(|(row, lines)| lines.iter().map(move |line| view(row, line))).collect())
 }
 
+/// Rows of a run, each with what was published about it.
+type Sections = Vec<(Row, Vec<Line>)>;
+
 /// Rows of the run about which something was published, with what was; and all sources.
-fn beside(material: &Material, table: &Table) -> Result<(Vec<(Row, Vec<Line>)>, Vec<Source>), Failure> {
+fn beside(material: &Material, table: &Table) -> Result<(Sections, Vec<Source>), Failure> {
     let figures: Vec<Figure> = csv::Reader::from_reader(RESULTS.as_bytes()).deserialize().collect::<Result<_, _>>()?;
     let sources: Vec<Source> = csv::Reader::from_reader(SOURCES.as_bytes()).deserialize().collect::<Result<_, _>>()?;
     let amounts = amounts(material)?;

@@ -15,6 +15,7 @@ use crate::number;
 use crate::safe;
 use crate::view::{View, WorkloadView, plural};
 use style::{Tone, wrapped};
+use unicode_width::UnicodeWidthStr;
 
 /// Everything about a run: one table and verdict a workload, then what it rests on.
 pub fn show(view: &View, style: Style) -> String {
@@ -49,8 +50,9 @@ pub fn section(view: &View, workload: &WorkloadView, style: Style) -> String {
     let mut text = String::new();
     let told = workload.scale.is_empty() || workload.name.contains(&workload.scale);
     let scale = if told { String::new() } else { format!(", {}", workload.scale) };
-    let heading = style.paint(Tone::Heading, &safe::terminal(&workload.title));
-    line(&mut text, &format!("{heading}  ({}{})", safe::terminal(&workload.name), safe::terminal(&scale)));
+    let (title, name) = (safe::terminal(&workload.title), safe::terminal(&format!("({}{scale})", workload.name)));
+    let gap = if title.width() + name.width() + 2 > style.width { "\n  " } else { "  " };
+    line(&mut text, &format!("{}{gap}{name}", style.paint(Tone::Heading, &title)));
     text.push_str(&table::tables(view, workload, style));
     for sentence in &workload.sentences {
         let mark = if style.unicode { "→ " } else { "> " };

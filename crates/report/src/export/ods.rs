@@ -298,7 +298,7 @@ fn charts(places: &[ChartPlace], next_page: &RowStyleRef) -> Sheet {
         let mut frame = DrawFrame::new();
         frame.set_draw_name(format!("chart-{number}"));
         frame.set_width(Length::Cm(15.5));
-        frame.set_height(Length::Cm(7.6));
+        frame.set_height(Length::Cm(7.9));
         frame.svg_x(Length::Cm(0.2));
         frame.svg_y(Length::Cm(0.2));
         frame.set_desc(text(&place.title));

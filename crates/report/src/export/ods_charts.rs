@@ -110,17 +110,17 @@ fn chart(place: &ChartPlace) -> String {
     let all = text(&format!("{sheet}.$A${}:{sheet}.${last}${}", place.headings + 1, place.line + 1));
     format!(
         r##"<?xml version="1.0" encoding="UTF-8"?>
-<office:document-content {NAMESPACES} office:version="1.3"><office:automatic-styles>{styles}</office:automatic-styles><office:body><office:chart><chart:chart svg:width="15.5cm" svg:height="7.6cm" xlink:href=".." xlink:type="simple" chart:class="chart:bar" chart:style-name="ground"><chart:title chart:style-name="title"><text:p>{title}</text:p></chart:title><chart:plot-area chart:style-name="plot" table:cell-range-address="{all}" chart:data-source-has-labels="both"><chart:axis chart:dimension="x" chart:name="primary-x" chart:style-name="names"><chart:categories table:cell-range-address="{categories}"/></chart:axis><chart:axis chart:dimension="y" chart:name="primary-y" chart:style-name="values"><chart:title chart:style-name="unit"><text:p>{unit}</text:p></chart:title><chart:grid chart:style-name="grid" chart:class="major"/></chart:axis><chart:series chart:style-name="bars" chart:values-cell-range-address="{values}" chart:label-cell-address="{label}" chart:class="chart:bar"/><chart:wall chart:style-name="wall"/></chart:plot-area></chart:chart></office:chart></office:body></office:document-content>"##,
+<office:document-content {NAMESPACES} office:version="1.3"><office:automatic-styles>{styles}</office:automatic-styles><office:body><office:chart><chart:chart svg:width="15.5cm" svg:height="7.9cm" xlink:href=".." xlink:type="simple" chart:class="chart:bar" chart:style-name="ground"><chart:title chart:style-name="title"><text:p>{title}</text:p></chart:title><chart:plot-area chart:style-name="plot" table:cell-range-address="{all}" chart:data-source-has-labels="both"><chart:axis chart:dimension="x" chart:name="primary-x" chart:style-name="names"><chart:categories table:cell-range-address="{categories}"/></chart:axis><chart:axis chart:dimension="y" chart:name="primary-y" chart:style-name="values"><chart:title chart:style-name="unit"><text:p>{unit}</text:p></chart:title><chart:grid chart:style-name="grid" chart:class="major"/></chart:axis><chart:series chart:style-name="bars" chart:values-cell-range-address="{values}" chart:label-cell-address="{label}" chart:class="chart:bar"/><chart:wall chart:style-name="wall"/></chart:plot-area></chart:chart></office:chart></office:body></office:document-content>"##,
         title = text(&place.title),
         unit = text(&place.unit),
-        styles = styles(place.divisor),
+        styles = styles(place.divisor, place.columns),
     )
 }
 
 const NAMESPACES: &str = r#"xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0" xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:number="urn:oasis:names:tc:opendocument:xmlns:datastyle:1.0" xmlns:chart="urn:oasis:names:tc:opendocument:xmlns:chart:1.0""#;
 
 /// Styles of a chart: bars that start at zero, names from top to bottom, numbers in the unit.
-fn styles(divisor: f64) -> String {
+fn styles(divisor: f64, bars: u32) -> String {
     let factor = if divisor > 1.0 { format!(r#" number:display-factor="{divisor}""#) } else { String::new() };
     let number = |name: &str, places: u32| {
         format!(
@@ -131,6 +131,8 @@ fn styles(divisor: f64) -> String {
         format!(r#"<style:style style:name="{name}" style:family="chart"{data}>{inner}</style:style>"#)
     };
     let small = r#"<style:text-properties fo:font-size="9pt"/>"#;
+    // Names that do not fit beside each other are left out by Calc, every second one.
+    let names = if bars > 8 { r#"<style:text-properties fo:font-size="7pt"/>"# } else { small };
     [
         number("axis", 3),
         number("label", 2),
@@ -138,7 +140,7 @@ fn styles(divisor: f64) -> String {
         style("title", "", r#"<style:text-properties fo:font-size="12pt" fo:font-weight="bold"/>"#),
         style("unit", "", &format!(r#"<style:chart-properties style:rotation-angle="0"/>{small}"#)),
         style("plot", "", r#"<style:chart-properties chart:vertical="true" chart:include-hidden-cells="true"/>"#),
-        style("names", "", &format!(r#"<style:chart-properties chart:display-label="true" chart:reverse-direction="true" chart:axis-position="start"/>{small}"#)),
+        style("names", "", &format!(r#"<style:chart-properties chart:display-label="true" chart:reverse-direction="true" chart:axis-position="start"/>{names}"#)),
         style("values", r#" style:data-style-name="axis""#, &format!(r#"<style:chart-properties chart:display-label="true" chart:minimum="0" chart:link-data-style-to-source="false" chart:axis-position="end"/>{small}"#)),
         style("grid", "", r##"<style:graphic-properties draw:stroke="solid" svg:stroke-color="#dddddd"/>"##),
         style("wall", "", r#"<style:graphic-properties draw:stroke="none" draw:fill="none"/>"#),

@@ -72,7 +72,8 @@ fn parts(pivot: &PivotView) -> impl Iterator<Item = &[PivotRow]> {
 
 fn title(view: &View, part: &[PivotRow], style: Style) -> String {
     let workload = &view.workloads[part[0].workload];
-    style.fitted(&format!("\n{}  ({})\n", safe::terminal(&workload.title), safe::terminal(&workload.name)))
+    let told = format!("{} ({})", safe::terminal(&workload.title), safe::terminal(&workload.name));
+    style.fitted(&format!("\n{}\n", wrapped(&told, style.width, "  ")))
 }
 
 fn say(text: &mut String, sentences: &[String], most: usize, style: Style) {
