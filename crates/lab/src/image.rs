@@ -135,9 +135,15 @@ impl Image {
 /// Detaches every loop device on this file, and removes the file.
 pub(crate) fn remove(journal: &Journal, file: &Path) -> Result<(), LabError> {
     for device in attached_to(file) {
-        Command::new(["losetup".to_string(), "--detach".into(), device.path.display().to_string()])
-            .run(journal)
-            .map_err(LabError::command(format!("detaching {} from {}", device.name, file.display())))?;
+        let words = ["losetup".to_string(), "--detach".into(), device.path.display().to_string()];
+        let is_there = || attached_to(file).iter().any(|other| other.path == device.path);
+        match Command::new(words).run(journal) {
+            // Another start may be cleaning up the same at the same time; what is gone needs no detaching.
+            Err(error) if is_there() => {
+                return Err(LabError::command(format!("detaching {} from {}", device.name, file.display()))(error));
+            }
+            _ => {}
+        }
     }
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
