@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: run test long lint build packages test-packages bench simulate judge-real install clean
+.PHONY: run test long lint build packages guest-packages test-packages bench simulate judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -18,7 +18,11 @@ packages:
 	@scripts/packages run
 
 test-packages:
-	@scripts/packages run test
+	@scripts/packages run guests test
+
+# What virtual machines need, and the tools of the filesystems that run in them.
+guest-packages:
+	@scripts/packages guests
 
 test: test-packages
 	$(CARGO) build --locked -p bakeoff

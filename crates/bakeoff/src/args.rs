@@ -68,6 +68,9 @@ pub enum Verb {
     /// The engine's own process; started by bakeoff itself
     #[command(hide = true)]
     Agent,
+    /// The first process of a virtual machine; started by bakeoff itself
+    #[command(hide = true)]
+    Guest,
     /// Write the manual pages and shell completions
     #[command(hide = true)]
     Manual(ManualArgs),
@@ -102,6 +105,11 @@ pub struct What {
     /// I/O schedulers; each contender runs with each of them
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub scheduler: Vec<String>,
+    /// Kernels; each contender runs on each of them: host, debian:6.1, debian:6.12, or a kernel by its path. All but
+    /// host run in a virtual machine (QEMU), and are ranked apart from what runs on the host [default: host, and for
+    /// a filesystem that this kernel lacks, one that has it]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
+    pub kernel: Vec<String>,
     /// mkfs options of a filesystem, such as ext4="-m 1 -O ^has_journal"
     #[arg(long, value_name = "FS=OPTIONS", help_heading = "Contenders")]
     pub mkfs: Vec<String>,

@@ -16,9 +16,10 @@ const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 /// The contenders, in the order in which they were named.
 pub fn entries(what: &What, plan: &Plan, catalogue: &Catalogue, place: &Place) -> Result<Vec<Entry>, Failure> {
     if let Place::Directories(folders) = place {
-        if !what.fs.is_empty() || !what.mkfs.is_empty() || !what.mount.is_empty() || !what.scheduler.is_empty() {
-            let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount and \
-                        --scheduler have no place; use --image or --on to compare filesystems";
+        let formats = [&what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.kernel];
+        if formats.into_iter().any(|given| !given.is_empty()) {
+            let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount, \
+                        --scheduler and --kernel have no place; use --image or --on to compare filesystems";
             return Err(Failure::usage(text));
         }
         return Ok(folders
@@ -40,6 +41,13 @@ pub fn entries(what: &What, plan: &Plan, catalogue: &Catalogue, place: &Place) -
         contender.mount.push_str(options);
     })?;
     let contenders = with_schedulers(contenders, &what.scheduler, catalogue)?;
+    for kernel in &what.kernel {
+        lab::check_kernel_name(kernel).map_err(|error| Failure::usage(format!("--kernel {kernel}: {error}")))?;
+    }
+    let mut contenders = with_kernels(contenders, &what.kernel);
+    for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
+        contender.kernel = lab::guest_kernel(&catalogue.filesystems, &contender.filesystem);
+    }
     for (index, contender) in contenders.iter().enumerate() {
         if contenders[..index].iter().any(|earlier| earlier.label == contender.label) {
             return Err(Failure::usage(format!(
@@ -118,6 +126,46 @@ fn apply(
         }
     }
     Ok(())
+}
+
+fn with_kernels(contenders: Vec<Contender>, given: &[String]) -> Vec<Contender> {
+    if given.is_empty() {
+        return contenders;
+    }
+    let on = |contender: &Contender, kernel: &String| {
+        let suffix = if given.len() > 1 { format!(" on {kernel}") } else { String::new() };
+        let label = format!("{}{suffix}", contender.label);
+        let mut with = Contender { label, kernel: Some(kernel.clone()), ..contender.clone() };
+        with.axes.insert("kernel".into(), kernel.clone());
+        with
+    };
+    contenders.iter().flat_map(|contender| given.iter().map(move |kernel| on(contender, kernel))).collect()
+}
+
+/// What is to be said of contenders that run in guests; None where none does.
+pub fn in_guests(entries: &[Entry]) -> Option<String> {
+    let real = || entries.iter().filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != DEVICE);
+    let guests: Vec<&Entry> = real().filter(|entry| lab::is_guest(entry.asked.kernel.as_deref())).collect();
+    let first = guests.first()?.asked.kernel.as_deref().unwrap_or_default();
+    let named: Vec<String> = guests
+        .iter()
+        .map(|entry| format!("{} ({})", entry.asked.label, entry.asked.kernel.as_deref().unwrap_or_default()))
+        .collect();
+    let mut text = format!("In a virtual machine: {}.", named.join(", "));
+    if guests.len() < real().count() {
+        text.push_str(&format!(
+            " The others run on this machine, and the two are never ranked together; --kernel {first} puts all on the \
+             same ground."
+        ));
+    }
+    let mut fetched: Vec<&str> = guests.iter().filter_map(|entry| entry.asked.kernel.as_deref()).collect();
+    fetched.retain(|kernel| kernel.starts_with("debian:") && !lab::kernel_is_here(kernel));
+    fetched.dedup();
+    if !fetched.is_empty() {
+        text.push_str(&format!(" Debian's kernel is downloaded first, and not installed: {}.", fetched.join(", ")));
+    }
+    text.push('\n');
+    Some(text)
 }
 
 fn with_schedulers(

@@ -186,7 +186,13 @@ impl Command {
             stderr: String::new(),
             remark: None,
             planned: journal.is_planning(),
+            guest: None,
         }
+    }
+
+    /// The record of one that was started before and has ended: what it said last, and what is to be remarked.
+    pub fn record_of(&self, status: Option<i32>, said: String, remark: &str) -> Record {
+        Record { status, stdout: said, remark: Some(remark.into()), ..self.record(&Journal::new()) }
     }
 
     fn prepared(&self) -> std::process::Command {

@@ -28,12 +28,19 @@ pub struct Record {
     pub remark: Option<String>,
     /// Only written down, not run.
     pub planned: bool,
+    /// Kernel of the guest in which it was run; absent on this machine.
+    #[serde(default)]
+    pub guest: Option<String>,
 }
 
 impl Record {
-    /// The command as a person would type it.
+    /// The command as a person would type it; before one of a guest stands where.
     pub fn typed(&self) -> String {
-        typed(&self.argv)
+        let line = typed(&self.argv);
+        match &self.guest {
+            Some(kernel) => format!("[in the guest, {kernel}] {line}"),
+            None => line,
+        }
     }
 }
 

@@ -99,6 +99,19 @@ pub enum LabError {
         /// What the person can do.
         way_out: String,
     },
+    /// A kernel that a guest cannot run.
+    #[error("the kernel {name} {problem}{}", way(.way_out))]
+    Kernel {
+        /// As it was asked for.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// A guest that did not come up, or was lost.
+    #[error("the guest: {0}")]
+    Guest(String),
     /// Something made here could not be removed.
     #[error("{0} (`bakeoff clean` tries again)")]
     LeftBehind(String),

@@ -18,6 +18,9 @@ pub struct Filesystem {
     pub title: String,
     /// One sentence about it.
     pub about: String,
+    /// What else must be said of where it can compete; empty for nothing.
+    #[serde(default)]
+    pub note: String,
     /// Name under which the kernel lists it in /proc/filesystems.
     pub kernel: String,
     /// Programs that it needs.
@@ -46,6 +49,26 @@ pub struct Filesystem {
     pub limits: Limits,
     /// A process of its own that serves it.
     pub daemon: Option<DaemonFacts>,
+    /// What it needs in a guest.
+    #[serde(default)]
+    pub guest: GuestFacts,
+    /// The description as its file has it.
+    #[serde(skip)]
+    pub source: String,
+}
+
+/// What a filesystem needs in a guest, beside its tools.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuestFacts {
+    /// Kernel that has it, for machines whose own has not: `debian:6.1`.
+    pub kernel: Option<String>,
+    /// Modules that it asks for, beside its own.
+    pub modules: Vec<String>,
+    /// Programs that its tools call.
+    pub programs: Vec<String>,
+    /// Files that its tools read.
+    pub files: Vec<String>,
 }
 
 /// A program that a filesystem needs.
@@ -260,6 +283,7 @@ impl Filesystem {
             problem: error.to_string().trim().to_string(),
         })?;
         read.name = name.into();
+        read.source = text.into();
         let wrong = |problem: String| LabError::Description { file: file.into(), problem };
         for back in &read.readback {
             if back.form != Form::Hidden && !read.inspect.contains_key(&back.by) {

@@ -39,6 +39,15 @@ pub struct Found {
     pub mkfs_seconds: Option<f64>,
     /// Seconds that mounting took; absent where nothing was mounted, or where making includes it.
     pub mount_seconds: Option<f64>,
+    /// What ran it, where that is a guest: `kvm` or `emulation`; absent on the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    /// Release of the guest's kernel; absent on the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// Seconds that the guest took to boot; absent on the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_seconds: Option<f64>,
 }
 
 /// Space and inodes.

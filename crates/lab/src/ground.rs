@@ -6,11 +6,12 @@ use crate::contender::Contender;
 use crate::custody::Erasable;
 use crate::error::LabError;
 use crate::found::{Durable, Found};
+use crate::guest::Guests;
 use crate::mark::{Made, Mark};
 use crate::registry::Registry;
 use crate::stage::{Stage, State};
 use crate::template::{self, Places};
-use crate::{image, systems};
+use crate::{guest, image, systems};
 use host::{BlockDevice, Command, Journal, Watch};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,12 +50,26 @@ pub struct Ground {
     erasable: Option<Erasable>,
     formatted: bool,
     images: u32,
+    pub(crate) guests: Guests,
 }
 
 impl Ground {
     /// Opens a place under the rules of custody. Nothing is written yet.
     pub fn open(registry: &Registry, place: &Where, journal: &Journal) -> Result<Ground, LabError> {
-        let mark = Mark::new(false)?;
+        Ground::open_marked(registry, place, journal, Mark::new(false)?)
+    }
+
+    /// Opens the disk of a guest, whose host has the mark `id`.
+    pub(crate) fn open_in_guest(
+        registry: &Registry,
+        disk: PathBuf,
+        journal: &Journal,
+        id: &str,
+    ) -> Result<Ground, LabError> {
+        Ground::open_marked(registry, &Where::Device { path: disk, erase: None }, journal, Mark::of_guest(id))
+    }
+
+    fn open_marked(registry: &Registry, place: &Where, journal: &Journal, mark: Mark) -> Result<Ground, LabError> {
         let root = host::process::is_root();
         let erasable = match place {
             Where::Image { bytes, folder } => {
@@ -83,6 +98,7 @@ impl Ground {
             erasable,
             formatted: false,
             images: 0,
+            guests: Guests::default(),
         })
     }
 
@@ -164,7 +180,7 @@ impl Ground {
     }
 
     /// Folders, and the device: a fresh image, or the real one, verified anew.
-    fn begin(&mut self, label: &str, filled: u64) -> Result<Stage<'_>, LabError> {
+    pub(crate) fn begin(&mut self, label: &str, filled: u64) -> Result<Stage<'_>, LabError> {
         match self.prepare(label, filled) {
             Ok(state) => Ok(Stage { ground: self, state }),
             Err(error) => {
@@ -287,6 +303,12 @@ impl State {
     }
 }
 
+impl Drop for Ground {
+    fn drop(&mut self) {
+        self.forget_guests();
+    }
+}
+
 /// Removes all signatures, so that no tool finds yesterday's filesystem under today's.
 pub(crate) fn wipe(device: &Path, journal: &Journal) -> Result<(), LabError> {
     Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), device.display().to_string()])
@@ -307,6 +329,8 @@ pub(crate) fn remove_empty(folder: &Path) -> bool {
         }
     }
     let _ = std::fs::remove_file(folder.join("daemon.log"));
+    // Sockets and the log of a guest whose run was killed.
+    let _ = std::fs::remove_dir_all(folder.join("guest"));
     for name in ["mnt", "nodes", "raw"] {
         let _ = std::fs::remove_dir(folder.join(name));
     }
@@ -335,11 +359,13 @@ pub(crate) fn check(
         return Ok(());
     }
     let filesystem = registry.get(&contender.filesystem)?;
-    if let Some(kernel) = contender.kernel.as_ref().filter(|kernel| *kernel != "host") {
-        let problem = format!("asks for the kernel {kernel}, and contenders run on this machine's kernel only");
-        return Err(LabError::contender(&contender.label, problem, "leave kernel out"));
+    match contender.kernel.as_ref().filter(|kernel| *kernel != "host") {
+        Some(kernel) => {
+            guest::check(contender, kernel)?;
+            systems::tools_are_here(filesystem)?;
+        }
+        None => systems::usable(filesystem)?,
     }
-    systems::usable(filesystem)?;
     let least = filesystem.limits.smallest;
     match bytes {
         Some(bytes) if bytes < least => Err(LabError::Size {
@@ -369,6 +395,9 @@ impl Found {
             empty: Default::default(),
             mkfs_seconds: None,
             mount_seconds: None,
+            backend: None,
+            kernel: None,
+            boot_seconds: None,
         }
     }
 }

@@ -13,6 +13,7 @@ mod error;
 mod filesystem;
 mod found;
 mod ground;
+mod guest;
 mod image;
 mod looking;
 mod mark;
@@ -34,11 +35,13 @@ pub use error::LabError;
 pub use filesystem::Filesystem;
 pub use found::{Closing, Durable, Found, Settled, Usage};
 pub use ground::{Ground, Where};
+pub use guest::lacks as guests_lack;
+pub use guest::{AgentLine, Backend, GuestStage, check_kernel_name, fetch_kernel, is_guest, kernel_is_here, serve};
 pub use planned::commands_for;
 pub use registry::Registry;
 pub use scheduler::{SchedulerFound, Schedulers, schedulers_found};
 pub use stage::Stage;
-pub use systems::{System, Tool, systems};
+pub use systems::{System, Tool, guest_kernel, systems};
 
 /// Name of the pseudo contender that is the raw device beneath.
 pub const DEVICE: &str = "device";

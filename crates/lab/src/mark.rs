@@ -72,6 +72,14 @@ impl Mark {
         Ok(Mark { file, content, planning })
     }
 
+    /// The mark of a guest, which carries the id of its host's, so that labels on the disk are the same to both.
+    pub fn of_guest(id: &str) -> Mark {
+        let file = state_folder().join(format!("{id}.json"));
+        let owner = Process::current();
+        let content = Content { version: VERSION, id: id.into(), owner, boot_id: process::boot_id(), made: Vec::new() };
+        Mark { file, content, planning: false }
+    }
+
     /// Id in names of everything that is made: eight hexadecimal digits.
     pub fn id(&self) -> &str {
         &self.content.id

@@ -6,12 +6,12 @@ use crate::caches;
 use crate::contender::Contender;
 use crate::error::LabError;
 use crate::ground::{Where, check};
-use crate::image;
 use crate::mark::{Mark, image_name};
 use crate::registry::Registry;
 use crate::setting::setting_command;
 use crate::template::{self, Places};
-use host::{BlockDevice, Command, Journal};
+use crate::{guest, image};
+use host::{BlockDevice, Command, Journal, Record};
 use std::path::{Path, PathBuf};
 
 /// The commands for one trial of a contender.
@@ -57,7 +57,18 @@ fn plan_device(
         }
         file = Some(path);
     }
-    if contender.filesystem != crate::DEVICE {
+    let guest = contender.kernel.as_deref().filter(|kernel| guest::is_guest(Some(kernel)));
+    if let Some(kernel) = guest {
+        if file.is_none() {
+            let device = places.device.display().to_string();
+            add(journal, Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), device]));
+        }
+        add(journal, guest::planned(kernel, &places.device, &mark.folder()));
+        let inside = Journal::planning();
+        let disk = Places { device: guest::DISK.into(), name: "vda".into(), ..places.clone() };
+        plan_filesystem(registry, contender, &disk, false, &inside)?;
+        inside.drain().into_iter().for_each(|record| journal.add(Record { guest: Some(kernel.into()), ..record }));
+    } else if contender.filesystem != crate::DEVICE {
         plan_filesystem(registry, contender, &places, file.is_some(), journal)?;
     } else {
         add(journal, caches::drop_command());

@@ -275,7 +275,7 @@ impl Stage<'_> {
     }
 
     /// Takes down what is still up, the last first. What could not be taken down, in words.
-    fn take_down(&mut self) -> Vec<String> {
+    pub(crate) fn take_down(&mut self) -> Vec<String> {
         self.ground.take_down(&mut self.state)
     }
 }

@@ -19,8 +19,12 @@ pub struct System {
     pub title: String,
     /// One sentence about it.
     pub about: String,
-    /// Whether it can compete on this machine now.
+    /// What else must be said; empty for nothing.
+    pub note: String,
+    /// Whether it can compete on this machine's kernel now.
     pub can_compete: bool,
+    /// The kernel on which it can compete in a guest now; absent where it needs none, or can in none.
+    pub guest: Option<String>,
     /// Its tools.
     pub tools: Vec<Tool>,
     /// Why it cannot, in words; empty where it can.
@@ -71,9 +75,17 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
         obstacles.push(format!("tools of {package} are missing"));
         help.push(format!("apt-get install {package}"));
     }
+    let mut guest = None;
     if !kernel_has(&filesystem.kernel) {
         obstacles.push(format!("this kernel does not know {}", filesystem.kernel));
-        help.push(format!("a kernel with {} built in or as a module", filesystem.kernel));
+        guest =
+            filesystem.guest.kernel.clone().filter(|_| tools.iter().all(|tool| tool.found) && host::process::is_root());
+        if let Some(lack) = crate::guest::lacks().filter(|_| filesystem.guest.kernel.is_some()) {
+            help.push(format!("a guest: {lack}"));
+            guest = None;
+        } else if filesystem.guest.kernel.is_none() {
+            help.push(format!("a kernel with {}, handed in with --kernel PATH", filesystem.kernel));
+        }
     }
     if !host::process::is_root() {
         obstacles.push("formatting needs root".into());
@@ -83,7 +95,9 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
         name: filesystem.name.clone(),
         title: filesystem.title.clone(),
         about: filesystem.about.clone(),
+        note: filesystem.note.clone(),
         can_compete: obstacles.is_empty(),
+        guest,
         tools,
         obstacles,
         help,
@@ -91,8 +105,8 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
     }
 }
 
-/// The error that says what is missing; Ok where the filesystem can be used.
-pub(crate) fn usable(filesystem: &Filesystem) -> Result<(), LabError> {
+/// The error that says which tool is missing; Ok where all are here.
+pub(crate) fn tools_are_here(filesystem: &Filesystem) -> Result<(), LabError> {
     for need in &filesystem.tools {
         if find_program(&need.program).is_none() {
             return Err(LabError::MissingTool {
@@ -102,11 +116,23 @@ pub(crate) fn usable(filesystem: &Filesystem) -> Result<(), LabError> {
             });
         }
     }
+    Ok(())
+}
+
+/// The error that says what is missing; Ok where the filesystem can be used on this kernel.
+pub(crate) fn usable(filesystem: &Filesystem) -> Result<(), LabError> {
+    tools_are_here(filesystem)?;
     if !kernel_has(&filesystem.kernel) {
         let problem = format!("this kernel does not know the filesystem {}", filesystem.kernel);
         return Err(LabError::contender(&filesystem.name, problem, "load its module or use a kernel that has it"));
     }
     Ok(())
+}
+
+/// The kernel of a guest that has a filesystem which this machine's kernel lacks; None where this one has it, or none is known.
+pub fn guest_kernel(registry: &Registry, filesystem: &str) -> Option<String> {
+    let filesystem = registry.get(filesystem).ok()?;
+    filesystem.guest.kernel.clone().filter(|_| !kernel_has(&filesystem.kernel))
 }
 
 /// Built in, loaded, or there as a module that mount(8) would load.

@@ -1,11 +1,11 @@
-//! The runner's end of the agent seam: starts the engine's process and talks JSON lines with it.
+//! The runner's end of the agent seam: starts the engine's process, or reaches one in a guest, and talks JSON lines with it.
 //! In: requests. Out: replies, or an [`AgentError`] that says how the process ended.
 //! A crash, a hang or a babbling agent is an error of the trial, never of the run.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -82,14 +82,32 @@ pub enum AgentError {
 /// Progress of a phase: items done, of how many, bytes.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, Option<u64>, u64);
 
-/// A running engine process.
+/// A line to an engine that somebody else started.
+pub struct Line {
+    /// For its requests.
+    pub input: Box<dyn Write + Send>,
+    /// Of its replies.
+    pub output: Box<dyn Read + Send>,
+    /// How it ended, in words, asked after the output has ended.
+    pub fate: Box<dyn Fn() -> String + Send>,
+    /// Ends the conversation, so that the output ends.
+    pub hang_up: Box<dyn Fn() + Send>,
+}
+
+/// A running engine.
 pub struct Agent {
-    child: Child,
-    input: Option<ChildStdin>,
+    body: Body,
+    input: Option<Box<dyn Write + Send>>,
     replies: Receiver<Result<Reply, String>>,
-    last_words: Arc<Mutex<VecDeque<u8>>>,
-    listener: thread::JoinHandle<()>,
     stop: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// Where it runs.
+enum Body {
+    /// A process beside this one, and who listens to its last words.
+    Child { child: Child, last_words: Arc<Mutex<VecDeque<u8>>>, listener: thread::JoinHandle<()> },
+    /// One in a guest.
+    Elsewhere { fate: Box<dyn Fn() -> String + Send>, hang_up: Box<dyn Fn() + Send> },
 }
 
 impl Agent {
@@ -115,15 +133,33 @@ impl Agent {
             .process_group(0)
             .spawn()
             .map_err(|error| AgentError::NotStarted { line, answer: error.to_string() })?;
-        let (sender, replies) = sync_channel(REPLIES_WAITING);
         let output = child.stdout.take().expect("standard output was asked for as a pipe");
-        thread::spawn(move || read_replies(output, &sender));
         let last_words = Arc::new(Mutex::new(VecDeque::new()));
         let errors = child.stderr.take().expect("standard error was asked for as a pipe");
         let kept = Arc::clone(&last_words);
         let listener = thread::spawn(move || keep_last(errors, &kept));
-        let input = child.stdin.take();
-        let mut agent = Self { child, input, replies, last_words, listener, stop };
+        let input: Box<dyn Write + Send> = Box::new(child.stdin.take().expect("and so was standard input"));
+        Self::greeted(Body::Child { child, last_words, listener }, input, output, stop)
+    }
+
+    /// Talks with an engine that was started elsewhere.
+    ///
+    /// # Errors
+    /// It does not say hello in time, or speaks another protocol.
+    pub fn over(line: Line, stop: Arc<dyn Fn() -> bool + Send + Sync>) -> Result<Self, AgentError> {
+        let Line { input, output, fate, hang_up } = line;
+        Self::greeted(Body::Elsewhere { fate, hang_up }, input, output, stop)
+    }
+
+    fn greeted(
+        body: Body,
+        input: Box<dyn Write + Send>,
+        output: impl Read + Send + 'static,
+        stop: Arc<dyn Fn() -> bool + Send + Sync>,
+    ) -> Result<Self, AgentError> {
+        let (sender, replies) = sync_channel(REPLIES_WAITING);
+        thread::spawn(move || read_replies(output, &sender));
+        let mut agent = Self { body, input: Some(input), replies, stop };
         match agent.answer("starting", ANSWER_LIMIT)? {
             Reply::Hello { protocol: PROTOCOL, .. } => Ok(agent),
             Reply::Hello { protocol, .. } => Err(AgentError::OtherProtocol { found: protocol }),
@@ -196,9 +232,10 @@ impl Agent {
         // A process that is already gone cannot take the request; reaping it is all that is left.
         let _ = self.ask(&Request::Quit);
         self.input = None;
+        let Body::Child { child, .. } = &mut self.body else { return };
         let deadline = Instant::now() + Duration::from_secs(5);
         while Instant::now() < deadline {
-            match self.child.try_wait() {
+            match child.try_wait() {
                 Ok(None) => thread::sleep(Duration::from_millis(2)),
                 _ => return,
             }
@@ -208,7 +245,10 @@ impl Agent {
     fn ask(&mut self, request: &Request) -> Result<(), AgentError> {
         let mut line = serde_json::to_string(request).expect("requests hold only values that JSON can carry");
         line.push('\n');
-        let sent = self.input.as_mut().is_some_and(|input| input.write_all(line.as_bytes()).is_ok());
+        let sent = self
+            .input
+            .as_mut()
+            .is_some_and(|input| input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_ok());
         if sent { Ok(()) } else { Err(self.ended()) }
     }
 
@@ -232,20 +272,29 @@ impl Agent {
     }
 
     fn ended(&mut self) -> AgentError {
-        let status = awaited(|| self.child.try_wait().ok().flatten());
+        let (child, listener, last_words) = match &mut self.body {
+            Body::Child { child, listener, last_words } => (child, listener, last_words),
+            Body::Elsewhere { fate, .. } => return AgentError::Ended { how: fate(), last_words: String::new() },
+        };
+        let status = awaited(|| child.try_wait().ok().flatten());
         // What it said last may still be on its way from the pipe.
-        awaited(|| self.listener.is_finished().then_some(()));
+        awaited(|| listener.is_finished().then_some(()));
         let how = status.map_or_else(|| "it closed its output".into(), described);
-        let kept = self.last_words.lock().map(|kept| kept.iter().copied().collect::<Vec<u8>>()).unwrap_or_default();
+        let kept = last_words.lock().map(|kept| kept.iter().copied().collect::<Vec<u8>>()).unwrap_or_default();
         let text = String::from_utf8_lossy(&kept).trim().to_owned();
         let last_words = if text.is_empty() { String::new() } else { format!("; its last words: {text}") };
         AgentError::Ended { how, last_words }
     }
 
     fn kill(&mut self) {
-        // Both fail only where the process is gone already, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        match &mut self.body {
+            Body::Child { child, .. } => {
+                // Both fail only where the process is gone already, which is what is wanted.
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Body::Elsewhere { hang_up, .. } => hang_up(),
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 //! In: two snapshots, the phase as asked for, the outcome. Out: the ledger's [`Evidence`], with remarks in few words.
 //! The rules and numbers are those of docs/method.md.
 
-use host::counters::{Snapshot, Watch};
 use host::noise::Disturbance;
 use ledger::Evidence;
 use workload::outcome::{Ceiling, PhaseOutcome};
@@ -18,24 +17,21 @@ const CACHE_PROOF_LEAST: u64 = 1 << 20;
 /// What was known before a pass began.
 #[derive(Debug)]
 pub struct Before {
-    /// Counters.
-    pub snapshot: Snapshot,
     /// Whether caches were dropped; `None` where that was not asked for.
     pub dropped: Option<bool>,
     /// Bytes of the phase's files that were still cached after dropping.
     pub cached_bytes: Option<u64>,
 }
 
-/// Weighs one pass.
+/// Weighs one pass by what the counters saw.
 pub fn weigh(
     before: &Before,
-    watch: &Watch,
+    seen: &host::counters::Evidence,
     program: &Program,
     phase: &Phase,
     outcome: &PhaseOutcome,
     ceiling: Option<&Ceiling>,
 ) -> Evidence {
-    let seen = Snapshot::take().since(&before.snapshot, watch);
     let mut evidence = Evidence {
         device_read_bytes: seen.device.map(|traffic| traffic.read_bytes),
         device_written_bytes: seen.device.map(|traffic| traffic.written_bytes),
@@ -49,12 +45,12 @@ pub fn weigh(
         foreign_bytes: Some(seen.foreign.values().map(|traffic| traffic.bytes()).sum()),
         cached_before_bytes: before.cached_bytes,
         dropped: before.dropped,
-        disturbed: disturbances(&seen),
+        disturbed: disturbances(seen),
         ..Evidence::default()
     };
     if expects_device_reads(phase, before) {
-        judge_cold_read(&mut evidence, &seen, outcome);
-    } else if phase.cache == Cache::AsFound && was_in_memory(&seen, outcome) {
+        judge_cold_read(&mut evidence, seen, outcome);
+    } else if phase.cache == Cache::AsFound && was_in_memory(seen, outcome) {
         evidence.remarks.push("read from memory: caches were left as found".into());
     }
     // That caches could not be dropped stands in `dropped`, and the judge says it.

@@ -1,15 +1,19 @@
 //! The lab's answer to the run loop: contenders staged on images, a device, or in directories.
 //! In: a scheme and a run's ground. Out: [`Venue`] and [`Staged`], with the lab's errors sorted into the two kinds.
 
+use crate::agent::Line;
 use crate::scheme::{DEVICE, Entry, Place, Scheme};
 use crate::venue::{Staged, Venue, VenueError};
-use host::counters::Watch;
+use host::counters::{Evidence, Snapshot, Watch};
 use host::{Journal, journal::Record};
 use lab::{Ground, LabError, Registry, Where};
 use ledger::CommandRecord;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+use workload::outcome::Ceiling;
 use workload::program::Durable;
 
 /// How long a busy device is waited for before a phase begins: what is left of the work before.
@@ -25,6 +29,8 @@ pub struct LabVenue {
     contenders: Vec<Entry>,
     raw_bytes: u64,
     journal: Journal,
+    /// What memory allows in guests, by their kernel.
+    ceilings: BTreeMap<String, Option<Ceiling>>,
 }
 
 impl LabVenue {
@@ -35,9 +41,12 @@ impl LabVenue {
     pub fn open(registry: &Registry, scheme: &Scheme) -> Result<Self, LabError> {
         let journal = Journal::new();
         let places: Vec<Where> = places(&scheme.place);
-        let grounds =
+        let mut grounds =
             places.iter().map(|place| Ground::open(registry, place, &journal)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { grounds, contenders: scheme.contenders.clone(), raw_bytes: raw_bytes(scheme), journal })
+        let asked: Vec<lab::Contender> = scheme.contenders.iter().map(|entry| contender(&entry.asked)).collect();
+        grounds.iter_mut().for_each(|ground| ground.expect(&asked));
+        let contenders = scheme.contenders.clone();
+        Ok(Self { grounds, contenders, raw_bytes: raw_bytes(scheme), journal, ceilings: BTreeMap::new() })
     }
 }
 
@@ -83,6 +92,11 @@ impl Venue for LabVenue {
         // A twin works where the contender works that it repeats.
         let place = self.contenders[index].twin_of.unwrap_or(index);
         let ground = if self.grounds.len() > 1 { &mut self.grounds[place] } else { &mut self.grounds[0] };
+        if let Some(kernel) = asked.kernel.as_ref().filter(|kernel| lab::is_guest(Some(kernel))) {
+            let stage = ground.stage_in_guest(&contender(asked)).map_err(sorted)?;
+            let ceiling = self.ceilings.entry(kernel.clone()).or_default();
+            return Ok(Box::new(InGuest { stage, ceiling }));
+        }
         let staged =
             if asked.filesystem == DEVICE { ground.stage_raw(self.raw_bytes) } else { ground.stage(&contender(asked)) };
         let shared = asked.filesystem == lab::DIRECTORY;
@@ -149,15 +163,102 @@ impl Staged for LabStage<'_> {
     }
 
     fn close(self: Box<Self>) -> Result<Value, VenueError> {
-        let closing = self.stage.close().map_err(sorted)?;
-        let mut value = serde_json::to_value(&closing).unwrap_or_default();
-        if closing.whole == Some(false)
-            && let Value::Object(fields) = &mut value
-        {
-            fields.insert("damage".into(), json!(closing.check_answer));
-        }
-        Ok(value)
+        self.stage.close().map_err(sorted).map(closed)
     }
+}
+
+/// A stage in a guest: every question goes there.
+struct InGuest<'g> {
+    stage: lab::GuestStage<'g>,
+    ceiling: &'g mut Option<Ceiling>,
+}
+
+impl Staged for InGuest<'_> {
+    fn root(&self) -> PathBuf {
+        self.stage.root().to_path_buf()
+    }
+
+    fn device(&self) -> Option<PathBuf> {
+        self.stage.device().map(PathBuf::from)
+    }
+
+    fn enter(&self) -> Vec<String> {
+        // The guest itself starts the engine where it must be.
+        Vec::new()
+    }
+
+    fn engine(&mut self) -> Result<Option<Line>, VenueError> {
+        let line = Arc::new(self.stage.agent().map_err(sorted)?);
+        let failed = |error: std::io::Error| VenueError::Contender(format!("the line to the guest's engine: {error}"));
+        let (told, hung) = (Arc::clone(&line), Arc::clone(&line));
+        Ok(Some(Line {
+            input: Box::new(line.stream().map_err(failed)?),
+            output: Box::new(line.stream().map_err(failed)?),
+            fate: Box::new(move || told.fate()),
+            hang_up: Box::new(move || hung.hang_up()),
+        }))
+    }
+
+    fn own_ceiling(&mut self) -> Option<&mut Option<Ceiling>> {
+        Some(&mut *self.ceiling)
+    }
+
+    fn durable(&self) -> Durable {
+        let durable = self.stage.durable();
+        Durable { syncfs: durable.syncfs, command: durable.command.clone(), flush: durable.flush.clone() }
+    }
+
+    fn watch(&self) -> Watch {
+        self.stage.watch().clone()
+    }
+
+    fn look(&mut self) -> Result<Snapshot, VenueError> {
+        self.stage.look().map_err(sorted)
+    }
+
+    fn since(&mut self, before: &Snapshot) -> Result<Evidence, VenueError> {
+        self.stage.since(before).map_err(sorted)
+    }
+
+    fn room(&self) -> (Option<u64>, Option<u64>) {
+        let usage = self.stage.usage().ok();
+        (usage.map(|usage| usage.available_bytes), usage.and_then(|usage| usage.inodes_free))
+    }
+
+    fn found(&self) -> Value {
+        serde_json::to_value(self.stage.found()).unwrap_or_default()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.stage.found().remarks.clone()
+    }
+
+    fn sync(&mut self) -> Result<(), VenueError> {
+        self.stage.sync().map_err(sorted)
+    }
+
+    fn drop_caches(&mut self) -> Result<bool, VenueError> {
+        self.stage.drop_caches().map_err(sorted)
+    }
+
+    fn settle(&mut self) -> Result<(), VenueError> {
+        self.stage.settle(PATIENCE).map_err(sorted)
+    }
+
+    fn close(self: Box<Self>) -> Result<Value, VenueError> {
+        self.stage.close().map_err(sorted).map(closed)
+    }
+}
+
+/// What closing showed, with damage where there is some.
+fn closed(closing: lab::Closing) -> Value {
+    let mut value = serde_json::to_value(&closing).unwrap_or_default();
+    if closing.whole == Some(false)
+        && let Value::Object(fields) = &mut value
+    {
+        fields.insert("damage".into(), json!(closing.check_answer));
+    }
+    value
 }
 
 /// Whether an error is one contender's, or takes the ground away.

@@ -14,7 +14,7 @@ mod trial;
 mod venue;
 mod watch;
 
-pub use agent::{Agent, AgentError};
+pub use agent::{Agent, AgentError, Line};
 pub use ground::{LabVenue, contender, places};
 pub use order::order_of_block;
 pub use run::{Ended, Run, RunError};

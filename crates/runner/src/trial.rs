@@ -6,7 +6,6 @@ use crate::evidence::{self, Before};
 use crate::steady;
 use crate::venue::{Staged, Venue, VenueError};
 use crate::watch::{News, Watcher};
-use host::counters::Snapshot;
 use ledger::{PhaseRecord, TrialRecord, TrialStatus};
 use serde_json::Value;
 use std::sync::Arc;
@@ -146,15 +145,29 @@ fn phases(
 ) -> Result<(), Trouble> {
     let program = program(stage, job)?;
     stage.settle()?;
-    let mut agent = Agent::start(&stage.enter(), job.agent, Arc::clone(&job.stop))?;
+    let mut agent = match stage.engine()? {
+        Some(line) => Agent::over(line, Arc::clone(&job.stop))?,
+        None => Agent::start(&stage.enter(), job.agent, Arc::clone(&job.stop))?,
+    };
+    let ceiling = ceiling(stage, &mut agent, job)?;
     agent.load(&program)?;
     for (index, phase) in program.phases.iter().enumerate() {
         let facts = &job.work.phases[index];
         watcher.news(News::Step(&facts.title));
-        one_phase(stage, &mut agent, job, &program, (index, phase, facts), record, watcher)?;
+        let job = Job { ceiling: ceiling.as_ref(), stop: Arc::clone(&job.stop), ..*job };
+        one_phase(stage, &mut agent, &job, &program, (index, phase, facts), record, watcher)?;
     }
     agent.quit();
     Ok(())
+}
+
+/// What the memory allows where the work runs: measured once for this machine, and once for each machine in it.
+fn ceiling(stage: &mut dyn Staged, agent: &mut Agent, job: &Job) -> Result<Option<Ceiling>, Trouble> {
+    let Some(own) = stage.own_ceiling() else { return Ok(job.ceiling.cloned()) };
+    if own.is_none() {
+        *own = Some(agent.measure_ceiling()?);
+    }
+    Ok(own.clone())
 }
 
 /// The workload's program, made at home on this stage.
@@ -264,10 +277,12 @@ fn one_pass(
     (pass, state): (u32, &CacheState),
     watcher: &mut dyn Watcher,
 ) -> Result<PhaseRecord, Trouble> {
-    let before = Before { snapshot: Snapshot::take(), dropped: state.dropped, cached_bytes: state.cached_bytes };
+    let before = Before { dropped: state.dropped, cached_bytes: state.cached_bytes };
+    let looked = stage.look()?;
     let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
     let outcome = agent.perform(index, pass, Duration::from_secs(program.time_limit), &mut progress)?;
-    let evidence = evidence::weigh(&before, &stage.watch(), program, phase, &outcome, job.ceiling);
+    let seen = stage.since(&looked)?;
+    let evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
     Ok(PhaseRecord {
         name: phase.name.clone(),
         operation: facts.operation.clone(),

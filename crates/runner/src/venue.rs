@@ -2,9 +2,11 @@
 //! In: a contender. Out: a directory to work in, with what can be done to it and what was found.
 //! Tests put a stand-in here, so that the order of things is tested without touching a device.
 
-use host::counters::Watch;
+use crate::agent::Line;
+use host::counters::{Evidence, Snapshot, Watch};
 use serde_json::Value;
 use std::path::PathBuf;
+use workload::outcome::Ceiling;
 use workload::program::Durable;
 
 /// A contender could not be staged, or something failed on its ground.
@@ -36,8 +38,24 @@ pub trait Staged {
     fn enter(&self) -> Vec<String>;
     /// What makes data safe here.
     fn durable(&self) -> Durable;
+    /// The line to an engine that was started elsewhere, in a guest; `None` where it is a process beside this one.
+    fn engine(&mut self) -> Result<Option<Line>, VenueError> {
+        Ok(None)
+    }
+    /// Where the ceiling of another machine than this one is kept, in a guest; `None` where this machine's applies.
+    fn own_ceiling(&mut self) -> Option<&mut Option<Ceiling>> {
+        None
+    }
     /// Devices to count.
     fn watch(&self) -> Watch;
+    /// Looks at the counters before a pass, wherever the work runs.
+    fn look(&mut self) -> Result<Snapshot, VenueError> {
+        Ok(Snapshot::take())
+    }
+    /// What they counted since.
+    fn since(&mut self, before: &Snapshot) -> Result<Evidence, VenueError> {
+        Ok(Snapshot::take().since(before, &self.watch()))
+    }
     /// Free bytes and free inodes, where they can be told.
     fn room(&self) -> (Option<u64>, Option<u64>);
     /// Options, durability class, sizes and times as found.

@@ -2,6 +2,7 @@
 //! In: what `run` takes. Out: matrix, order, time, space and wear; with --commands every command.
 
 use crate::args::PlanArgs;
+use crate::contenders;
 use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::resolve;
@@ -14,6 +15,9 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     let (scheme, catalogue) = resolve::scheme(&args.what)?;
     println!("{}\n", scheme.title);
     matrix(&scheme);
+    if let Some(said) = contenders::in_guests(&scheme.contenders) {
+        print!("{}", text::wrapped(&said, text::width(), "", "  "));
+    }
     order(&scheme);
     costs(&scheme);
     if !args.commands {
@@ -57,6 +61,9 @@ fn matrix(scheme: &Scheme) {
         }
         if let Some(scheduler) = &asked.scheduler {
             words.push(format!("scheduler {scheduler}"));
+        }
+        if let Some(kernel) = &asked.kernel {
+            words.push(format!("kernel {kernel}"));
         }
         if entry.twin_of.is_some() {
             words.push("hidden second entry, for the noise floor".into());

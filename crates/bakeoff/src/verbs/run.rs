@@ -4,7 +4,7 @@
 use crate::args::{ClaimsArgs, RunArgs};
 use crate::failure::Failure;
 use crate::verbs::claims;
-use crate::{estimate, mix, resolve, session, text};
+use crate::{contenders, estimate, mix, resolve, session, text};
 use ledger::{Access, Ledger};
 use report::{Material, View};
 use std::path::Path;
@@ -14,6 +14,9 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     let (scheme, _) = resolve::scheme(&args.what)?;
     if let Some(asked) = &args.mix {
         mix::check(asked, &scheme)?;
+    }
+    if let Some(said) = contenders::in_guests(&scheme.contenders) {
+        eprint!("{}", text::wrapped(&said, text::width(), "", "  "));
     }
     if let Some(budget) = estimate::budget(&scheme) {
         eprint!("{}", text::wrapped(&budget, text::width(), "", "  "));

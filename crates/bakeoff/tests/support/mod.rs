@@ -51,7 +51,17 @@ impl Place {
 
     /// Starts the program and goes on.
     pub fn start(&self, words: &str) -> Child {
-        self.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
+        self.start_with(words, &[])
+    }
+
+    /// The same, with variables in its environment.
+    pub fn start_with(&self, words: &str, variables: &[(&str, &str)]) -> Child {
+        self.command(words)
+            .envs(variables.iter().copied())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts")
     }
 }
 

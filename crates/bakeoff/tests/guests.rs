@@ -1,0 +1,205 @@
+//! Contenders in virtual machines: they come to a verdict, and however a guest ends, the machine is clean afterwards.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
+use support::{Place, Said};
+
+const KERNEL: &str = "debian:6.1";
+
+/// Guests are heavy: one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The turn, where guests can run here; says why where they cannot.
+fn guests() -> Option<MutexGuard<'static, ()>> {
+    static LACK: OnceLock<Option<String>> = OnceLock::new();
+    let lack = LACK.get_or_init(|| {
+        if !is_root() {
+            return Some("guests need root".into());
+        }
+        lab::guests_lack().or_else(|| (!lab::kernel_is_here(KERNEL) && !fetched()).then(|| "no kernel to boot".into()))
+    });
+    if let Some(lack) = lack {
+        println!("skipped: {lack}");
+        return None;
+    }
+    Some(TURN.lock().unwrap_or_else(|poison| poison.into_inner()))
+}
+
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|said| said.stdout == b"0\n")
+}
+
+/// Whether Debian's kernel can be had: apt knows it, and the network is there.
+fn fetched() -> bool {
+    lab::fetch_kernel(KERNEL).map_err(|error| println!("{error}")).is_ok()
+}
+
+/// A place with a filesystem of its own description, `odd`, whose mkfs does what the test wants.
+fn place_with(make: &str) -> Place {
+    let place = Place::new();
+    let ext4 = include_str!("../../../filesystems/ext4.toml");
+    let own = r#"command = ["mkfs.ext4", "-F", "-q", "-L", "{label}", "{options}", "{device}"]"#;
+    assert!(ext4.contains(own));
+    let odd = ext4.replace(own, &format!("command = [\"sh\", \"-c\", {make:?}]"));
+    std::fs::create_dir_all(place.path("config/bakeoff/filesystems")).expect("a folder is made");
+    place.write("config/bakeoff/filesystems/odd.toml", &odd);
+    place
+}
+
+const RUN: &str =
+    "run small-files --set files=200 --set some=50 --samples 1 --image 256MiB --plain --no-report --scratch .";
+
+fn failing(place: &Place, more: &str) -> Said {
+    let said = place.bakeoff(&format!("{RUN} {more}"));
+    assert_eq!(said.status, Some(1), "{said:#?}");
+    clean(place);
+    said
+}
+
+/// Nothing of any guest is left: no process, no socket, no loop device, no file but the ledger.
+fn clean(place: &Place) {
+    let here = place.folder().display().to_string();
+    let machines = machines(&here);
+    assert!(machines.is_empty(), "{machines:?} still run");
+    let loops = Command::new("losetup").arg("--list").output().expect("losetup answers");
+    assert!(!String::from_utf8_lossy(&loops.stdout).contains(&here), "{loops:?}");
+    let left: Vec<PathBuf> = std::fs::read_dir(place.folder())
+        .expect("the folder is there")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("bakeoff-")))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Ids of QEMU's processes that have a disk and were started in a folder.
+fn machines(folder: &str) -> Vec<u32> {
+    let folder = PathBuf::from(folder).canonicalize().expect("the folder is there");
+    let processes = std::fs::read_dir("/proc").expect("it is there").flatten();
+    let ours = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&line);
+        let there = std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+        there && ["qemu-system", "virtio-blk"].iter().all(|part| text.contains(part))
+    };
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter(ours).collect()
+}
+
+/// Waits until a run has booted a machine with a disk, and gives its id.
+fn booted(place: &Place, child: &mut Child) -> u32 {
+    let end = Instant::now() + Duration::from_secs(120);
+    loop {
+        let found = machines(&place.folder().display().to_string());
+        if let Some(pid) = found.first() {
+            // It must have said hello: its engine or its mkfs is at work a moment later.
+            std::thread::sleep(Duration::from_secs(8));
+            return *pid;
+        }
+        assert!(child.try_wait().expect("it can be asked").is_none(), "the run ended before its guest was up");
+        assert!(Instant::now() < end, "no guest after two minutes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().expect("kill starts");
+    assert!(sent.success());
+}
+
+/// Everything that the ledger says of the last run.
+fn exported(place: &Place) -> String {
+    place.bakeoff("export --output out.json").well();
+    std::fs::read_to_string(place.path("out.json")).expect("it was written")
+}
+
+#[test]
+fn two_contenders_on_another_kernel_come_to_a_verdict_that_says_what_it_rests_on() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let said = place
+        .bakeoff(&format!("run small-files --set files=200 --set some=50 --samples 2 --image 256MiB --plain --no-report --scratch . --fs ext2,ext4 --kernel {KERNEL}"))
+        .well();
+    clean(&place);
+    assert!(said.err.contains("In a virtual machine: ext2 (debian:6.1), ext4 (debian:6.1)"), "{}", said.err);
+    let told = exported(&place);
+    let emulated = told.contains("\"backend\":\"emulation\"") || told.contains("\"backend\": \"emulation\"");
+    let place_named = if emulated { "in an emulated machine" } else { "in a virtual machine on this device" };
+    assert!(said.out.contains(place_named), "{}", said.out);
+    if emulated {
+        assert!(said.out.contains("emulated"), "every table says so: {}", said.out);
+    }
+    assert!(told.contains("[in the guest, 6.1") && told.contains("mkfs.ext4"), "its commands are in the ledger");
+    assert!(told.contains("the end of its console"));
+}
+
+#[test]
+fn a_kernel_that_panics_is_one_failed_trial_with_the_end_of_its_console() {
+    let Some(_turn) = guests() else { return };
+    let place = place_with("echo c > /proc/sysrq-trigger");
+    let said = failing(&place, &format!("--fs odd --kernel {KERNEL}"));
+    assert!(said.err.contains("its kernel panicked: sysrq triggered crash"), "{}", said.err);
+    assert!(exported(&place).contains("Kernel panic - not syncing"), "the console is in the ledger");
+}
+
+#[test]
+fn a_guest_that_runs_out_of_memory_is_one_failed_trial() {
+    let Some(_turn) = guests() else { return };
+    // A line that never ends, kept whole.
+    let place = place_with("tail /dev/zero");
+    let said = failing(&place, &format!("--fs odd --kernel {KERNEL}"));
+    assert!(said.err.contains("the guest had run out of memory"), "{}", said.err);
+}
+
+#[test]
+fn a_killed_machine_is_one_failed_trial() {
+    let Some(_turn) = guests() else { return };
+    let place = place_with("sleep 1000");
+    let mut child = place.start(&format!("{RUN} --fs odd --kernel {KERNEL}"));
+    signal(booted(&place, &mut child), "KILL");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(1));
+    clean(&place);
+    let told = exported(&place);
+    assert!(told.contains("the guest was lost: QEMU"), "{told}");
+}
+
+#[test]
+fn a_guest_that_hangs_is_noticed_by_its_silence() {
+    let Some(_turn) = guests() else { return };
+    let place = place_with("sleep 1000");
+    let mut child = place.start_with(&format!("{RUN} --fs odd --kernel {KERNEL}"), &[("BAKEOFF_GUEST_SILENCE", "5")]);
+    let machine = booted(&place, &mut child);
+    signal(machine, "STOP");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(1));
+    clean(&place);
+    assert!(exported(&place).contains("it said nothing for 5 s and was ended"));
+}
+
+#[test]
+fn a_file_that_is_no_kernel_is_refused_before_anything_is_started() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let file = place.write("vmlinuz", "this is no kernel\n");
+    let said = failing(&place, &format!("--fs ext4 --kernel {}", file.display()));
+    assert!(said.err.contains("is not a kernel for x86"), "{}", said.err);
+    let said = place.bakeoff(&format!("{RUN} --fs ext4 --kernel debian:6"));
+    assert_eq!(said.status, Some(2), "{said:#?}");
+    assert!(said.err.contains("debian:6.12"), "{}", said.err);
+}
+
+#[test]
+fn what_a_killed_run_leaves_of_a_guest_is_cleaned_by_its_mark() {
+    let Some(_turn) = guests() else { return };
+    let place = place_with("sleep 1000");
+    let mut child = place.start(&format!("{RUN} --fs odd --kernel {KERNEL}"));
+    booted(&place, &mut child);
+    child.kill().expect("it is killed");
+    child.wait().expect("it is reaped");
+    place.bakeoff(&format!("clean --scratch {}", place.folder().display())).well();
+    clean(&place);
+}
