@@ -70,13 +70,14 @@ fn ending(view: &View, style: Style) -> String {
     for row in &view.device {
         let show = |value| row.unit.show(value, None);
         let said = format!(
-            "The raw device, {}: {} {} ({} to {}, {} samples)",
+            "The raw device, {}: {} {} ({} to {}, {} samples){}",
             safe::terminal(&row.title),
             show(row.median),
             row.unit.sign,
             show(row.range.0),
             show(row.range.1),
-            row.samples
+            row.samples,
+            row.remarks.iter().map(|remark| format!("; {}", safe::terminal(remark))).collect::<String>()
         );
         line(&mut text, &wrapped(&said, style.width, "  "));
     }

@@ -311,6 +311,8 @@ pub struct DeviceRow {
     pub range: (f64, f64),
     /// How many samples.
     pub samples: usize,
+    /// What is to be known of them, in few words each.
+    pub remarks: Vec<String>,
 }
 
 /// A trial that failed.

@@ -226,7 +226,8 @@ impl Source<'_> {
 /// Sum of the phases' seconds; absent where one of them is missing.
 fn total_seconds(total: &TotalFacts, trial: &TrialRecord, elapsed_ns: impl Fn(&PhaseRecord) -> u64) -> Option<f64> {
     total.of.iter().try_fold(0.0, |sum, name| {
-        let mut passes = trial.phases.iter().filter(|phase| &phase.name == name).peekable();
+        let counts = |phase: &&PhaseRecord| &phase.name == name && phase.evidence.steady != Some(false);
+        let mut passes = trial.phases.iter().filter(counts).peekable();
         passes.peek()?;
         let elapsed: u64 = passes.map(&elapsed_ns).sum();
         Some(sum + elapsed as f64 / 1e9)

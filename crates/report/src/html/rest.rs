@@ -29,13 +29,14 @@ fn device(view: &View) -> Markup {
             section aria-labelledby="device" {
                 h2 id="device" { "The raw device beneath" }
                 div.scroll { table {
-                    thead { tr { th scope="col" { "Work" } th.n scope="col" { "Median" } th.n scope="col" { "Range" } th.n scope="col" { "Samples" } } }
+                    thead { tr { th scope="col" { "Work" } th.n scope="col" { "Median" } th.n scope="col" { "Range" } th.n scope="col" { "Samples" } th scope="col" { "Remarks" } } }
                     tbody { @for row in &view.device {
                         tr {
                             th scope="row" { (row.title) }
                             td.n { (row.unit.show(row.median, None)) " " (row.unit.sign) }
                             td.n { (row.unit.show(row.range.0, None)) " to " (row.unit.show(row.range.1, None)) }
                             td.n { (row.samples) }
+                            td { (row.remarks.join("; ")) }
                         }
                     } }
                 } }

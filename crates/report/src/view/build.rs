@@ -260,8 +260,13 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
             let trials = material.trials.iter().enumerate().filter(|(number, trial)| {
                 counting.contains(number) && trial.workload == work.name && trial.scale == work.scale
             });
-            let phases = trials.flat_map(|(_, trial)| &trial.phases).filter(|phase| phase.name == facts.name);
-            let mut values: Vec<f64> = phases.filter_map(|phase| weigh::returned(phase, facts)).collect();
+            let phases: Vec<_> = trials
+                .flat_map(|(_, trial)| &trial.phases)
+                .filter(|phase| phase.name == facts.name && phase.evidence.steady != Some(false))
+                .collect();
+            let said = |phase: &&ledger::PhaseRecord| [&phase.evidence.remarks[..], &phase.evidence.disturbed].concat();
+            let remarks: std::collections::BTreeSet<String> = phases.iter().flat_map(said).collect();
+            let mut values: Vec<f64> = phases.iter().filter_map(|phase| weigh::returned(phase, facts)).collect();
             values.sort_by(f64::total_cmp);
             let (Some(low), Some(high)) = (values.first().copied(), values.last().copied()) else {
                 continue;
@@ -279,6 +284,7 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
                 median,
                 range: (low, high),
                 samples: values.len(),
+                remarks: remarks.into_iter().collect(),
             });
         }
     }
