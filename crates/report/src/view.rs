@@ -21,7 +21,7 @@ pub use spread::{Latency, SeriesView, latency, series};
 pub(crate) use story::plural;
 
 use crate::number::Unit;
-use judge::{Durability, NoteKind, Table};
+use judge::{Backend, Durability, NoteKind, Table};
 use ledger::program::Figure;
 use serde::Serialize;
 
@@ -114,6 +114,8 @@ pub struct ContenderView {
     pub safety: Option<String>,
     /// The same in as few words as fit below a name; empty where all contenders are alike.
     pub badge: String,
+    /// What its kernel ran on.
+    pub backend: Backend,
     /// The same as flags.
     #[serde(skip)]
     pub durability: Durability,

@@ -126,7 +126,19 @@ pub fn chart_data(material: &Material, view: &View) -> ChartData {
         .collect();
     let scalings = scalings(view, &rows);
     let day = view.run.began.split('T').next().unwrap_or_default();
-    let source = format!("Bakeoff {}, run {}, {day}", view.run.version, view.run.id);
+    let emulated: Vec<&str> = view
+        .contenders
+        .iter()
+        .filter(|contender| contender.backend == judge::Backend::Emulation && contender.error.is_none())
+        .map(|contender| contender.name.as_str())
+        .collect();
+    // A picture that stands alone must not let an emulated machine pass for a real one.
+    let label = match emulated.len() {
+        0 => String::new(),
+        count if count == view.contenders.len() => "; all in an emulated machine".into(),
+        _ => format!("; in an emulated machine: {}", crate::safe::terminal(&emulated.join(", "))),
+    };
+    let source = format!("Bakeoff {}, run {}, {day}{label}", view.run.version, view.run.id);
     ChartData { source, contenders, rows, axes: view.axes.clone(), scalings }
 }
 

@@ -315,6 +315,8 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
             let found = trials().find(|trial| trial.found.is_object()).map(|trial| &trial.found);
             let closing = trials().rfind(|trial| trial.closing.is_object()).map(|trial| &trial.closing);
             let durability = class(record).unwrap_or_default();
+            let backend =
+                table.contender(&record.label).map(|place| table.contenders[place].backend).unwrap_or_default();
             let axes = record.asked.get("axes").map(story::flatten).unwrap_or_default();
             ContenderView {
                 index: record.index as usize,
@@ -322,7 +324,8 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
                 name: record.label.clone(),
                 error: record.error.clone(),
                 safety: story::safety(&durability),
-                badge: if classes.len() > 1 { story::badge(&durability) } else { String::new() },
+                badge: story::badge(&durability, classes.len() > 1, backend),
+                backend,
                 durability,
                 asked: story::flatten(&record.asked),
                 found: found.map(story::flatten).unwrap_or_default(),

@@ -3,7 +3,7 @@
 
 use super::{ContenderView, Counts, WorkloadView};
 use crate::number;
-use judge::{Durability, Judgement, NoteKind};
+use judge::{Backend, Durability, Judgement, NoteKind};
 use ledger::outcome::Ceiling;
 use ledger::{Origin, RunRecord, RunStatus};
 use serde_json::Value;
@@ -41,6 +41,7 @@ pub(super) fn warnings(
         let blocks = if counts.blocks == 1 { "is only one block" } else { "are only two blocks" };
         said.push(format!("There {blocks}: too few to tell noise from a difference. Three screen, ten decide."));
     }
+    said.extend(guests(contenders));
     said.extend(safety_warning(contenders));
     if counts.failed > 0 {
         said.push(format!("{} failed; the reasons are listed below.", plural(counts.failed, "trial")));
@@ -114,14 +115,37 @@ fn safety_warning(contenders: &[ContenderView]) -> Option<String> {
     Some(format!("The contenders do not keep data equally safe: {}.", groups.join("; ")))
 }
 
+/// Which contenders ran in guests, and what that means for their figures.
+pub(super) fn guests(contenders: &[ContenderView]) -> Vec<String> {
+    let groups = [
+        (Backend::Emulation, "ran in an emulated machine (QEMU without KVM): their times are mostly the emulation's"),
+        (Backend::Kvm, "ran in a virtual machine (KVM)"),
+    ];
+    let measured = || contenders.iter().filter(|contender| contender.error.is_none());
+    let said = groups.iter().filter_map(|(backend, words)| {
+        let names: Vec<&str> =
+            measured().filter(|one| one.backend == *backend).map(|contender| contender.name.as_str()).collect();
+        let apart = if names.len() < measured().count() { "; they are ranked apart from the others" } else { "" };
+        (!names.is_empty()).then(|| format!("{} {words}{apart}.", names.join(", ")))
+    });
+    said.collect()
+}
+
 /// A durability class in words; `None` where nothing of it is known.
 pub(super) fn safety(class: &Durability) -> Option<String> {
     (*class != Durability::default()).then(|| class.words())
 }
 
-/// The same in as few words as fit below a name in a table.
-pub(super) fn badge(class: &Durability) -> String {
-    let mut words = Vec::new();
+/// The same in as few words as fit below a name in a table, where contenders differ; and always what a guest ran on.
+pub(super) fn badge(class: &Durability, differs: bool, backend: Backend) -> String {
+    let mut words = match backend {
+        Backend::Host => Vec::new(),
+        Backend::Kvm => vec!["in KVM"],
+        Backend::Emulation => vec!["emulated"],
+    };
+    if !differs {
+        return words.join(" ");
+    }
     match class.flushes {
         Some(false) => words.push("no flushes"),
         _ if class.copy_on_write == Some(true) => words.push("CoW"),
