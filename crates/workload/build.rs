@@ -3,7 +3,7 @@
 //! Changes within files are noticed without this.
 
 fn main() {
-    for folder in ["workloads", "plans"] {
+    for folder in ["workloads", "plans", "ages"] {
         println!("cargo::rerun-if-changed=../../{folder}");
     }
 }

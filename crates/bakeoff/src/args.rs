@@ -26,6 +26,7 @@ Examples:
   bakeoff run small-files --fs ext4,xfs,btrfs   one workload, three filesystems
   bakeoff run bonnie --scale full --image 60G --samples 3
   bakeoff run small-files --fs xfs --scheduler none,bfq
+  bakeoff run sequential --fs ext4,xfs --age fresh,old --fill 80%
   bakeoff plan sequential --on /dev/sdb1 --commands
   bakeoff run sequential --on /dev/sdb1 --erase wwn-0x5000c500a1b2c3d4
   bakeoff run mail --dir /srv --dir /mnt/other  two directories, nothing formatted
@@ -110,6 +111,16 @@ pub struct What {
     /// a filesystem that this kernel lacks, one that has it]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub kernel: Vec<String>,
+    /// Ages: fresh, used (filled and left), old (filled and churned), or a profile of your own; each contender runs with each
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
+    pub age: Vec<String>,
+    /// Shares of the volume that are filled before the work, such as 0,40%,80%; without --age, as `used`
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
+    pub fill: Vec<String>,
+    /// Room for images of aged filesystems, which are made once and restored for each trial; the one used longest ago goes
+    /// first [default: 64G]
+    #[arg(long, value_name = "SIZE", help_heading = "Where")]
+    pub aged_cache: Option<String>,
     /// mkfs options of a filesystem, such as ext4="-m 1 -O ^has_journal"
     #[arg(long, value_name = "FS=OPTIONS", help_heading = "Contenders")]
     pub mkfs: Vec<String>,
@@ -305,6 +316,9 @@ pub struct CleanArgs {
     /// Folder that held the images of the interrupted run, where it was not the default
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Vec<PathBuf>,
+    /// Remove the images of aged filesystems too, which are kept for the next run
+    #[arg(long)]
+    pub aged: bool,
 }
 
 /// `bakeoff compare`

@@ -1,6 +1,7 @@
 //! Published claims: read from the file that is compiled in, or from a user's own of the same form.
 //! In: CSV with the columns of `published/claims.csv`. Out: [`Published`] claims, or an error that names the line.
 
+mod aged;
 mod held;
 mod planned;
 

@@ -7,8 +7,11 @@ use crate::failure::Failure;
 use runner::{DEVICE, Entry, Place};
 use std::collections::BTreeMap;
 use workload::Contender;
+use workload::ages::{FRESH, MOST_FILL, without_repeats};
+use workload::axes::Axes;
 use workload::names::{Known, resolve};
 use workload::plan::Plan;
+use workload::quantity::parse_share;
 
 /// Schedulers of today's block layer.
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
@@ -17,9 +20,9 @@ const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 pub fn entries(what: &What, plan: &Plan, catalogue: &Catalogue, place: &Place) -> Result<Vec<Entry>, Failure> {
     if let Place::Directories(folders) = place {
         let formats = [&what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.kernel];
-        if formats.into_iter().any(|given| !given.is_empty()) {
-            let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount, \
-                        --scheduler and --kernel have no place; use --image or --on to compare filesystems";
+        if formats.into_iter().any(|given| !given.is_empty()) || aged(what) {
+            let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount, --age, \
+                        --fill, --scheduler and --kernel have no place; use --image or --on to compare filesystems";
             return Err(Failure::usage(text));
         }
         return Ok(folders
@@ -30,7 +33,7 @@ pub fn entries(what: &What, plan: &Plan, catalogue: &Catalogue, place: &Place) -
             })
             .collect());
     }
-    let mut contenders = named(what, plan, catalogue)?;
+    let mut contenders = with_ages(named(what, plan, catalogue)?, what, catalogue)?;
     apply(&mut contenders, &what.mkfs, "--mkfs", &mut |contender, options| {
         contender.mkfs.extend(options.split_whitespace().map(str::to_owned));
     })?;
@@ -71,10 +74,12 @@ fn entry(asked: Contender) -> Entry {
 fn named(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
     let filesystems: Vec<&str> = catalogue.filesystems.names().collect();
     let workloads: Vec<&str> = catalogue.work.workloads.keys().map(String::as_str).collect();
+    let ages: Vec<&str> = catalogue.work.ages.keys().map(String::as_str).collect();
     let known = Known {
         filesystems: &filesystems,
         schedulers: &SCHEDULERS,
         workloads: &workloads,
+        ages: &ages,
         aliases: &catalogue.work.aliases,
         sets: &catalogue.work.contenders,
     };
@@ -96,7 +101,29 @@ fn named(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Contende
     if able.is_empty() {
         return Err(Failure::new("no filesystem can compete here; `bakeoff systems` says why, and what would help"));
     }
-    plan.axes.multiply(able).map_err(Failure::usage)
+    plan.axes.multiply(able).map(without_repeats).map_err(Failure::usage)
+}
+
+/// Whether ages are asked for.
+fn aged(what: &What) -> bool {
+    !what.age.is_empty() || !what.fill.is_empty()
+}
+
+/// Each contender with each age and fill that was named.
+fn with_ages(contenders: Vec<Contender>, what: &What, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
+    if !aged(what) {
+        return Ok(contenders);
+    }
+    for name in what.age.iter().filter(|name| *name != FRESH) {
+        catalogue.work.age(name).map_err(|problem| Failure::usage(format!("--age {name}: {problem}")))?;
+    }
+    let share = |text: &String| {
+        let read = parse_share(text).ok().filter(|share| *share <= MOST_FILL);
+        read.ok_or_else(|| Failure::usage(format!("--fill {text}: a share from 0 to 99%, such as 80%")))
+    };
+    let fill = what.fill.iter().map(share).collect::<Result<Vec<f64>, Failure>>()?;
+    let axes = Axes { age: what.age.clone(), fill, ..Axes::default() };
+    axes.multiply(contenders).map(without_repeats).map_err(Failure::usage)
 }
 
 /// Applies `FS=OPTIONS` to every contender of that filesystem or label.

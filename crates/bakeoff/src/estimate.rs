@@ -24,7 +24,7 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
     let of_phases: f64 = phases
         .map(|(phase, estimate)| {
             let moved = (estimate.bytes_written + estimate.bytes_read) as f64;
-            let of_files = |over: &Over| matches!(over, Over::Files { .. } | Over::Directories { .. });
+            let of_files = |over: &Over| matches!(over, Over::Files { .. } | Over::Directories { .. } | Over::Aged);
             let files = phase.groups.iter().any(|group| of_files(&group.over));
             let rate = match files {
                 true => ASSUMED_FILES,

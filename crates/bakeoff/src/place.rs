@@ -4,7 +4,7 @@
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use host::Journal;
-use runner::{DEVICE, LabVenue, Place, Scheme, Venue, contender, places};
+use runner::{Ager, DEVICE, LabVenue, Place, Scheme, Venue, contender, places};
 use std::path::PathBuf;
 use workload::quantity::show_bytes;
 
@@ -85,7 +85,13 @@ pub fn clean_before(scheme: &Scheme) -> Result<Vec<String>, Failure> {
         Place::Directories(folders) => folders.clone(),
         Place::Device { .. } => Vec::new(),
     };
-    clean(&folders)
+    let mut cleaned = clean(&folders)?;
+    if let Some(ages) = &scheme.ages {
+        // Images that lie in the cache under the name of a run that is gone were never finished.
+        cleaned.extend(clean(std::slice::from_ref(&ages.folder))?);
+        cleaned.extend(ages.cache().sweep());
+    }
+    Ok(cleaned)
 }
 
 /// Removes what interrupted runs left; what was removed, in words.
@@ -104,7 +110,7 @@ pub fn clean(folders: &[PathBuf]) -> Result<Vec<String>, Failure> {
 }
 
 /// Opens the scheme's place.
-pub fn venue(scheme: &Scheme) -> Result<Box<dyn Venue>, Failure> {
+pub fn venue(scheme: &Scheme, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
     let catalogue = Catalogue::open(&[])?;
-    Ok(Box::new(LabVenue::open(&catalogue.filesystems, scheme)?))
+    Ok(Box::new(LabVenue::open(&catalogue.filesystems, scheme, ager)?))
 }

@@ -7,14 +7,19 @@ use crate::claims::{self, Chosen};
 use crate::contenders;
 use crate::failure::Failure;
 use crate::varied;
-use runner::{DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, Shard, TWIN, Work};
+use runner::{Ages, DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, Shard, TWIN, Work};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use workload::ages::age_of;
 use workload::plan::{self, Plan, PlannedWork};
 use workload::quantity::{parse_bytes, parse_duration, parse_share, show_bytes};
 
 /// The plan that runs where nothing is named.
 const DEFAULT_PLAN: &str = "quick";
+/// Folder of aged images within the scratch folder.
+pub const AGED_FOLDER: &str = "bakeoff-aged";
+/// Room for aged images where the user says nothing.
+const AGED_CACHE: u64 = 64 << 30;
 /// Blocks where the user says nothing: docs/method.md, three to screen.
 const DEFAULT_SAMPLES: u32 = 3;
 /// An image is at least this large where the user names no size.
@@ -51,10 +56,11 @@ pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
         entries.push(contenders::raw_device());
     }
     add_twin(&mut entries, what.no_twin, sampling);
+    let ages = ages(what, &entries, &catalogue, &place)?;
     let title = title(&plan, &works, &entries, &place);
     let seed = what.seed.or(plan.seed).unwrap_or_else(fresh_seed);
     let shard = shard(what, &plan, &sampling)?;
-    Ok((Scheme { title, place, contenders: entries, works, sampling, seed, shard }, catalogue))
+    Ok((Scheme { title, place, contenders: entries, works, sampling, seed, shard, ages }, catalogue))
 }
 
 /// The part of the plan that is asked for: all parts must be of the same work, so nothing may be left to chance or time.
@@ -243,7 +249,7 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
 }
 
 /// Bytes that a contender gets, where that can be told beforehand.
-fn size_of(place: &Place) -> Option<u64> {
+pub fn size_of(place: &Place) -> Option<u64> {
     match place {
         Place::Image { bytes, .. } => Some(*bytes),
         Place::Device { path, .. } => host::BlockDevice::find(path).ok().map(|device| device.size_bytes),
@@ -260,6 +266,30 @@ fn fitting_image(works: &[Work]) -> u64 {
 /// Where images lie if nothing is said: /var/tmp, which is on a disk where /tmp may be memory.
 fn default_scratch() -> PathBuf {
     PathBuf::from("/var/tmp")
+}
+
+/// What the contenders need to be aged; None where all are fresh.
+fn ages(what: &What, entries: &[Entry], catalogue: &Catalogue, place: &Place) -> Result<Option<Ages>, Failure> {
+    let mut profiles = BTreeMap::new();
+    for entry in entries {
+        let Some((name, _)) = age_of(&entry.asked) else { continue };
+        profiles.insert(name.to_owned(), catalogue.work.age(name)?.clone());
+    }
+    if profiles.is_empty() {
+        return Ok(None);
+    }
+    let scratch = match place {
+        Place::Image { scratch, .. } => scratch.clone(),
+        Place::Device { .. } => what.scratch.clone().unwrap_or_else(default_scratch),
+        Place::Directories(_) => return Err(Failure::usage("a directory is not formatted, so it cannot be aged")),
+    };
+    let limit = match &what.aged_cache {
+        Some(size) => parse_bytes(size).map_err(|problem| Failure::usage(format!("--aged-cache {size}: {problem}")))?,
+        None => AGED_CACHE,
+    };
+    // Kept whole in the ledger, so that a resumed run finds its images from wherever it is resumed.
+    let scratch = std::path::absolute(&scratch).unwrap_or(scratch);
+    Ok(Some(Ages { profiles, folder: scratch.join(AGED_FOLDER), limit }))
 }
 
 fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::show;
 use crate::verbs::agent;
 use ledger::{Access, Ledger, NewRun, Origin};
-use runner::{Ended, Run, Scheme, Stop};
+use runner::{Ager, Ended, Run, Scheme, Stop};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +68,8 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
     for cleaned in place::clean_before(scheme)? {
         eprintln!("left over from an interrupted run, now removed: {cleaned}");
     }
-    let mut venue = place::venue(scheme)?;
+    let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
+    let mut venue = place::venue(scheme, ager)?;
     let mut progress = Progress::new(output.plain, ledger.path());
     let ended = Run { scheme, id, ledger, venue: &mut *venue, watcher: &mut progress, agent: agent::command()?, stop }
         .carry_on();

@@ -106,6 +106,7 @@ fn group(program: &Program, group: &Group) -> Check {
             fileset_exists(program, fileset)?;
             on_blocks(group, block)
         }
+        Over::Aged => on_aged(group),
         Over::Device { block, length } => {
             on_blocks(group, block)?;
             if program.device.is_none() {
@@ -153,6 +154,15 @@ fn on_files(group: &Group) -> Check {
     }
     if group.io.call_bytes > BLOCK {
         return Err(format!("calls of {} bytes; at most {BLOCK}", group.io.call_bytes));
+    }
+    Ok(())
+}
+
+fn on_aged(group: &Group) -> Check {
+    on_files(group)?;
+    let fits = |s: &Step| matches!(s, Step::Open | Step::Read | Step::Close | Step::Stat);
+    if !group.steps.iter().all(fits) || group.order != Order::Readdir || group.workers != 1 {
+        return Err("aged files are opened, read, closed and looked at by one worker, as readdir lists them".into());
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! In: requests of `workload::message`, as JSON lines. Out: replies, as JSON lines.
 //! Knows nothing of devices, filesystems or statistics.
 
+mod ager;
 mod blocks;
 mod cached;
 mod ceiling;
@@ -11,9 +12,11 @@ mod content;
 mod dirs;
 mod draw;
 mod durable;
+mod extents;
 mod files;
 mod gather;
 mod histogram;
+mod history;
 mod listed;
 mod mapped;
 mod names;
@@ -21,6 +24,7 @@ mod ops;
 mod order;
 mod pace;
 mod phase;
+mod places;
 mod prepare;
 mod process;
 mod protocol;
@@ -29,8 +33,10 @@ mod shared;
 mod space;
 mod stamp;
 mod streams;
+mod survey;
 mod sys;
 mod tally;
+mod tree;
 mod uring;
 mod worker;
 

@@ -101,7 +101,9 @@ impl Ops {
         };
         let mut shares = 0;
         ops.list = group.steps.iter().map(|s| ops.ready(s, &group.io, &mut shares)).collect();
-        if matches!(group.order, Order::Readdir | Order::Follow) && matches!(group.over, Over::Files { .. }) {
+        if matches!(group.order, Order::Readdir | Order::Follow)
+            && matches!(group.over, Over::Files { .. } | Over::Aged)
+        {
             ops.readdir = ops.histogram("readdir");
         }
         if group.io.sync_every.is_some() || group.io.fsync_on_close {

@@ -376,6 +376,6 @@ fn expected_of(program: &Program, group: &Group) -> Option<u64> {
             Some(group.count.or_else(all)? * owners.len() as u64)
         }
         Over::Device { block, length } => Some(group.count.unwrap_or((length / block).saturating_sub(group.first))),
-        Over::Directories { .. } => None,
+        Over::Directories { .. } | Over::Aged => None,
     }
 }

@@ -22,7 +22,7 @@ pub fn phase(program: &Program, phase: usize, root: Fd) -> Result<(), String> {
         let (fileset, blocks) = match group.over {
             Over::Files { fileset } => (fileset, false),
             Over::Blocks { fileset, .. } => (fileset, true),
-            Over::Directories { .. } | Over::Device { .. } => continue,
+            Over::Directories { .. } | Over::Device { .. } | Over::Aged => continue,
         };
         for files in owners(program, group, fileset) {
             let said = |e: sys::Errno| format!("preparing {} below the root: {e}", files.base);

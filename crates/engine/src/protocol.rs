@@ -3,7 +3,7 @@
 //! A request that cannot be carried out is answered with the reason; the agent goes on.
 
 use crate::clock::Calibrator;
-use crate::{cached, ceiling, check, phase, sys};
+use crate::{ager, cached, ceiling, check, phase, survey, sys};
 use std::io::{self, BufRead, Read, Write};
 use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request};
 use workload::program::Program;
@@ -74,6 +74,11 @@ impl Agent {
             Request::Quit => return Ok(()),
             Request::Perform { phase, pass } => match self.phase_exists(phase) {
                 Ok(program) => phase::perform(program, phase, pass, &self.calibrator, output)?,
+                Err(reason) => Reply::Refused { reason },
+            },
+            Request::Age(asked) => ager::age(&asked, output)?,
+            Request::Survey(asked) => match survey::survey(&asked) {
+                Ok(layout) => Reply::Surveyed(Box::new(layout)),
                 Err(reason) => Reply::Refused { reason },
             },
             Request::Warm { phase } => match self.phase_exists(phase) {

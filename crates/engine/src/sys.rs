@@ -130,6 +130,8 @@ pub struct Status {
     pub size: u64,
     /// Type and mode bits.
     pub mode: u32,
+    /// Bytes that the filesystem gave it.
+    pub allocated: u64,
 }
 
 /// fstatat(2), following no symbolic link.
@@ -140,7 +142,7 @@ pub fn stat(dir: Fd, name: &CStr) -> Answer<Status> {
     unsafe {
         answer(libc::fstatat64(dir, name.as_ptr(), s.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW))?;
         let s = s.assume_init_ref();
-        Ok(Status { size: s.st_size as u64, mode: s.st_mode })
+        Ok(Status { size: s.st_size as u64, mode: s.st_mode, allocated: s.st_blocks as u64 * 512 })
     }
 }
 
@@ -151,7 +153,7 @@ pub fn stat_open(fd: Fd) -> Answer<Status> {
     unsafe {
         answer(libc::fstat64(fd, s.as_mut_ptr()))?;
         let s = s.assume_init_ref();
-        Ok(Status { size: s.st_size as u64, mode: s.st_mode })
+        Ok(Status { size: s.st_size as u64, mode: s.st_mode, allocated: s.st_blocks as u64 * 512 })
     }
 }
 

@@ -139,6 +139,7 @@ fn carry_out(task: &Task) -> Result<(), String> {
     match task.group().over {
         Over::Files { fileset } | Over::Directories { fileset } => on_files(task, fileset),
         Over::Blocks { .. } | Over::Device { .. } => on_blocks(task),
+        Over::Aged => crate::tree::work(task),
     }
 }
 

@@ -59,7 +59,12 @@ fn test(table: &Table, rows: &[Row], priors: &[Prior], floor: &Floor, claim: &Cl
         return Err("left and right ran on different backends".into());
     }
     let (operation, remark) = operation(table, claim)?;
-    let row = rows.iter().position(|row| row.operation == operation && row.backend == table.contenders[left].backend);
+    if table.contenders[left].age.name != table.contenders[right].age.name {
+        return Err("left and right are of different ages".into());
+    }
+    let mine = &table.contenders[left];
+    let fits = |row: &Row| row.operation == operation && row.backend == mine.backend && row.age == mine.age.name;
+    let row = rows.iter().position(fits);
     let row = row.ok_or("no samples of this operation")?;
     let member = |contender: usize, name: &str| {
         let found = rows[row].members.iter().find(|member| member.contender == contender);

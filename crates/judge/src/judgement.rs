@@ -10,8 +10,12 @@ use serde::{Deserialize, Serialize};
 pub struct Judgement {
     /// One for each cell of the table that has a value, in the table's order.
     pub figures: Vec<Figure>,
-    /// One for each operation and backend that has figures, in the table's order.
+    /// One for each operation, backend and age that has figures, in the table's order.
     pub rankings: Vec<Ranking>,
+    /// One for each operation and contender that was measured at several ages: its ages against each other. A family of
+    /// statements of its own.
+    #[serde(default)]
+    pub ageing: Vec<Ranking>,
     /// Noise of this machine today, from the A/A pair: a share, 0.02 for 2 %. `None` without a pair.
     pub noise_floor: Option<f64>,
     /// Smallest difference that is called one: a share, at least 0.03.
@@ -86,13 +90,16 @@ pub enum Estimand {
     Mean,
 }
 
-/// How the contenders of one backend stand in one operation.
+/// How the contenders of one backend and age stand in one operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
     /// Index into [`crate::Table::operations`].
     pub operation: usize,
     /// All of these ran here.
     pub backend: Backend,
+    /// All of these were this old, in words; empty: fresh, or ages against each other.
+    #[serde(default)]
+    pub age: String,
     /// Index of the contender with the best estimate.
     pub best: usize,
     /// Whether the best is shown to be better than every other.
@@ -203,7 +210,7 @@ impl Judgement {
         self.figures.iter().find(|figure| figure.operation == operation && figure.contender == contender)
     }
 
-    /// The rankings of an operation, one for each backend.
+    /// The rankings of an operation, one for each backend and age.
     pub fn rankings_of(&self, operation: usize) -> impl Iterator<Item = &Ranking> {
         self.rankings.iter().filter(move |ranking| ranking.operation == operation)
     }

@@ -31,8 +31,8 @@ pub use comparison::{
 pub use decision::{BudgetPlan, Decision, Needed, Open, Policy, Reason, SteadyState, Until};
 pub use judgement::{Estimand, Figure, Interval, Judgement, Note, NoteKind, Ranking, Relation, Sentence, Standing};
 pub use table::{
-    Backend, Cell, Contender, Direction, Durability, Facts, MAX_CONTENDERS, MAX_OPERATIONS, MAX_SAMPLES, Operation,
-    OperationId, Sample, Table, TableError,
+    Age, Backend, Cell, Contender, Direction, Durability, Facts, MAX_CONTENDERS, MAX_OPERATIONS, MAX_SAMPLES,
+    Operation, OperationId, Sample, Table, TableError,
 };
 
 pub use budget::plan_budget;

@@ -192,6 +192,7 @@ impl Contest {
         Ranking {
             operation: row.operation,
             backend: row.backend,
+            age: row.age.clone(),
             best: self.best,
             won,
             others,

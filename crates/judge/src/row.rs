@@ -1,5 +1,5 @@
 //! One row of the table, made comparable: costs by block, fitted effects, and how far samples scatter.
-//! In: the series of the contenders of one operation and backend. Out: [`Row`]s and [`Prior`], for the ranking.
+//! In: the series of the contenders of one operation, backend and age. Out: [`Row`]s and [`Prior`], for the ranking.
 //! All on logarithms, lower is better, so that a difference is a ratio.
 
 use crate::numbers::{inverse_trigamma, mean, trigamma, variance};
@@ -7,13 +7,15 @@ use crate::series::Series;
 use crate::table::{Backend, Direction, Table};
 use statrs::function::gamma::digamma;
 
-/// Contenders of one operation on one backend.
+/// Contenders of one operation on one backend, of one age.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// Index of the operation.
     pub operation: usize,
     /// Backend of all members.
     pub backend: Backend,
+    /// Age of all members, in words; empty: fresh.
+    pub age: String,
     /// Judged apart from the table's own statements.
     pub secondary: bool,
     /// Those that have samples.
@@ -48,7 +50,7 @@ pub struct Prior {
 /// Ten degrees of freedom: standard deviations mostly within a factor of 1.5 of each other.
 const BELIEF: (f64, f64) = (0.2213, 3.0);
 
-/// The rows of a table: one for each operation and backend that has samples. Twins are left out.
+/// The rows of a table: one for each operation, backend and age that has samples. Twins are left out.
 pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut order: Vec<usize> = (0..table.cells.len()).collect();
@@ -62,14 +64,46 @@ pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
         let direction = table.operations[operation].direction;
         let member = Member::new(table.cells[cell].contender, &series[cell], direction);
         let backend = contender.backend;
-        match rows.iter_mut().rev().find(|row| row.operation == operation && row.backend == backend) {
+        let same =
+            |row: &&mut Row| row.operation == operation && row.backend == backend && row.age == contender.age.name;
+        match rows.iter_mut().rev().find(same) {
             Some(row) => row.members.push(member),
             None => {
                 let secondary = table.operations[operation].secondary;
-                rows.push(Row { operation, backend, secondary, members: vec![member], spreads: Vec::new() });
+                let age = contender.age.name.clone();
+                rows.push(Row { operation, backend, age, secondary, members: vec![member], spreads: Vec::new() });
             }
         }
     }
+    rows.iter_mut().for_each(Row::fit);
+    rows
+}
+
+/// Rows of the ages of one contender each: one for each operation with a figure of its own and contender of several ages.
+pub fn rows_of_ages(table: &Table, series: &[Series]) -> Vec<Row> {
+    let mut rows: Vec<(&str, Row)> = Vec::new();
+    let mut order: Vec<usize> = (0..table.cells.len()).collect();
+    order.sort_by_key(|&cell| (table.cells[cell].operation, table.cells[cell].contender));
+    for cell in order {
+        let (operation, index) = (table.cells[cell].operation, table.cells[cell].contender);
+        let contender = &table.contenders[index];
+        let secondary = table.operations[operation].secondary;
+        if secondary || contender.twin_of.is_some() || series[cell].trials.is_empty() {
+            continue;
+        }
+        let member = Member::new(index, &series[cell], table.operations[operation].direction);
+        let (name, backend) = (contender.without_age(), contender.backend);
+        let same =
+            |found: &&mut (&str, Row)| found.0 == name && found.1.operation == operation && found.1.backend == backend;
+        match rows.iter_mut().find(same) {
+            Some((_, row)) => row.members.push(member),
+            None => {
+                let (members, spreads) = (vec![member], Vec::new());
+                rows.push((name, Row { operation, backend, age: String::new(), secondary, members, spreads }));
+            }
+        }
+    }
+    let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).filter(|row| row.members.len() > 1).collect();
     rows.iter_mut().for_each(Row::fit);
     rows
 }

@@ -35,11 +35,23 @@ pub struct Contender {
     pub durability: Durability,
     /// Where its kernel ran. Contenders of different backends are never ranked together.
     pub backend: Backend,
+    /// How used its filesystem was. Contenders of different ages are never ranked together.
+    #[serde(default)]
+    pub age: Age,
     /// Set on the second half of an A/A pair: the name of the contender that it repeats. A twin is used for the
     /// noise floor only and appears in no ranking.
     pub twin_of: Option<String>,
     /// Why the contender cannot be measured at all, where that is so.
     pub failed: Option<String>,
+}
+
+/// How used a contender's filesystem was before the work.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub struct Age {
+    /// In few words, such as `old 80%`; empty: fresh.
+    pub name: String,
+    /// What the contender is called without its age, so that its ages are known as those of one; empty: by its own name.
+    pub of: String,
 }
 
 /// Where a contender's kernel ran.
@@ -216,6 +228,18 @@ impl OperationId {
             cache: cache.into(),
             figure: String::new(),
         }
+    }
+}
+
+impl Contender {
+    /// What it is called without its age.
+    pub fn without_age(&self) -> &str {
+        if self.age.of.is_empty() { &self.name } else { &self.age.of }
+    }
+
+    /// Its age in words: `fresh`, `old 80%`.
+    pub fn age_words(&self) -> &str {
+        if self.age.name.is_empty() { "fresh" } else { &self.age.name }
     }
 }
 

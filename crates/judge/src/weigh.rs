@@ -19,8 +19,10 @@ pub const SMALLEST: f64 = 0.03;
 pub struct Weighed {
     /// One for each cell with values.
     pub figures: Vec<Figure>,
-    /// One for each operation and backend.
+    /// One for each operation, backend and age.
     pub rankings: Vec<Ranking>,
+    /// One for each operation and contender of several ages.
+    pub ageing: Vec<Ranking>,
     /// From the A/A pair.
     pub floor: Floor,
 }
@@ -53,6 +55,7 @@ pub fn judge(table: &Table) -> Result<Judgement, TableError> {
         sentences,
         figures: weighed.figures,
         rankings: weighed.rankings,
+        ageing: weighed.ageing,
     })
 }
 
@@ -79,7 +82,16 @@ pub fn weigh(table: &Table) -> Weighed {
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
     let figures = (0..table.cells.len()).filter_map(|cell| figure::figure(table, cell, &series[cell])).collect();
     let (rankings, floor) = rank_all(table, &series, rank::Looks::of(table));
-    Weighed { figures, rankings, floor }
+    let ageing = rank_ages(table, &series, &floor);
+    Weighed { figures, rankings, ageing, floor }
+}
+
+/// The ages of each contender against each other.
+fn rank_ages(table: &Table, series: &[Series], floor: &Floor) -> Vec<Ranking> {
+    let rows = row::rows_of_ages(table, series);
+    let priors = row::priors(&rows);
+    let smallest: Vec<f64> = rows.iter().map(|row| floor.smallest(row.operation)).collect();
+    rank::rankings(table, &rows, &priors, &smallest, rank::Looks::of(table))
 }
 
 /// Rankings and noise floor.
@@ -162,6 +174,9 @@ fn table_notes(table: &Table, weighed: &Weighed) -> Vec<Note> {
     backends.dedup();
     if backends.len() > 1 {
         found.push(notes::note(NoteKind::Remark, "contenders of different backends are ranked apart"));
+    }
+    if weighed.rankings.iter().any(|ranking| ranking.age != weighed.rankings[0].age) {
+        found.push(notes::note(NoteKind::Remark, "contenders of different ages are ranked apart"));
     }
     found
 }

@@ -23,6 +23,13 @@ pub fn sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
         if operation.secondary {
             continue;
         }
+        let by_age: Vec<&Ranking> = weighed.rankings.iter().filter(|other| same_but_age(ranking, other)).collect();
+        if by_age.len() > 1 {
+            if by_age.first().is_some_and(|first| std::ptr::eq(*first, ranking)) {
+                said.extend(sentences_by_age(table, &by_age, weighed));
+            }
+            continue;
+        }
         let cells = cells_of(table, ranking);
         if ranking.others.is_empty() && ranking.backend == Backend::Host {
             // Once a workload is enough: every line of it would say the same.
@@ -62,13 +69,66 @@ fn ranking_sentence(table: &Table, ranking: &Ranking, weighed: &Weighed) -> Stri
     };
     let head = format!("For {} {place}: ", phrase(operation));
     let name = |contender: usize| table.contenders[contender].name.as_str();
+    format!("{head}{}.", standings(table, ranking, weighed, &name, "; "))
+}
+
+fn same_but_age(one: &Ranking, other: &Ranking) -> bool {
+    one.operation == other.operation && one.backend == other.backend
+}
+
+/// One sentence for all ages of an operation, and one for what age does to each contender.
+fn sentences_by_age(table: &Table, rankings: &[&Ranking], weighed: &Weighed) -> Vec<Sentence> {
+    let first = rankings[0];
+    let operation = Some(first.operation);
+    let doing = phrase(&table.operations[first.operation]);
+    let mut said = Vec::new();
+    if rankings.iter().any(|ranking| !ranking.others.is_empty()) {
+        let name = |contender: usize| table.contenders[contender].without_age();
+        let parts: Vec<String> = rankings
+            .iter()
+            .map(|ranking| {
+                let standings = standings(table, ranking, weighed, &name, ", ");
+                match ranking.age.as_str() {
+                    "" => format!("on a fresh filesystem {standings}"),
+                    age => format!("after ageing ({age}) {standings}"),
+                }
+            })
+            .collect();
+        let text = format!("For {doing}: {}.", parts.join("; "));
+        said.push(Sentence { text, operation, cells: rankings.iter().flat_map(|r| cells_of(table, r)).collect() });
+    }
+    let of_ages: Vec<&Ranking> = weighed.ageing.iter().filter(|ranking| same_but_age(first, ranking)).collect();
+    let age = |contender: usize| table.contenders[contender].age_words();
+    let parts: Vec<String> = of_ages
+        .iter()
+        .map(|ranking| {
+            let standings = standings(table, ranking, weighed, &age, ", ");
+            format!("of {}, {standings}", table.contenders[ranking.best].without_age())
+        })
+        .collect();
+    if !parts.is_empty() {
+        let text = format!("What age does to {doing}: {}.", parts.join("; "));
+        said.push(Sentence { text, operation, cells: of_ages.iter().flat_map(|r| cells_of(table, r)).collect() });
+    }
+    said
+}
+
+/// How the members of a ranking stand, in words.
+fn standings<'t>(
+    table: &'t Table,
+    ranking: &Ranking,
+    weighed: &Weighed,
+    name: &dyn Fn(usize) -> &'t str,
+    separator: &str,
+) -> String {
+    let operation = &table.operations[ranking.operation];
     if ranking.others.is_empty() {
-        return format!("{head}{} was the only one measured.", name(ranking.best));
+        return format!("{} was the only one measured", name(ranking.best));
     }
     let of = |wanted: Relation| ranking.others.iter().filter(move |other| other.relation == wanted);
     let few: Vec<&Standing> = of(Relation::TooFew).collect();
     if few.len() == ranking.others.len() {
-        return head + &too_few(table, ranking, weighed);
+        return too_few(table, ranking, weighed, name);
     }
     let ties: Vec<&str> = of(Relation::Tie).map(|other| name(other.contender)).collect();
     let mut parts = Vec::new();
@@ -95,11 +155,11 @@ fn ranking_sentence(table: &Table, ranking: &Ranking, weighed: &Weighed) -> Stri
         let names: Vec<&str> = few.iter().map(|other| name(other.contender)).collect();
         parts.push(format!("{}: too few samples to say", list(&names)));
     }
-    head + &parts.join("; ") + "."
+    parts.join(separator)
 }
 
 /// What is said where no interval is possible: the figures, and that they decide nothing.
-fn too_few(table: &Table, ranking: &Ranking, weighed: &Weighed) -> String {
+fn too_few<'t>(table: &'t Table, ranking: &Ranking, weighed: &Weighed, name: &dyn Fn(usize) -> &'t str) -> String {
     let samples = weighed
         .figures
         .iter()
@@ -111,14 +171,14 @@ fn too_few(table: &Table, ranking: &Ranking, weighed: &Weighed) -> String {
     let others: Vec<String> = ranking
         .others
         .iter()
-        .map(|other| format!("{} {}", table.contenders[other.contender].name, worse(operation, other.ratio, None)))
+        .map(|other| format!("{} {}", name(other.contender), worse(operation, other.ratio, None)))
         .collect();
     let number = match samples {
         0 | 1 => "one sample each decides nothing and allows no interval",
         2 => "two samples each decide nothing and allow no interval",
         _ => "too few samples of some decide nothing and allow no interval",
     };
-    format!("{number}; {} was ahead, {}.", table.contenders[ranking.best].name, list_of(&others))
+    format!("{number}; {} was ahead, {}", name(ranking.best), list_of(&others))
 }
 
 /// "takes 1.6 times as long (1.5 to 1.8)", "is slower by 8 % (6 to 10 %)".

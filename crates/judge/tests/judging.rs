@@ -159,6 +159,30 @@ fn backends_are_ranked_apart() {
 }
 
 #[test]
+fn ages_are_ranked_apart_and_held_against_each_other() {
+    let aged = |of: &'static str| {
+        move |contender: &mut judge::Contender| contender.age = judge::Age { name: "old 80%".into(), of: of.into() }
+    };
+    let bake = Bake::new()
+        .rate("read")
+        .at("ext4", 100.0, &CALM)
+        .at("xfs", 100.0, &CALM_TOO)
+        .at("ext4 old 80%", 50.0, &CALM)
+        .at("xfs old 80%", 98.0, &CALM_TOO)
+        .who("ext4 old 80%", aged("ext4"))
+        .who("xfs old 80%", aged("xfs"));
+    let judged = bake.judge();
+    assert_eq!(judged.rankings.len(), 2);
+    assert!(judged.rankings.iter().all(|ranking| ranking.others.len() == 1));
+    assert_eq!((judged.ageing.len(), judged.ageing[0].others[0].relation), (2, Relation::Worse));
+    assert_eq!(judged.ageing[1].others[0].relation, Relation::Tie);
+    let said = bake.said();
+    assert!(said.contains("on a fresh filesystem ext4 and xfs, no difference shown; after ageing (old 80%) xfs is the best, ext4 is 2.0 times slower") || said.contains("on a fresh filesystem xfs and ext4, no difference shown; after ageing (old 80%) xfs is the best, ext4 is"), "{said}");
+    assert!(said.contains("of ext4, fresh is the best, old 80% is"), "{said}");
+    assert!(said.contains("of xfs, fresh and old 80%, no difference shown"), "{said}");
+}
+
+#[test]
 fn a_best_that_gives_up_safety_is_not_named_without_saying_so() {
     let bake = Bake::new()
         .time("create")

@@ -39,6 +39,11 @@ impl Erasable {
         Ok(taken)
     }
 
+    /// The label that our own filesystem on it carries from now on.
+    pub fn carries(&mut self, label: &str) {
+        self.label = label.into();
+    }
+
     /// The device.
     pub fn device(&self) -> &BlockDevice {
         &self.device

@@ -38,6 +38,8 @@ pub struct Filesystem {
     /// How mkfs options are read back.
     #[serde(default)]
     pub readback: Vec<ReadBack>,
+    /// How its free space is looked at.
+    pub free_space: Option<FreeSpaceFacts>,
     /// What it promises for data, unless something that was found says otherwise.
     pub durability: DurabilityFacts,
     /// What makes written data safe.
@@ -152,6 +154,16 @@ pub struct Check {
 
 fn zero() -> Vec<i32> {
     vec![0]
+}
+
+/// How free space is looked at, of a filesystem that is not mounted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FreeSpaceFacts {
+    /// The command.
+    pub command: Vec<String>,
+    /// What stands before the number of free extents in its answer.
+    pub extents: String,
 }
 
 /// How one mkfs option is read back.
@@ -305,6 +317,7 @@ impl Filesystem {
             .into_iter()
             .chain([&self.sync.command, &self.sync.checkpoint])
             .chain(self.check.iter().map(|check| &check.command))
+            .chain(self.free_space.iter().map(|facts| &facts.command))
             .chain(self.inspect.values())
             .chain(daemon)
             .collect()

@@ -35,6 +35,9 @@ pub struct Found {
     pub cold_possible: bool,
     /// Bytes and inodes right after mkfs.
     pub empty: Usage,
+    /// What is known of its age; absent where it is fresh.
+    #[serde(default)]
+    pub aged: Option<crate::aged::Aged>,
     /// Seconds that making took; absent where nothing was made.
     pub mkfs_seconds: Option<f64>,
     /// Seconds that mounting took; absent where nothing was mounted, or where making includes it.

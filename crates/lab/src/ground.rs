@@ -2,6 +2,7 @@
 //! In: [`Where`]. Out: a [`Stage`] for each contender that is asked for.
 //! A device is held from opening to dropping; an image is made for each stage and removed after it.
 
+use crate::aged::Beginning;
 use crate::contender::Contender;
 use crate::custody::Erasable;
 use crate::error::LabError;
@@ -49,7 +50,9 @@ pub struct Ground {
     pub(crate) mark: Mark,
     erasable: Option<Erasable>,
     formatted: bool,
-    images: u32,
+    pub(crate) images: u32,
+    /// Volume label of what is put up now.
+    volume: String,
     pub(crate) guests: Guests,
 }
 
@@ -90,6 +93,7 @@ impl Ground {
                 None
             }
         };
+        let volume = mark.label();
         Ok(Ground {
             registry: registry.clone(),
             place: place.clone(),
@@ -99,6 +103,7 @@ impl Ground {
             formatted: false,
             images: 0,
             guests: Guests::default(),
+            volume,
         })
     }
 
@@ -134,7 +139,7 @@ impl Ground {
         }
         self.check(contender)?;
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
-        let mut stage = self.begin(&contender.label, 0)?;
+        let mut stage = self.begin(&Beginning { label: &contender.label, ..Beginning::default() })?;
         stage.state.list = template::mount_options(&filesystem, contender);
         stage.start_daemon(&filesystem)?;
         stage.set_queue(contender)?;
@@ -164,7 +169,7 @@ impl Ground {
                 way_out: "read less of it, or name a larger --image".into(),
             });
         }
-        let mut stage = self.begin(crate::DEVICE, bytes)?;
+        let mut stage = self.begin(&Beginning { label: crate::DEVICE, filled: bytes, ..Beginning::default() })?;
         let root = stage.ground.mark.folder().join("raw");
         std::fs::create_dir_all(&root).map_err(|error| LabError::file("make", &root, error))?;
         stage.state.root = root;
@@ -180,8 +185,8 @@ impl Ground {
     }
 
     /// Folders, and the device: a fresh image, or the real one, verified anew.
-    pub(crate) fn begin(&mut self, label: &str, filled: u64) -> Result<Stage<'_>, LabError> {
-        match self.prepare(label, filled) {
+    pub(crate) fn begin(&mut self, beginning: &Beginning<'_>) -> Result<Stage<'_>, LabError> {
+        match self.prepare(beginning) {
             Ok(state) => Ok(Stage { ground: self, state }),
             Err(error) => {
                 self.abandon();
@@ -190,7 +195,11 @@ impl Ground {
         }
     }
 
-    fn prepare(&mut self, label: &str, filled: u64) -> Result<State, LabError> {
+    fn prepare(&mut self, beginning: &Beginning<'_>) -> Result<State, LabError> {
+        self.volume = beginning.volume.clone().unwrap_or_else(|| self.mark.label());
+        if let Some(erasable) = &mut self.erasable {
+            erasable.carries(&self.volume);
+        }
         let folder = self.mark.folder();
         self.mark.will_make(Made::Folder { path: folder.clone() })?;
         for name in ["mnt", "nodes"] {
@@ -200,7 +209,11 @@ impl Ground {
         let image = match self.place.clone() {
             Where::Image { bytes, folder } => {
                 self.images += 1;
-                Some(image::attach(&self.journal, &mut self.mark, &folder, self.images, bytes, filled)?)
+                let folder = beginning.folder.unwrap_or(&folder);
+                Some(match beginning.restored {
+                    Some((cache, aged)) => self.restore_image(folder, cache, aged)?,
+                    None => image::attach(&self.journal, &mut self.mark, folder, self.images, bytes, beginning.filled)?,
+                })
             }
             _ => None,
         };
@@ -212,7 +225,8 @@ impl Ground {
             }
             (None, None) => return Err(LabError::refused(&folder, "there is no device here", "")),
         };
-        let mut state = State::new(label, &device, &folder, self.mark.label());
+        let mut state = State::new(beginning.label, &device, &folder, self.mark.label());
+        state = state.with_volume(beginning.volume.clone());
         state.found.remarks = image.as_ref().map(|image| image.remarks.clone()).unwrap_or_default();
         state.image = image;
         let node = state.places.nodes.join(state.places.name.replace('/', "!"));
@@ -254,6 +268,20 @@ impl Ground {
         }
     }
 
+    /// Tells a real device that nothing of its content is needed, so that what is not written reads as zeros and a copy of it
+    /// is small.
+    pub(crate) fn empty_device(&mut self) -> Result<(), LabError> {
+        let Some(path) = self.device().map(|device| device.path.display().to_string()) else {
+            return Ok(());
+        };
+        self.hand_over()?;
+        Command::new(["blkdiscard", "--zeroout", &path])
+            .limit(MAKE_LIMIT)
+            .run(&self.journal)
+            .map(|_| ())
+            .map_err(LabError::command(format!("emptying {path}")))
+    }
+
     /// The device is handed over to a command that formats it.
     pub(crate) fn hand_over(&mut self) -> Result<(), LabError> {
         let Some(erasable) = &mut self.erasable else {
@@ -265,7 +293,7 @@ impl Ground {
             path: device.path.clone(),
             number: device.number,
             sequence: device.sequence,
-            label: self.mark.label(),
+            label: self.volume.clone(),
         })?;
         let path = device.path.clone();
         self.formatted = true;
@@ -393,6 +421,7 @@ impl Found {
             remarks: Vec::new(),
             cold_possible: true,
             empty: Default::default(),
+            aged: None,
             mkfs_seconds: None,
             mount_seconds: None,
             backend: None,

@@ -50,8 +50,22 @@ pub(crate) fn attach(
     fits(folder, bytes)?;
     let file = folder.join(image_name(mark.id(), number));
     mark.will_make(Made::Image { path: file.clone() })?;
+    run_making(journal, folder, file, |sector, file| making(file, bytes, filled, sector))
+}
+
+/// Attaches an image whose file is there.
+pub(crate) fn attach_made(journal: &Journal, folder: &Path, file: PathBuf, bytes: u64) -> Result<Image, LabError> {
+    run_making(journal, folder, file, |sector, file| making(file, bytes, 0, sector).split_off(1))
+}
+
+fn run_making(
+    journal: &Journal,
+    folder: &Path,
+    file: PathBuf,
+    commands: impl Fn(u32, &Path) -> Vec<(Command, &'static str)>,
+) -> Result<Image, LabError> {
     let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
-    for (command, doing) in making(&file, bytes, filled, sector) {
+    for (command, doing) in commands(sector, &file) {
         let answer = command.run(journal).map_err(LabError::command(format!("{doing} {}", file.display())))?;
         if doing != "attaching" {
             continue;
@@ -134,6 +148,23 @@ impl Image {
 
 /// Detaches every loop device on this file, and removes the file.
 pub(crate) fn remove(journal: &Journal, file: &Path) -> Result<(), LabError> {
+    ask_to_detach(journal, file)?;
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(LabError::file("remove the image", file, error))
+        }
+        _ => Ok(()),
+    }?;
+    await_detached(file)
+}
+
+/// Detaches every loop device on this file, which stays.
+pub(crate) fn detach(journal: &Journal, file: &Path) -> Result<(), LabError> {
+    ask_to_detach(journal, file)?;
+    await_detached(file)
+}
+
+fn ask_to_detach(journal: &Journal, file: &Path) -> Result<(), LabError> {
     for device in attached_to(file) {
         let words = ["losetup".to_string(), "--detach".into(), device.path.display().to_string()];
         let is_there = || attached_to(file).iter().any(|other| other.path == device.path);
@@ -145,12 +176,10 @@ pub(crate) fn remove(journal: &Journal, file: &Path) -> Result<(), LabError> {
             _ => {}
         }
     }
-    match std::fs::remove_file(file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(LabError::file("remove the image", file, error))
-        }
-        _ => Ok(()),
-    }?;
+    Ok(())
+}
+
+fn await_detached(file: &Path) -> Result<(), LabError> {
     // The kernel detaches only when the last user is gone.
     let end = std::time::Instant::now() + Duration::from_secs(5);
     while !attached_to(file).is_empty() {

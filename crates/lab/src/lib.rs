@@ -2,6 +2,8 @@
 //! In: a [`Contender`] and a place to put it ([`Where`]). Out: a [`Stage`] to work on, and what was [`Found`] there.
 //! It knows nothing of statistics or reports. Only what it made itself is ever removed.
 
+mod aged;
+mod cache;
 mod caches;
 mod clean;
 mod contender;
@@ -21,12 +23,15 @@ mod planned;
 mod putting_up;
 mod readback;
 mod registry;
+mod replay;
 mod scheduler;
 mod setting;
 mod stage;
 mod systems;
 mod template;
 
+pub use aged::{Aged, FreeSpace, Kept};
+pub use cache::{AgedCache, AgedImage};
 pub use caches::Dropped;
 pub use clean::{Cleaned, Leftover, clean, leftovers};
 pub use contender::{Contender, Contenders};
@@ -39,6 +44,7 @@ pub use guest::lacks as guests_lack;
 pub use guest::{AgentLine, Backend, GuestStage, check_kernel_name, fetch_kernel, is_guest, kernel_is_here, serve};
 pub use planned::commands_for;
 pub use registry::Registry;
+pub use replay::commits;
 pub use scheduler::{SchedulerFound, Schedulers, schedulers_found};
 pub use stage::Stage;
 pub use systems::{System, Tool, guest_kernel, systems};

@@ -103,9 +103,14 @@ impl Stage<'_> {
         }
         let root = self.state.places.mountpoint.join("work");
         let seen = self.state.seen(&root);
-        std::fs::create_dir(&seen).map_err(|error| {
-            LabError::contender(&contender.label, format!("cannot make a folder on it: {error}"), "")
-        })?;
+        match std::fs::create_dir(&seen) {
+            // An aged image brings it along.
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                let problem = format!("cannot make a folder on it: {error}");
+                return Err(LabError::contender(&contender.label, problem, ""));
+            }
+            _ => {}
+        }
         self.state.root = root;
         self.settle(SETTLE_LIMIT);
         Ok(())

@@ -206,7 +206,7 @@ impl Stage<'_> {
     }
 
     /// Seconds that it took; None where it had to be taken out of sight while still busy.
-    fn unmount(&mut self, remarks: &mut Vec<String>) -> Result<Option<f64>, LabError> {
+    pub(crate) fn unmount(&mut self, remarks: &mut Vec<String>) -> Result<Option<f64>, LabError> {
         let Some(filesystem) = self.state.filesystem.clone() else {
             return Ok(None);
         };

@@ -48,6 +48,11 @@ pub struct Tool {
     pub version: Option<String>,
 }
 
+/// What the tools of a filesystem say their versions are.
+pub(crate) fn versions(filesystem: &Filesystem, journal: &Journal) -> Vec<String> {
+    filesystem.tools.iter().filter_map(|need| version(&need.version, journal)).collect()
+}
+
 /// Looks at all of them.
 pub fn systems(registry: &Registry, journal: &Journal) -> Vec<System> {
     registry.all().map(|filesystem| look(filesystem, journal)).collect()

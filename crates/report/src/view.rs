@@ -119,6 +119,8 @@ pub struct ContenderView {
     /// The same as flags.
     #[serde(skip)]
     pub durability: Durability,
+    /// What ageing left before the work, in words: layout, fill, free space; absent where it was fresh.
+    pub age: Option<String>,
     /// What was asked for, flattened.
     pub asked: Vec<(String, String)>,
     /// What was found after mounting, flattened.

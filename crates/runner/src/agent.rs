@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use workload::ageing::{Aged, Ageing, Layout, Survey};
 use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request};
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::Program;
@@ -193,6 +194,31 @@ impl Agent {
                 Reply::Refused { reason } => return Err(AgentError::PhaseFailed { reason, partial: None }),
                 other => return Err(unexpected("performing a phase", &other)),
             }
+        }
+    }
+
+    /// Lives through a history; `silence` is how long it may say nothing.
+    pub fn age(&mut self, ageing: &Ageing, silence: Duration, progress: Progress) -> Result<Aged, AgentError> {
+        self.ask(&Request::Age(Box::new(ageing.clone())))?;
+        loop {
+            match self.answer("ageing", silence)? {
+                Reply::Progress { items, of, bytes, .. } => progress(items, of, bytes),
+                Reply::Aged(aged) => return Ok(*aged),
+                Reply::Failed { reason, .. } | Reply::Refused { reason } => {
+                    return Err(AgentError::PhaseFailed { reason, partial: None });
+                }
+                other => return Err(unexpected("ageing", &other)),
+            }
+        }
+    }
+
+    /// Looks how files lie.
+    pub fn survey(&mut self, survey: &Survey, limit: Duration) -> Result<Layout, AgentError> {
+        self.ask(&Request::Survey(Box::new(survey.clone())))?;
+        match self.answer("looking how files lie", limit)? {
+            Reply::Surveyed(layout) => Ok(*layout),
+            Reply::Refused { reason } => Err(AgentError::PhaseFailed { reason, partial: None }),
+            other => Err(unexpected("looking how files lie", &other)),
         }
     }
 

@@ -125,7 +125,7 @@ fn generates(program: &Program, phase: &Phase) -> bool {
     phase.groups.iter().any(|group| {
         let fileset = match group.over {
             Over::Files { fileset } | Over::Blocks { fileset, .. } => fileset,
-            Over::Directories { .. } | Over::Device { .. } => return false,
+            Over::Directories { .. } | Over::Device { .. } | Over::Aged => return false,
         };
         let content = program.filesets.get(fileset).map_or_else(Content::default, |fileset| fileset.content);
         has(&group.steps, &Step::Write) && !content.zeros

@@ -1,9 +1,11 @@
 //! The lab's answer to the run loop: contenders staged on images, a device, or in directories.
 //! In: a scheme and a run's ground. Out: [`Venue`] and [`Staged`], with the lab's errors sorted into the two kinds.
 
+use crate::aged::{Ager, Ages, Wanted, failed as sorted};
 use crate::agent::Line;
 use crate::scheme::{DEVICE, Entry, Place, Scheme};
 use crate::venue::{Staged, Venue, VenueError};
+use crate::watch::Watcher;
 use host::counters::{Evidence, Snapshot, Watch};
 use host::{Journal, journal::Record};
 use lab::{Ground, LabError, Registry, Where};
@@ -31,6 +33,10 @@ pub struct LabVenue {
     journal: Journal,
     /// What memory allows in guests, by their kernel.
     ceilings: BTreeMap<String, Option<Ceiling>>,
+    ages: Option<Ages>,
+    ager: Ager,
+    /// Keys of the images of aged contenders.
+    aged: BTreeMap<usize, String>,
 }
 
 impl LabVenue {
@@ -38,15 +44,23 @@ impl LabVenue {
     ///
     /// # Errors
     /// The place is refused; nothing was touched.
-    pub fn open(registry: &Registry, scheme: &Scheme) -> Result<Self, LabError> {
+    pub fn open(registry: &Registry, scheme: &Scheme, ager: Ager) -> Result<Self, LabError> {
         let journal = Journal::new();
         let places: Vec<Where> = places(&scheme.place);
         let mut grounds =
             places.iter().map(|place| Ground::open(registry, place, &journal)).collect::<Result<Vec<_>, _>>()?;
         let asked: Vec<lab::Contender> = scheme.contenders.iter().map(|entry| contender(&entry.asked)).collect();
         grounds.iter_mut().for_each(|ground| ground.expect(&asked));
-        let contenders = scheme.contenders.clone();
-        Ok(Self { grounds, contenders, raw_bytes: raw_bytes(scheme), journal, ceilings: BTreeMap::new() })
+        Ok(Self {
+            grounds,
+            contenders: scheme.contenders.clone(),
+            raw_bytes: raw_bytes(scheme),
+            journal,
+            ages: scheme.ages.clone(),
+            ager,
+            aged: BTreeMap::new(),
+            ceilings: BTreeMap::new(),
+        })
     }
 }
 
@@ -97,10 +111,43 @@ impl Venue for LabVenue {
             let ceiling = self.ceilings.entry(kernel.clone()).or_default();
             return Ok(Box::new(InGuest { stage, ceiling }));
         }
-        let staged =
-            if asked.filesystem == DEVICE { ground.stage_raw(self.raw_bytes) } else { ground.stage(&contender(asked)) };
         let shared = asked.filesystem == lab::DIRECTORY;
+        let cache = self.ages.as_ref().map(Ages::cache);
+        let staged = match (self.aged.get(&index), &cache) {
+            (Some(key), Some(cache)) => {
+                let image = cache.find(key).ok_or_else(|| {
+                    let problem = "its aged image is gone from the cache; another run may have removed it";
+                    VenueError::Contender(format!("{}: {problem}", asked.label))
+                })?;
+                ground.stage_aged(&contender(asked), cache, &image)
+            }
+            _ if asked.filesystem == DEVICE => ground.stage_raw(self.raw_bytes),
+            _ => ground.stage(&contender(asked)),
+        };
         Ok(Box::new(LabStage { stage: staged.map_err(sorted)?, shared }))
+    }
+
+    fn prepare(&mut self, index: usize, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
+        let asked = &self.contenders[index].asked;
+        let Some(ages) = self.ages.as_ref().filter(|_| self.grounds.len() == 1) else { return Ok(()) };
+        let ground = &mut self.grounds[0];
+        let Some(volume) = ground.bytes() else { return Ok(()) };
+        let Some(wanted) = Wanted::of(ages, asked, volume)? else { return Ok(()) };
+        if lab::is_guest(asked.kernel.as_deref()) {
+            let problem = "it is to be aged on another kernel, and images are aged on this machine's own";
+            return Err(VenueError::Contender(format!("{}: {problem} (leave its age or its kernel out)", asked.label)));
+        }
+        let asked = contender(asked);
+        let key = match self.aged.get(&index) {
+            Some(key) => key.clone(),
+            None => ground.aged_key(&asked, &wanted.recipe()).map_err(sorted)?,
+        };
+        let cache = ages.cache();
+        if cache.find(&key).is_none() {
+            wanted.make(ground, &asked, (&cache, &key), &self.ager, watcher)?;
+        }
+        self.aged.insert(index, key);
+        Ok(())
     }
 
     fn commands(&mut self) -> Vec<CommandRecord> {
@@ -259,14 +306,6 @@ fn closed(closing: lab::Closing) -> Value {
         fields.insert("damage".into(), json!(closing.check_answer));
     }
     value
-}
-
-/// Whether an error is one contender's, or takes the ground away.
-fn sorted(error: LabError) -> VenueError {
-    match error {
-        LabError::Refused { .. } | LabError::NeedsRoot(_) => VenueError::Ground(error.to_string()),
-        other => VenueError::Contender(other.to_string()),
-    }
 }
 
 fn kept(record: Record) -> CommandRecord {

@@ -2,6 +2,7 @@
 //! In: a [`Scheme`], a venue, a ledger, somebody who watches. Out: trials in the ledger.
 //! Knows nothing of how anything is shown.
 
+mod aged;
 mod agent;
 mod budget;
 mod evidence;
@@ -14,6 +15,7 @@ mod trial;
 mod venue;
 mod watch;
 
+pub use aged::{Ager, Ages, percent};
 pub use agent::{Agent, AgentError, Line};
 pub use ground::{LabVenue, contender, places};
 pub use order::order_of_block;

@@ -1,6 +1,7 @@
 //! A scheme: a plan with every name resolved, enough to carry it out, to resume it and to repeat it.
 //! In: made by the command line from plans, workloads and catalogues. Out: kept whole in the ledger's run record.
 
+use crate::aged::Ages;
 use ledger::{ContenderRecord, WorkRecord};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -34,6 +35,9 @@ pub struct Scheme {
     /// Where this is one part of a plan that is cut over several machines: which part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
+    /// How contenders are aged; absent where all are fresh.
+    #[serde(default)]
+    pub ages: Option<Ages>,
 }
 
 /// One part of a plan that is cut by blocks: part `index` of `of` has every `of`-th block. Every block stays whole on one
@@ -160,13 +164,14 @@ impl Sampling {
 
 impl Scheme {
     /// Whether this contender is put through this workload: the raw device through what reads it, all others through
-    /// the rest, or through those that were chosen for them.
+    /// the rest, or through those that were chosen for them; what was not aged has no aged files to be read.
     pub fn meets(&self, contender: usize, work: usize) -> bool {
         let entry = &self.contenders[contender];
         let raw = entry.asked.filesystem == DEVICE;
         let estimate = &self.works[work].compiled.estimate;
         let chosen = entry.works.is_empty() || entry.works.contains(&self.works[work].name);
-        chosen && raw == (estimate.needs_device && !estimate.needs_files)
+        let aged = !estimate.needs_aged || workload::ages::age_of(&entry.asked).is_some();
+        chosen && aged && raw == (estimate.needs_device && !estimate.needs_files)
     }
 
     /// Contenders that meet a workload.

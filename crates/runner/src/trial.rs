@@ -61,9 +61,10 @@ pub struct Performed {
 /// # Errors
 /// Only for what ends the run; everything else is in the record.
 pub fn perform(venue: &mut dyn Venue, job: &Job, watcher: &mut dyn Watcher) -> Result<Performed, Ending> {
+    let prepared = venue.prepare(job.contender, watcher);
     let mut record = blank(job);
     watcher.news(News::Step("making and mounting"));
-    let staged = match venue.stage(job.contender) {
+    let staged = match prepared.and_then(|()| venue.stage(job.contender)) {
         Ok(stage) => {
             let worked = work(stage, job, &mut record, watcher);
             match worked {
@@ -75,6 +76,7 @@ pub fn perform(venue: &mut dyn Venue, job: &Job, watcher: &mut dyn Watcher) -> R
             true
         }
         Err(VenueError::Ground(reason)) => return Err(Ending::GroundLost(reason)),
+        Err(VenueError::Stopped) => return Err(Ending::Stopped),
         Err(VenueError::Contender(reason)) => {
             fail(&mut record, reason);
             false
@@ -113,6 +115,7 @@ impl From<VenueError> for Trouble {
         match error {
             VenueError::Contender(reason) => Self::Trial(reason),
             VenueError::Ground(reason) => Self::Ground(reason),
+            VenueError::Stopped => Self::Stopped,
         }
     }
 }

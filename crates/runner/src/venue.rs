@@ -3,6 +3,7 @@
 //! Tests put a stand-in here, so that the order of things is tested without touching a device.
 
 use crate::agent::Line;
+use crate::watch::Watcher;
 use host::counters::{Evidence, Snapshot, Watch};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -18,10 +19,18 @@ pub enum VenueError {
     /// The ground itself is lost (custody refused, device gone): the run ends.
     #[error("{0}")]
     Ground(String),
+    /// The user asked to stop.
+    #[error("stopped as asked")]
+    Stopped,
 }
 
 /// A place where contenders are staged one after the other.
 pub trait Venue {
+    /// Makes what staging a contender needs and what is kept from trial to trial, such as the image of an aged filesystem;
+    /// it may take long, and none of it belongs to the trial.
+    fn prepare(&mut self, _contender: usize, _watcher: &mut dyn Watcher) -> Result<(), VenueError> {
+        Ok(())
+    }
     /// Formats and mounts contender number `contender` of the plan, reads back what was asked, and hands it over.
     fn stage(&mut self, contender: usize) -> Result<Box<dyn Staged + '_>, VenueError>;
     /// Commands that were run since the last call.

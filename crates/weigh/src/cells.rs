@@ -3,9 +3,10 @@
 //! Trials that were set aside as disturbed count only where no undisturbed repetition exists, and then say so.
 
 use crate::figures;
-use judge::{Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table};
+use judge::{Age, Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table};
 use ledger::{ContenderRecord, Evidence, PhaseRecord, RunRecord, TrialRecord, TrialStatus, WorkRecord};
 use std::collections::HashSet;
+use workload::ages::age_of;
 use workload::facts::{PhaseFacts, TotalFacts};
 use workload::program::Figure;
 
@@ -103,6 +104,7 @@ fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialR
     let text = |key: &str| found.and_then(|found| found.get(key)).and_then(|value| value.as_str());
     Contender {
         name: contender.label.clone(),
+        age: age(contender),
         durability: found.map_or_else(Durability::default, durability),
         backend: match text("backend") {
             Some("kvm") => Backend::Kvm,
@@ -115,6 +117,22 @@ fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialR
             .map(|other| other.label.clone()),
         failed: contender.error.clone(),
     }
+}
+
+/// Age and fill as asked for, and what the contender is called without them.
+fn age(contender: &ContenderRecord) -> Age {
+    let Ok(asked) = serde_json::from_value::<workload::Contender>(contender.asked.clone()) else {
+        return Age::default();
+    };
+    let fill = asked.fill.map(|fill| format!("{}%", (fill * 1e6).round() / 1e4));
+    let age = age_of(&asked).map(|(age, _)| age.to_owned());
+    let mut of = contender.label.clone();
+    // Axes add both to the label, and a scheduler may stand behind them.
+    for word in asked.age.iter().chain(&fill) {
+        of = of.replacen(&format!(" {word}"), "", 1);
+    }
+    let name: Vec<String> = if age.is_some() { age.into_iter().chain(fill).collect() } else { Vec::new() };
+    Age { name: name.join(" "), of }
 }
 
 /// The lab's durability class in the judge's words.

@@ -2,6 +2,7 @@
 //! In: contenders and axes. Out: one contender for each combination, with readable labels and its place on each axis.
 //! The product is limited, so that a slip in a plan does not ask for a year of work.
 
+use crate::ages::FRESH;
 use crate::contender::Contender;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -121,6 +122,22 @@ fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
 
+/// Fills a contender; what is added to its label. An empty filesystem has no age, and a fresh one no fill.
+fn fill(contender: &mut Contender, share: f64, text: &str) -> String {
+    if contender.age.as_deref() == Some(FRESH) {
+        return String::new();
+    }
+    if share > 0.0 {
+        contender.fill = Some(share);
+        return format!(" {text}");
+    }
+    if let Some(age) = contender.age.replace(FRESH.into()) {
+        let label = contender.label.strip_suffix(&format!(" {age}")).unwrap_or(&contender.label);
+        contender.label = label.to_owned();
+    }
+    format!(" {FRESH}")
+}
+
 fn stands_at(contender: &Contender, row: &BTreeMap<String, String>) -> bool {
     row.iter().all(|(axis, value)| contender.axes.get(axis) == Some(value))
 }
@@ -158,10 +175,7 @@ fn at(contender: &Contender, axis: &str, (text, change): &(String, Change<'_>)) 
             contender.age = Some((*value).to_owned());
             format!(" {value}")
         }
-        Change::Fill(value) => {
-            contender.fill = Some(*value);
-            format!(" {text} full")
-        }
+        Change::Fill(value) => fill(&mut contender, *value, text),
         Change::Scheduler(value) => {
             contender.scheduler = Some((*value).to_owned());
             format!("+{value}")

@@ -2,6 +2,7 @@
 //! In: folders with `workloads/`, `plans/` and `contenders.toml`. Out: things by name, or the nearest name.
 //! A user's broken file does not stop others: it is kept as a problem, and told when it is asked for.
 
+use crate::ages::{FRESH, Profile};
 use crate::contender::Contender;
 use crate::error::{LanguageError, Problem, Result};
 use crate::plan::Plan;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 static PLANS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../plans");
+static AGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../ages");
 const CONTENDERS: &str = include_str!("../../../published/contenders.toml");
 const ALIASES: &str = include_str!("../../../published/scheduler-aliases.toml");
 
@@ -26,6 +28,8 @@ pub struct Catalog {
     pub workloads: BTreeMap<String, Workload>,
     /// Plans by name.
     pub plans: BTreeMap<String, Plan>,
+    /// Ageing profiles by name.
+    pub ages: BTreeMap<String, Profile>,
     /// Option sets by name.
     pub contenders: BTreeMap<String, Contender>,
     /// Old scheduler names and what took their place.
@@ -50,6 +54,11 @@ impl Catalog {
             let plan = Plan::parse(file.contents_utf8().unwrap_or_default(), &builtin_name("plans", file))?;
             catalog.plans.insert(plan.name.clone(), plan);
         }
+        for file in toml_files(&AGES) {
+            let name = stem(file.path());
+            let profile = Profile::parse(&name, file.contents_utf8().unwrap_or_default(), &builtin_name("ages", file))?;
+            catalog.ages.insert(name, profile);
+        }
         Ok(catalog)
     }
 
@@ -62,7 +71,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Adds `workloads/*.toml`, `plans/*.toml` and `contenders.toml` of a folder.
+    /// Adds `workloads/*.toml`, `plans/*.toml`, `ages/*.toml` and `contenders.toml` of a folder.
     pub fn add_folder(&mut self, folder: &Path) {
         for path in list(&folder.join("workloads")) {
             let added = self.add_workload(&path).map(drop);
@@ -70,6 +79,10 @@ impl Catalog {
         }
         for path in list(&folder.join("plans")) {
             let added = self.add_plan(&path).map(drop);
+            self.keep_problem(path, added);
+        }
+        for path in list(&folder.join("ages")) {
+            let added = self.add_age(&path).map(drop);
             self.keep_problem(path, added);
         }
         let path = folder.join("contenders.toml");
@@ -105,6 +118,21 @@ impl Catalog {
         Ok(name)
     }
 
+    /// Reads an ageing profile and adds it; returns its name, which is the file's.
+    pub fn add_age(&mut self, path: &Path) -> Result<String> {
+        let name = stem(path);
+        let profile = Profile::parse(&name, &read(path)?, &path.display().to_string())?;
+        let taken = (self.ages.contains_key(&name) || name == FRESH).then(|| "another file".to_owned());
+        not_taken("age", &name, taken, path)?;
+        self.ages.insert(name.clone(), profile);
+        Ok(name)
+    }
+
+    /// An ageing profile by name.
+    pub fn age(&self, name: &str) -> Result<&Profile> {
+        self.ages.get(name).ok_or_else(|| self.missing("age", name, self.ages.keys()))
+    }
+
     /// Reads a file of contenders and adds them.
     pub fn add_contenders(&mut self, path: &Path) -> Result<()> {
         for (name, contender) in parse_contenders(&read(path)?, &path.display().to_string())? {
@@ -134,6 +162,10 @@ impl Catalog {
         let known: Vec<&str> = known.map(String::as_str).collect();
         Problem::unknown(what, name, &known).within("", "command line")
     }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn toml_files(folder: &'static Dir<'static>) -> impl Iterator<Item = &'static include_dir::File<'static>> {

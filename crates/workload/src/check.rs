@@ -39,6 +39,7 @@ pub(crate) fn check(program: &Program, facts: &[PhaseFacts], spans: &[Range<usiz
     let groups = || program.phases.iter().flat_map(|phase| &phase.groups);
     estimate.needs_direct = groups().any(|group| group.io.direct);
     estimate.needs_device = groups().any(|group| matches!(group.over, Over::Device { .. }));
+    estimate.needs_aged = groups().any(|group| group.over == Over::Aged);
     estimate.needs_files = groups().any(|group| !matches!(group.over, Over::Device { .. }));
     estimate.needs_cold = program.phases.iter().any(|phase| phase.cache == Cache::Cold || phase.after.drop_caches);
     estimate.directories = world.directories();
@@ -49,7 +50,7 @@ pub(crate) fn check(program: &Program, facts: &[PhaseFacts], spans: &[Range<usiz
 pub(crate) fn fileset_of(group: &Group) -> Option<usize> {
     match group.over {
         Over::Files { fileset } | Over::Directories { fileset } | Over::Blocks { fileset, .. } => Some(fileset),
-        Over::Device { .. } => None,
+        Over::Device { .. } | Over::Aged => None,
     }
 }
 

@@ -103,6 +103,9 @@ pub struct Estimate {
     pub needs_direct: bool,
     /// Whether any phase reads the raw device beneath.
     pub needs_device: bool,
+    /// Whether any phase reads what ageing left.
+    #[serde(default)]
+    pub needs_aged: bool,
     /// Whether any phase needs files at all; false for a workload that only reads the raw device.
     pub needs_files: bool,
     /// Whether any phase starts with dropped caches, which needs root.

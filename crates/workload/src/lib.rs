@@ -2,6 +2,8 @@
 //! In: TOML written by people. Out: checked plans, flat programs, and the outcome types that come back.
 //! Knows nothing of devices, filesystems or statistics.
 
+pub mod ageing;
+pub mod ages;
 pub mod axes;
 pub mod catalog;
 mod check;

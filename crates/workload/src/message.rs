@@ -2,12 +2,13 @@
 //! In: [`Request`]s, one a line. Out: [`Reply`]s, one a line; the first is [`Reply::Hello`].
 //! The same lines travel over a pipe, a serial port into a guest, or between MPI ranks.
 
+use crate::ageing::{Aged, Ageing, Layout, Survey};
 use crate::outcome::{Ceiling, PhaseOutcome};
 use crate::program::Program;
 use serde::{Deserialize, Serialize};
 
 /// Version of these messages; both sides must name the same.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Longest line that either side accepts, in bytes.
 pub const LINE_LIMIT: usize = 64 << 20;
@@ -38,6 +39,11 @@ pub enum Request {
     },
     /// Measure the ceiling of this machine's memory; answered by [`Reply::Ceiling`].
     MeasureCeiling,
+    /// Live through a history, so that a filesystem is used; answered by [`Reply::Aged`], with [`Reply::Progress`] before
+    /// (phase 0, bytes written as items and as bytes).
+    Age(Box<Ageing>),
+    /// Look how files lie; answered by [`Reply::Surveyed`].
+    Survey(Box<Survey>),
     /// End; the process exits with status 0.
     Quit,
 }
@@ -93,6 +99,10 @@ pub enum Reply {
     },
     /// The ceiling.
     Ceiling(Ceiling),
+    /// A history was lived through.
+    Aged(Box<Aged>),
+    /// How files lie.
+    Surveyed(Box<Layout>),
     /// The request could not be carried out at all.
     Refused {
         /// Why, in one sentence.

@@ -2,6 +2,7 @@
 //! In: a [`Plan`] or a word, and lists of known filesystems, schedulers and workloads. Out: contenders, or the nearest
 //! known name. A name is a filesystem or an option set, and either may be followed by `+scheduler`.
 
+use crate::ages::{FRESH, without_repeats};
 use crate::contender::Contender;
 use crate::error::{LanguageError, Problem, Result};
 use crate::plan::Plan;
@@ -18,6 +19,8 @@ pub struct Known<'a> {
     pub workloads: &'a [&'a str],
     /// Old scheduler names and their heirs.
     pub aliases: &'a BTreeMap<String, String>,
+    /// Ageing profiles.
+    pub ages: &'a [&'a str],
     /// Option sets beside the plan's own.
     pub sets: &'a BTreeMap<String, Contender>,
 }
@@ -38,6 +41,7 @@ impl Plan {
             return Ok(contenders);
         }
         contenders = self.axes.multiply(contenders).map_err(|problem| in_plan(Problem::new(problem)))?;
+        contenders = without_repeats(contenders);
         for contender in &mut contenders {
             check_contender(contender, known).map_err(in_plan)?;
         }
@@ -115,11 +119,12 @@ fn check_contender(contender: &mut Contender, known: &Known<'_>) -> std::result:
         }
         contender.scheduler = Some(current);
     }
-    const AGES: &[&str] = &["fresh", "used", "old"];
     if let Some(age) = &contender.age
-        && !AGES.contains(&age.as_str())
+        && age != FRESH
+        && !known.ages.contains(&age.as_str())
     {
-        return Err(Problem::unknown("age", age, AGES));
+        let names: Vec<&str> = [FRESH].into_iter().chain(known.ages.iter().copied()).collect();
+        return Err(Problem::unknown("age", age, &names));
     }
     Ok(())
 }

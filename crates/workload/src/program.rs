@@ -242,6 +242,8 @@ pub enum Over {
         /// Index into [`Program::filesets`].
         fileset: usize,
     },
+    /// The files that ageing left in `../aged`, read only: directory after directory as readdir lists them.
+    Aged,
     /// Blocks of the raw device, read only.
     Device {
         /// Bytes of a block.

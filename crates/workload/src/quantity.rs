@@ -74,8 +74,11 @@ pub fn parse_duration(text: &str) -> std::result::Result<Duration, String> {
     in_words(evaluate(text, Unit::Nanoseconds, &Scope::new())).map(Duration::from_nanos)
 }
 
-/// A share that a person wrote, between 0 and 1: `5%`, `5 %`, `2.5%`.
+/// A share that a person wrote, between 0 and 1: `5%`, `5 %`, `2.5%`; nothing at all is `0` with or without the sign.
 pub fn parse_share(text: &str) -> std::result::Result<f64, String> {
+    if text.trim() == "0" {
+        return Ok(0.0);
+    }
     let number = text.trim().strip_suffix('%').map(str::trim);
     match number.and_then(|number| number.parse::<f64>().ok()) {
         Some(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),

@@ -39,6 +39,20 @@ pub(crate) fn check(group: &Group) -> Outcome<()> {
                 looks || matches!(step, Step::Mkdir | Step::Rmdir | Step::Chmod | Step::Chown)
             })
         }
+        Over::Aged => {
+            files_only(group)?;
+            only(&group.steps, "aged files, which are only read", &|step| {
+                matches!(step, Step::Open | Step::Read | Step::Close | Step::Stat)
+            })?;
+            if group.order != Order::Readdir || group.workers != 1 || group.first > 0 {
+                return Err(Problem::new("aged files are taken by one worker, from the first, as readdir lists them")
+                    .help("write `order = \"readdir\"`"));
+            }
+            match follow(&group.steps, Open::Nothing)? {
+                Open::Nothing => Ok(()),
+                _ => Err(Problem::new("the file is still open after the last step").help("end with \"close\"")),
+            }
+        }
         Over::Device { block, .. } => {
             not_by_readdir(group, "the raw device")?;
             only(&group.steps, "the raw device, which is never written", &|step| matches!(step, Step::Read))?;

@@ -172,6 +172,8 @@ pub(crate) struct RawWork {
     pub directories: Option<Spanned<String>>,
     #[serde(default)]
     pub device: bool,
+    #[serde(default)]
+    pub aged: bool,
     pub block: Option<Field>,
     pub length: Option<Field>,
     pub workers: Option<Field>,

@@ -70,6 +70,8 @@ impl<'a> World<'a> {
             Over::Blocks { fileset, block, length } => self.over_blocks(group, fileset, block, length),
             Over::Directories { fileset } => self.over_directories(group, fileset),
             Over::Device { block, length } => over_device(group, block, length),
+            // How many there are is known only where they were made.
+            Over::Aged => Ok(Work { items: group.count.unwrap_or(1), ..Work::default() }),
         }
     }
 

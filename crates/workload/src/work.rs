@@ -119,6 +119,8 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
     let lacks_block =
         || Problem::new("work over blocks does not say how large they are").help("give `block = \"1 MiB\"`");
     match (&work.files, &work.blocks, &work.directories, work.device) {
+        (None, None, None, false) if work.aged => no_blocks(Over::Aged),
+        _ if work.aged => Err(Problem::new("`aged` beside something else that the work is over")),
         (Some(name), None, None, false) => no_blocks(Over::Files { fileset: fileset_index(context, name)? }),
         (None, None, Some(name), false) => no_blocks(Over::Directories { fileset: fileset_index(context, name)? }),
         (None, Some(name), None, false) => {
@@ -132,7 +134,7 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
             block: block.ok_or_else(lacks_block)?,
             length: length.filter(|length| *length > 0).unwrap_or(QUANTITY_LIMIT),
         }),
-        _ => Err(Problem::new("work must be over one of `files`, `blocks`, `directories` and `device`")
+        _ => Err(Problem::new("work must be over one of `files`, `blocks`, `directories`, `device` and `aged`")
             .help("for example `files = \"name of a fileset\"`")),
     }
 }

@@ -107,7 +107,7 @@ fn phases_find_what_they_need_or_say_what_is_missing() {
     says(&with("\"read\", \"close\"", "\"read\""), &["still open", "end with \"close\""]);
     says(&with("\"open\", \"read\"", "\"open\", \"open\", \"read\""), &["still open", "put \"close\" before it"]);
     says(&with("name = \"use\"", "name = \"make\""), &["another phase has the same name"]);
-    says(&with("files = \"set\", order", "order"), &["one of `files`, `blocks`, `directories` and `device`"]);
+    says(&with("files = \"set\", order", "order"), &["one of `files`, `blocks`, `directories`, `device` and `aged`"]);
 }
 
 #[test]
@@ -189,6 +189,7 @@ fn known<'a>(catalog: &'a Catalog, workloads: &'a [&'a str]) -> Known<'a> {
         schedulers: &["none", "mq-deadline", "kyber", "bfq"],
         workloads,
         aliases: &catalog.aliases,
+        ages: &["old", "used"],
         sets: &catalog.contenders,
     }
 }

@@ -16,6 +16,7 @@ fn with_known<T>(work: impl FnOnce(&Catalog, &Known<'_>) -> T) -> T {
         schedulers: SCHEDULERS,
         workloads: &workloads,
         aliases: &catalog.aliases,
+        ages: &["old", "used"],
         sets: &catalog.contenders,
     };
     work(&catalog, &known)

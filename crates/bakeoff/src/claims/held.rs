@@ -50,6 +50,13 @@ struct Scales<'a> {
 impl Scales<'_> {
     /// The claim in the words of the new table, to which the operation is added.
     fn ready(&mut self, published: &Published, ground: &Ground) -> Result<Claim, String> {
+        let called = |name: &str| super::aged::named(name, &published.claim, self.from, &ground.ages);
+        let claim = Claim {
+            left: called(&published.claim.left),
+            right: called(&published.claim.right),
+            ..published.claim.clone()
+        };
+        let published = &Published { claim, ..published.clone() };
         let claim = &published.claim;
         let is_variant = |variant: &str| {
             let named = format!("{} {variant}", claim.operation);

@@ -35,8 +35,8 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
 /// Ages that contenders of the run were given, by label.
 fn ages(material: &Material) -> BTreeMap<String, String> {
     let aged = material.contenders.iter().filter_map(|contender| {
-        let age = contender.asked.get("age")?.as_str()?;
-        (age != "fresh").then(|| (contender.label.clone(), age.to_owned()))
+        let asked: workload::Contender = serde_json::from_value(contender.asked.clone()).ok()?;
+        workload::ages::age_of(&asked).map(|(age, _)| (contender.label.clone(), age.to_owned()))
     });
     aged.collect()
 }

@@ -28,6 +28,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     for (index, entry) in scheme.contenders.iter().enumerate().filter(|(_, entry)| entry.twin_of.is_none()) {
         println!("\nFor each trial of {}:", entry.asked.label);
         let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
+        aged_commands(&scheme, entry);
         match lab::commands_for(&catalogue.filesystems, &contender(&entry.asked), place) {
             Ok(lines) => lines.iter().for_each(|line| println!("  {line}")),
             Err(error) => println!("  it cannot compete: {error}"),
@@ -64,6 +65,9 @@ fn matrix(scheme: &Scheme) {
         }
         if let Some(kernel) = &asked.kernel {
             words.push(format!("kernel {kernel}"));
+        }
+        if let Some((profile, fill)) = scheme.ages.as_ref().and_then(|ages| ages.of(asked)) {
+            words.push(format!("age {}, {} full", profile.name, runner::percent(fill)));
         }
         if entry.twin_of.is_some() {
             words.push("hidden second entry, for the noise floor".into());
@@ -115,8 +119,74 @@ fn costs(scheme: &Scheme) {
         "Wear: about {} written by the workloads in {blocks} blocks, journals and metadata beside",
         show_bytes(written.saturating_mul(u64::from(blocks)))
     );
+    ageing(scheme);
     if let Place::Image { bytes, .. } = &scheme.place {
         println!("Space: one image at a time, sparse, {} at most", show_bytes(*bytes));
+    }
+}
+
+/// How an aged contender is put up: made and aged once, restored for each trial.
+fn aged_commands(scheme: &Scheme, entry: &runner::Entry) {
+    let Some((ages, (profile, fill))) = scheme.ages.as_ref().and_then(|ages| Some((ages, ages.of(&entry.asked)?)))
+    else {
+        return;
+    };
+    let image = ages.folder.join("KEY.img");
+    println!("  # made once, aged as {} to {}, and kept as {};", profile.name, runner::percent(fill), image.display());
+    println!("  # each trial begins with these instead of making it:");
+    match &scheme.place {
+        Place::Device { path, .. } => {
+            println!("  blkdiscard --zeroout {}", path.display());
+            println!("  dd if={} of={} bs=1M conv=sparse,nocreat,fsync", image.display(), path.display());
+        }
+        _ => {
+            println!("  cp --reflink=auto --sparse=auto {} IMAGE", image.display());
+            println!("  sync --data IMAGE");
+        }
+    }
+}
+
+/// What ageing takes beforehand, and what restoring takes for each trial.
+fn ageing(scheme: &Scheme) {
+    let Some(ages) = &scheme.ages else { return };
+    let Some(volume) = resolve::size_of(&scheme.place) else { return };
+    let mut made = std::collections::BTreeSet::new();
+    let (mut once, mut each) = (0u64, 0u64);
+    for (index, entry) in scheme.contenders.iter().enumerate() {
+        let Some((profile, fill)) = ages.of(&entry.asked) else { continue };
+        let works = (0..scheme.works.len()).filter(|work| scheme.meets(index, *work)).count();
+        each += (volume as f64 * fill) as u64 * works as u64;
+        // Schedulers share an image: what differs only in them is aged once.
+        let asked = &entry.asked;
+        let settings = format!("{:?}", (&asked.mkfs, &asked.mkfs_settings, &asked.mount));
+        if made.insert((asked.filesystem.clone(), settings, profile.name.clone(), runner::percent(fill))) {
+            once += profile.writes(volume, fill);
+        }
+    }
+    if made.is_empty() {
+        return;
+    }
+    let blocks = scheme.sampling.samples.unwrap_or(scheme.sampling.blocks.0);
+    println!(
+        "Ageing: {} {}, once; {} written, roughly {} at {} MB/s; kept in {} ({} at most)",
+        made.len(),
+        if made.len() == 1 { "filesystem" } else { "filesystems" },
+        show_bytes(once),
+        minutes(once as f64 / ASSUMED_RATE),
+        ASSUMED_RATE / 1e6,
+        ages.folder.display(),
+        show_bytes(ages.limit)
+    );
+    println!(
+        "  restored for each trial: {} written in {blocks} blocks, less where the disk copies by reference",
+        show_bytes(each.saturating_mul(u64::from(blocks)))
+    );
+    if let Place::Device { path, .. } = &scheme.place {
+        println!(
+            "  wear of {}: {} by ageing in place and restoring, beside the workloads'",
+            path.display(),
+            show_bytes(once.saturating_add(each.saturating_mul(u64::from(blocks))))
+        );
     }
 }
 

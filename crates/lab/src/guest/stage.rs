@@ -74,7 +74,7 @@ impl Ground {
         let prepared = self.prepared(contender).map_err(of_contender)?;
         let (backend, tried) = self.backend(&prepared).map_err(of_contender)?;
         let description = self.registry.get(&contender.filesystem)?.source.clone();
-        let stage = self.begin(&label, 0)?;
+        let stage = self.begin(&crate::aged::Beginning { label: &label, ..Default::default() })?;
         stage.ground.hand_over()?;
         let disk = stage.state.places.device.clone();
         let parts = Parts {

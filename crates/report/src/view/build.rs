@@ -41,7 +41,10 @@ impl View {
         let asked: Vec<&serde_json::Value> = contenders.iter().map(|view| asked(material, view.index)).collect();
         let axes = axes(&contenders, &asked);
         let counts = counts(material, &counting);
-        let warnings = story::warnings(&material.run, &contenders, &workloads, counts, &judgement);
+        let mut warnings = story::warnings(&material.run, &contenders, &workloads, counts, &judgement);
+        warnings.extend(contenders.iter().filter_map(|contender| {
+            Some(format!("{} was aged before the work: {}.", contender.name, contender.age.as_ref()?))
+        }));
         let mut view = View {
             run: run(material),
             failures: failures(material),
@@ -327,6 +330,7 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
                 badge: story::badge(&durability, classes.len() > 1, backend),
                 backend,
                 durability,
+                age: found.and_then(|found| found["aged"]["state"]["summary"].as_str()).map(str::to_owned),
                 asked: story::flatten(&record.asked),
                 found: found.map(story::flatten).unwrap_or_default(),
                 closing: closing.map(story::flatten).unwrap_or_default(),

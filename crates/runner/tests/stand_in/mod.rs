@@ -228,6 +228,7 @@ fn scheme(samples: u32) -> Scheme {
         },
         seed: 20_261_120,
         shard: None,
+        ages: None,
     }
 }
 
@@ -300,8 +301,9 @@ pub fn outcome(phase: usize) -> PhaseOutcome {
 fn engine_script() -> String {
     let done = serde_json::to_string(&workload::message::Reply::Done(Box::new(outcome(0)))).expect("JSON");
     let ceiling = r#"{"ceiling":{"generate_bytes_per_second":1e9,"write_bytes_per_second":1e9,"clock_read_ns":1.0,"record_ns":2.0,"clock":"tsc","clock_error":0.0}}"#;
+    let protocol = workload::message::PROTOCOL;
     format!(
-        r#"protocol=1
+        r#"protocol={protocol}
 [ "$1" = other-protocol ] && protocol=999
 echo "{{\"hello\":{{\"protocol\":$protocol,\"version\":\"test\",\"pid\":1}}}}"
 while read -r line; do

@@ -1,0 +1,87 @@
+//! Which contender a claim speaks of, where contenders stand in a run at several ages or with several schedulers.
+//! In: a name as claims use it, the run's table, the contenders that were aged. Out: the name in the run.
+//! A claim about used filesystems means aged ones, every other claim fresh ones; a bare name means its best scheduler.
+
+use judge::{Claim, Contender, Direction, Table};
+use std::collections::BTreeMap;
+
+/// The name of the claim's contender in the run; the name itself where none fits.
+pub fn named(name: &str, claim: &Claim, table: &Table, ages: &BTreeMap<String, String>) -> String {
+    let used = claim.cache == "used";
+    let fits = |contender: &&(usize, &Contender)| {
+        contender.1.twin_of.is_none() && ages.contains_key(&contender.1.name) == used
+    };
+    let all: Vec<(usize, &Contender)> = table.contenders.iter().enumerate().collect();
+    let is = |contender: &Contender| contender.without_age().eq_ignore_ascii_case(name);
+    if let Some((_, exact)) = all.iter().filter(fits).find(|(_, contender)| is(contender)) {
+        return exact.name.clone();
+    }
+    let with = |contender: &Contender| {
+        let base = contender.without_age().rsplit_once('+').map(|(base, _)| base);
+        base.is_some_and(|base| base.eq_ignore_ascii_case(name))
+    };
+    let scheduled = all.iter().filter(fits).filter(|(_, contender)| with(contender));
+    let best = scheduled
+        .filter_map(|(index, contender)| Some((cost(*index, claim, table)?, contender)))
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or_else(|| name.to_owned(), |(_, contender)| contender.name.clone())
+}
+
+/// Mean of a contender's samples in the claim's operation, as a cost: lower is better.
+fn cost(contender: usize, claim: &Claim, table: &Table) -> Option<f64> {
+    let of = |operation: &judge::Operation| {
+        let id = &operation.id;
+        id.operation == claim.operation && id.figure.is_empty() && id.workload.starts_with(&claim.workload)
+    };
+    let operation = table.operations.iter().position(of)?;
+    let values: Vec<f64> = table.cell(operation, contender)?.samples.iter().map(|sample| sample.value).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let sign = if table.operations[operation].direction == Direction::LowerIsBetter { 1.0 } else { -1.0 };
+    mean.is_finite().then_some(sign * mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use judge::{Age, Cell, ClaimRelation, Operation, OperationId, Sample};
+
+    fn claim(cache: &str) -> Claim {
+        Claim {
+            id: "c".into(),
+            source: "somebody".into(),
+            workload: "bonnie".into(),
+            operation: "create".into(),
+            cache: cache.into(),
+            left: "ext4".into(),
+            relation: ClaimRelation::Faster,
+            right: "xfs".into(),
+            factor: None,
+            statement: "ext4 beats xfs".into(),
+        }
+    }
+
+    #[test]
+    fn used_means_aged_and_a_bare_name_means_the_best_scheduler() {
+        let aged = |name: &str, of: &str| Contender {
+            name: name.into(),
+            age: Age { name: "used 40%".into(), of: of.into() },
+            ..Contender::default()
+        };
+        let mut table = Table::default();
+        table.contenders.push(Contender { name: "ext4".into(), ..Contender::default() });
+        table.contenders.push(aged("ext4 40%+none", "ext4+none"));
+        table.contenders.push(aged("ext4 40%+bfq", "ext4+bfq"));
+        let id = OperationId::new("bonnie", "create", "as-found");
+        let operation = Operation { id, direction: Direction::HigherIsBetter, ..Operation::default() };
+        table.operations.push(operation);
+        for (contender, value) in [(1, 10.0), (2, 12.0)] {
+            let samples = vec![Sample { value, ..Sample::default() }];
+            table.cells.push(Cell { operation: 0, contender, samples, ..Cell::default() });
+        }
+        let ages = ["ext4 40%+none", "ext4 40%+bfq"].map(|name| (name.to_owned(), "used".to_owned())).into();
+        assert_eq!(named("ext4", &claim("used"), &table, &ages), "ext4 40%+bfq");
+        assert_eq!(named("ext4+none", &claim("used"), &table, &ages), "ext4 40%+none");
+        assert_eq!(named("ext4", &claim("cold"), &table, &ages), "ext4");
+        assert_eq!(named("btrfs", &claim("used"), &table, &ages), "btrfs");
+    }
+}

@@ -1,0 +1,157 @@
+//! Ages as a user meets them: axes on the command line, the same tree on every filesystem, kills that leave nothing half.
+//! In: small images with loop devices. Out: what the program says, keeps and leaves behind.
+//! Without root nothing can be formatted; the tests say so and pass.
+
+mod support;
+
+use ledger::{Access, Ledger, RunStatus, TrialRecord, TrialStatus};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use support::{Place, leftovers, root};
+
+/// A profile that takes a second or two on 400 MiB.
+const SHORT: &str = r#"
+about = "short"
+fill = "50%"
+sizes = [["4 KiB", "40%"], ["64 KiB", "90%"], ["1 MiB", "100%"]]
+sync = "16 MiB"
+[churn]
+written = 0.3
+mix = { create = 30, append = 25, overwrite = 15, truncate = 5, rename = 5, delete = 20 }
+short-lived = "50%"
+short-life = 100
+"#;
+
+fn place() -> Place {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("config/bakeoff/ages")).expect("made");
+    place.write("config/bakeoff/ages/short.toml", SHORT);
+    place
+}
+
+fn trials(place: &Place) -> Vec<TrialRecord> {
+    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
+    let run = ledger.run(None).expect("the run");
+    ledger.trials(&run.id).expect("trials")
+}
+
+const RUN: &str = "run small-files --fs ext4,xfs,btrfs --image 320MiB --age fresh,short --samples 1 --set files=300 \
+                   --set some=50 --no-twin --seed 7 --plain --no-report --scratch .";
+const KILLED: &str = "run small-files --fs ext4,btrfs --image 320MiB --age short --samples 2 --set files=300 \
+                      --set some=50 --no-twin --seed 7 --plain --no-report --scratch .";
+
+#[test]
+fn the_same_seed_leaves_the_same_tree_on_every_filesystem_and_is_made_once() {
+    if !root("aged runs") {
+        return;
+    }
+    let place = place();
+    let said = place.bakeoff(RUN).well();
+    assert_eq!(said.err.matches("ageing ").count(), 3, "each filesystem is aged once: {}", said.err);
+    // A trial that was disturbed is done again; that is not what is looked at here.
+    let trials: Vec<TrialRecord> = trials(&place).into_iter().filter(|trial| trial.attempt == 0).collect();
+    assert!(trials.iter().all(|trial| trial.status != TrialStatus::Failed), "{trials:?}");
+    let aged: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.found["aged"].is_object()).collect();
+    assert_eq!((trials.len(), aged.len()), (6, 3));
+    let layouts = |what: &str| -> BTreeSet<String> {
+        aged.iter().map(|trial| trial.found["aged"]["state"]["layout"][what].to_string()).collect()
+    };
+    for what in ["tree_hash", "files", "bytes"] {
+        assert_eq!(layouts(what).len(), 1, "{what} is the same on every filesystem: {:?}", layouts(what));
+    }
+    assert!(aged.iter().all(|trial| trial.found["aged"]["state"]["layout"]["layout_score"].is_number()));
+    let shown = place.bakeoff("show").well().out;
+    for words in ["ext4 fresh", "ext4 short", "layout score", "on a fresh filesystem", "after ageing (short)"] {
+        assert!(shown.contains(words) || shown.replace('\n', " ").contains(words), "`{words}` is missing: {shown}");
+    }
+    // A second run finds the images; a tool that says what is kept removes them only when asked.
+    let again = place.bakeoff(&RUN.replace("--fs ext4,xfs,btrfs", "--fs ext4 --ledger other.db")).well();
+    assert!(!again.err.contains("ageing "), "{}", again.err);
+    let kept = place.bakeoff("clean --scratch .").well().out;
+    assert!(kept.contains("kept for the next run") && kept.contains("ext4 short 50%"), "{kept}");
+    place.bakeoff("clean --scratch . --aged").well();
+    assert!(!place.bakeoff("clean --scratch .").well().out.contains("ext4 short"));
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_killed_while_ageing_or_restoring_resumes_and_takes_no_half_made_image() {
+    if !root("killed aged runs") {
+        return;
+    }
+    let kills: u64 = std::env::var("BAKEOFF_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let place = place();
+    let mut started = false;
+    let mut landed = 0;
+    for turn in 0..kills {
+        let mut child = place.start(if started { "resume --plain --no-report" } else { KILLED });
+        // Moments spread over ageing, keeping, restoring and work; the multiplier only scatters them.
+        std::thread::sleep(Duration::from_millis(300 + (turn * 7919 + 411) % 2300));
+        let ended = child.try_wait().expect("the child can be asked").is_some();
+        child.kill().expect("SIGKILL is sent");
+        child.wait().expect("the child is reaped");
+        landed += u64::from(!ended);
+        started = started || Ledger::open(&place.path("bakeoff.db"), Access::Read).is_ok_and(|l| l.run(None).is_ok());
+        if ended {
+            break;
+        }
+    }
+    assert!(landed > 0, "no kill met a running process");
+    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
+    if !started || ledger.run(None).is_ok_and(|run| run.status != RunStatus::Finished) {
+        place.bakeoff(if started { "resume --plain --no-report" } else { KILLED }).well();
+    }
+    let trials = trials(&place);
+    let done: BTreeSet<(u32, u32)> = trials
+        .iter()
+        .filter(|trial| trial.status != TrialStatus::Failed)
+        .map(|trial| (trial.block, trial.contender))
+        .collect();
+    assert_eq!(done.len(), 4, "two blocks of two contenders: {trials:?}");
+    // Each trial began on an image that was proven whole, and all of one contender on the same.
+    let aged = trials.iter().filter(|trial| trial.found["aged"].is_object());
+    let trees: BTreeSet<String> =
+        aged.map(|trial| trial.found["aged"]["state"]["layout"]["tree_hash"].to_string()).collect();
+    assert_eq!(trees.len(), 1, "{trees:?}");
+    place.bakeoff("clean --scratch . --aged").well();
+    let cache = std::fs::read_dir(place.path("bakeoff-aged")).expect("the cache's folder");
+    let left: Vec<_> = cache.flatten().map(|entry| entry.file_name()).filter(|name| name != "lock").collect();
+    assert_eq!(left, Vec::<std::ffi::OsString>::new());
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+}
+
+#[test]
+fn a_fill_that_metadata_does_not_allow_is_reached_as_far_as_it_goes_and_said() {
+    if !root("full filesystems") {
+        return;
+    }
+    let place = place();
+    place
+        .bakeoff(
+            "run aged-read --fs btrfs,ext4 --image 300MiB --age short --fill 95% --samples 1 --no-twin --plain \
+             --no-report --scratch .",
+        )
+        .well();
+    let shown = place.bakeoff("show").well().out.replace('\n', " ");
+    assert!(shown.contains("had no space"), "{shown}");
+    let trials = trials(&place);
+    let of = |index: u32| trials.iter().find(|trial| trial.contender == index).expect("a trial");
+    let state = |index: u32| of(index).found["aged"]["state"].clone();
+    let hash = |index: u32| state(index)["history"]["history_hash"].to_string();
+    assert_eq!(hash(0), hash(1), "the history went on in the same order");
+    assert!(state(0)["history"]["no_space"].as_u64().is_some_and(|count| count > 0), "{}", state(0));
+}
+
+#[test]
+fn ages_are_planned_and_misspelt_ones_are_named() {
+    let place = place();
+    let plan = place.bakeoff("plan small-files --fs ext4 --image 400MiB --age fresh,old --fill 0,80% --scratch .");
+    let said = plan.well().out;
+    for words in ["ext4 fresh", "ext4 old 80%", "Ageing: 1 filesystem, once", "restored for each trial"] {
+        assert!(said.contains(words), "`{words}`: {said}");
+    }
+    let line = "plan small-files --fs ext4 --image 400MiB --age odl";
+    place.bakeoff(line).refused(&["unknown age", "did you mean `old`?"]);
+    place.bakeoff("plan small-files --fs ext4 --image 400MiB --fill 140%").refused(&["--fill", "0 to 99%"]);
+    place.bakeoff("run small-files --dir . --age old").refused(&["--dir", "--age"]);
+}

@@ -1,0 +1,261 @@
+//! Aged contenders: put up to be aged, kept as images, put up again from them.
+//! In: a contender, a key of all that its image is made of, a cache. Out: stages, and [`AgedImage`]s.
+//! Who ages is not known here: between putting up and keeping, somebody works on the mounted filesystem.
+
+use crate::cache::{AgedCache, AgedImage, key_of};
+use crate::contender::Contender;
+use crate::error::LabError;
+use crate::filesystem::Filesystem;
+use crate::ground::{Ground, Where};
+use crate::mark::{Made, image_name};
+use crate::stage::{SYNC_LIMIT, Stage, State, usage};
+use crate::{image, systems, template};
+use host::{BlockDevice, Command, Journal};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What a stage begins with.
+#[derive(Debug, Default)]
+pub(crate) struct Beginning<'a> {
+    /// Name of the contender.
+    pub label: &'a str,
+    /// Bytes at the image's beginning that hold data.
+    pub filled: u64,
+    /// Folder for the image, where it is not the ground's own.
+    pub folder: Option<&'a Path>,
+    /// Image that it is restored from.
+    pub restored: Option<(&'a AgedCache, &'a AgedImage)>,
+    /// Volume label, where it is not that of the run.
+    pub volume: Option<String>,
+}
+
+/// Free space as the filesystem's own tool tells it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FreeSpace {
+    /// Free extents; absent where the tool's answer could not be read.
+    pub extents: Option<u64>,
+    /// Mean bytes of one.
+    pub mean_bytes: Option<u64>,
+    /// What the tool said.
+    pub answer: String,
+}
+
+/// A filesystem's aged state right before it is kept.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Kept {
+    /// Space and inodes.
+    pub used: crate::Usage,
+    /// Its free space; absent where no tool tells it.
+    pub free_space: Option<FreeSpace>,
+    /// Why there is none.
+    pub no_free_space: Option<String>,
+}
+
+impl Ground {
+    /// The key of a contender's aged image: everything that it follows from.
+    pub fn aged_key(&self, contender: &Contender, recipe: &str) -> Result<String, LabError> {
+        let filesystem = self.registry.get(&contender.filesystem)?;
+        let mut parts = vec![
+            "bakeoff aged image 1".to_string(),
+            filesystem.name.clone(),
+            filesystem.make.command.join("\0"),
+            template::make_options(filesystem, contender).join("\0"),
+            template::mount_options(filesystem, contender).join(","),
+            host::machine::describe().kernel,
+            self.bytes().unwrap_or(0).to_string(),
+            self.sector().to_string(),
+            recipe.to_string(),
+        ];
+        parts.extend(systems::versions(filesystem, &Journal::new()));
+        Ok(key_of(&parts))
+    }
+
+    fn sector(&self) -> u32 {
+        match &self.place {
+            Where::Image { folder, .. } => BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector),
+            _ => self.device().map_or(512, |device| device.logical_sector),
+        }
+    }
+
+    /// Puts a contender up to be aged: as [`Ground::stage`] does, with a label that it keeps, and on an image in the cache.
+    pub fn stage_to_age(&mut self, contender: &Contender, cache: &AgedCache, key: &str) -> Result<Stage<'_>, LabError> {
+        self.check(contender)?;
+        cache.make()?;
+        let filesystem = self.registry.get(&contender.filesystem)?.clone();
+        let beginning = Beginning {
+            label: &contender.label,
+            folder: Some(&cache.folder),
+            volume: Some(volume_label(key)),
+            ..Beginning::default()
+        };
+        let mut stage = self.begin(&beginning)?;
+        stage.state.list = template::mount_options(&filesystem, contender);
+        stage.start_daemon(&filesystem)?;
+        if stage.state.image.is_none() {
+            stage.ground.empty_device()?;
+        }
+        stage.make(&filesystem, contender)?;
+        stage.mount(&filesystem, contender)?;
+        stage.state.filesystem = Some(filesystem);
+        stage.read_back(contender)?;
+        Ok(stage)
+    }
+
+    /// Puts a contender up from its aged image: restored, proven equal, mounted, read back.
+    pub fn stage_aged(
+        &mut self,
+        contender: &Contender,
+        cache: &AgedCache,
+        image: &AgedImage,
+    ) -> Result<Stage<'_>, LabError> {
+        self.check(contender)?;
+        let filesystem = self.registry.get(&contender.filesystem)?.clone();
+        let began = Instant::now();
+        let beginning = Beginning {
+            label: &contender.label,
+            restored: Some((cache, image)),
+            volume: Some(volume_label(&image.key)),
+            ..Beginning::default()
+        };
+        let mut stage = self.begin(&beginning)?;
+        if stage.state.image.is_none() {
+            stage.ground.hand_over()?;
+            let device = stage.state.places.device.clone();
+            cache.restore_to_device(image, &device, &stage.ground.journal)?;
+        }
+        let took = began.elapsed().as_secs_f64();
+        stage.state.list = template::mount_options(&filesystem, contender);
+        stage.start_daemon(&filesystem)?;
+        stage.set_queue(contender)?;
+        stage.mount_again(&filesystem, contender)?;
+        stage.state.filesystem = Some(filesystem);
+        stage.read_back(contender)?;
+        stage.state.found.aged = Some(Aged { state: image.state.clone(), restored_seconds: took });
+        Ok(stage)
+    }
+
+    /// Makes the image of a stage from an aged one.
+    pub(crate) fn restore_image(
+        &mut self,
+        folder: &Path,
+        cache: &AgedCache,
+        aged: &AgedImage,
+    ) -> Result<image::Image, LabError> {
+        image::fits(folder, aged.bytes)?;
+        let file = folder.join(image_name(self.mark.id(), self.images));
+        self.mark.will_make(Made::Image { path: file.clone() })?;
+        cache.restore_to_file(aged, &file, &self.journal)?;
+        image::attach_made(&self.journal, folder, file, aged.bytes)
+    }
+}
+
+/// What is known of an aged contender's state, for the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Aged {
+    /// What was found when its image was made.
+    pub state: Value,
+    /// Seconds that restoring and proving it took.
+    pub restored_seconds: f64,
+}
+
+/// Volume label of an aged image: it goes with the image from run to run.
+fn volume_label(key: &str) -> String {
+    format!("bo-{}", &key[..8])
+}
+
+impl Stage<'_> {
+    /// Directory on the mounted filesystem beside which workloads work; for whoever ages it.
+    pub fn top(&self) -> &Path {
+        &self.state.places.mountpoint
+    }
+
+    /// Unmounts, looks at the free space, and keeps the image, with its empty folder for work: where space ran out, there may be
+    /// none for another.
+    pub fn keep(
+        mut self,
+        cache: &AgedCache,
+        key: &str,
+        title: &str,
+        state: &mut dyn FnMut(Kept) -> Value,
+    ) -> Result<AgedImage, LabError> {
+        self.sync()?;
+        let mut kept = Kept { used: usage(&self.state.seen(self.top()))?, ..Kept::default() };
+        let mut remarks = Vec::new();
+        if self.unmount(&mut remarks)?.is_none() {
+            let problem = format!("its aged filesystem could not be kept: {}", remarks.join("; "));
+            return Err(LabError::contender(title, problem, "end what uses it"));
+        }
+        (kept.free_space, kept.no_free_space) = self.free_space(kept.used.total_bytes - kept.used.used_bytes);
+        if let Some(daemon) = self.state.daemon.take() {
+            daemon.end(&self.ground.journal, &mut self.ground.mark);
+        }
+        let part = self.part(cache)?;
+        let image = cache.keep(&part, key, title, state(kept))?;
+        self.ground.mark.removed(|made| matches!(made, Made::Image { path } if *path == part));
+        let problems = self.take_down();
+        if problems.is_empty() { Ok(image) } else { Err(LabError::LeftBehind(problems.join("; "))) }
+    }
+
+    /// The file of the image in the cache's folder: detached, or copied from a real device.
+    fn part(&mut self, cache: &AgedCache) -> Result<PathBuf, LabError> {
+        if let Some(image) = self.state.image.take() {
+            image::detach(&self.ground.journal, &image.file)?;
+            return Ok(image.file);
+        }
+        let bytes = self.ground.bytes().unwrap_or(0);
+        self.ground.images += 1;
+        let part = cache.folder.join(image_name(self.ground.mark.id(), self.ground.images));
+        self.ground.mark.will_make(Made::Image { path: part.clone() })?;
+        cache.copy_of_device(&self.state.places.device, &part, bytes, &self.ground.journal)?;
+        Ok(part)
+    }
+
+    fn free_space(&self, free: u64) -> (Option<FreeSpace>, Option<String>) {
+        let Some(facts) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.free_space.as_ref()) else {
+            return (None, Some("no tool of this filesystem tells how its free space lies".into()));
+        };
+        let command = Command::new(self.state.places.fill(&facts.command, &[])).prefixed(self.enter());
+        match command.limit(SYNC_LIMIT).run(&self.ground.journal) {
+            Ok(answer) => {
+                let line = answer.stdout.lines().find_map(|line| line.trim().strip_prefix(facts.extents.as_str()));
+                let extents = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+                let mean_bytes = extents.filter(|extents| *extents > 0).map(|extents| free / extents);
+                (Some(FreeSpace { extents, mean_bytes, answer: answer.stdout }), None)
+            }
+            Err(error) => (None, Some(error.to_string())),
+        }
+    }
+
+    /// Mounts what a restored image holds.
+    fn mount_again(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
+        let mut again = filesystem.clone();
+        if !filesystem.mount.again.is_empty() {
+            again.mount.command.clone_from(&filesystem.mount.again);
+        }
+        self.mount(&again, contender)
+    }
+}
+
+impl State {
+    /// What the volume is called, which outlives a run where the image is kept.
+    pub(crate) fn with_volume(mut self, volume: Option<String>) -> State {
+        if let Some(volume) = volume {
+            self.places.label = volume;
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_label_fits_the_shortest_field_and_follows_the_key() {
+        let key = key_of(&["a".into()]);
+        assert!(volume_label(&key).len() <= 12);
+        assert_ne!(key_of(&["ab".into(), "c".into()]), key_of(&["a".into(), "bc".into()]));
+    }
+}

@@ -1,0 +1,250 @@
+//! Aged contenders: which there are, and how their images are made where the cache has none.
+//! In: a scheme's ages, the lab's ground, the engine. Out: keys of images in the cache, with their measured state.
+//! Every contender lives through the same history; what differs is what its filesystem made of it.
+
+use crate::agent::Agent;
+use crate::trial::Stop;
+use crate::venue::VenueError;
+use crate::watch::{News, Watcher};
+use lab::{AgedCache, Ground, Kept, LabError, Stage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use workload::ageing::{Aged, Ageing, FOLDER, Layout, Survey};
+use workload::ages::{Profile, age_of};
+use workload::program::Durable;
+use workload::quantity::show_bytes;
+
+/// Files of which extents are asked at most.
+const SAMPLE: u64 = 100_000;
+/// Seconds that a history may take.
+const TIME_LIMIT: u64 = 14 * 24 * 3600;
+/// How long the ager may be silent: one writing back of everything, on a slow disk.
+const SILENCE: Duration = Duration::from_secs(3600);
+
+/// What a scheme needs to age its contenders.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ages {
+    /// Profiles by name.
+    pub profiles: BTreeMap<String, Profile>,
+    /// Folder of aged images.
+    pub folder: PathBuf,
+    /// Bytes that they may take together.
+    pub limit: u64,
+}
+
+impl Ages {
+    /// The cache of images.
+    pub fn cache(&self) -> AgedCache {
+        AgedCache { folder: self.folder.clone(), limit: self.limit }
+    }
+
+    /// Profile and share of a contender; None where it is fresh.
+    pub fn of(&self, contender: &workload::Contender) -> Option<(&Profile, f64)> {
+        let (name, fill) = age_of(contender)?;
+        let profile = self.profiles.get(name)?;
+        Some((profile, fill.unwrap_or(profile.fill)))
+    }
+}
+
+/// What ageing needs beside the lab.
+#[derive(Clone)]
+pub struct Ager {
+    /// The command that starts the engine.
+    pub agent: Vec<String>,
+    /// Whether the user asked to stop.
+    pub stop: Stop,
+}
+
+/// One contender's age, worked out for a volume.
+pub(crate) struct Wanted {
+    /// "ext4 old 80%".
+    title: String,
+    profile: Profile,
+    fill: f64,
+    ageing: Ageing,
+    commits: Vec<String>,
+}
+
+impl Wanted {
+    /// What a contender wants on this ground; None where it is fresh.
+    pub fn of(ages: &Ages, contender: &workload::Contender, volume: u64) -> Result<Option<Self>, VenueError> {
+        let Some((profile, fill)) = ages.of(contender) else {
+            return match age_of(contender) {
+                Some((name, _)) => Err(VenueError::Contender(format!("{}: there is no age `{name}`", contender.label))),
+                None => Ok(None),
+            };
+        };
+        let history = profile.history(volume, fill).map_err(VenueError::Contender)?;
+        let commits = match &profile.git {
+            Some(git) => lab::commits(&git.path, git.checkouts).map_err(failed)?,
+            None => Vec::new(),
+        };
+        let ageing = Ageing {
+            root: PathBuf::new(),
+            history,
+            sync_bytes: profile.sync_bytes,
+            durable: Durable::default(),
+            time_limit: TIME_LIMIT,
+        };
+        let title = format!("{} {} {}", contender.filesystem, profile.name, percent(fill));
+        Ok(Some(Self { title, profile: profile.clone(), fill, ageing, commits }))
+    }
+
+    /// All that the image follows from beside the filesystem.
+    pub fn recipe(&self) -> String {
+        json!({ "history": self.ageing.history, "sync": self.ageing.sync_bytes, "commits": self.commits }).to_string()
+    }
+
+    /// Makes the image.
+    pub fn make(
+        &self,
+        ground: &mut Ground,
+        contender: &lab::Contender,
+        (cache, key): (&AgedCache, &str),
+        ager: &Ager,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), VenueError> {
+        watcher.news(News::Remark(&format!("ageing {}; once, then it is kept", self.title)));
+        watcher.news(News::Step(&format!("ageing {}", self.title)));
+        let stage = ground.stage_to_age(contender, cache, key).map_err(failed)?;
+        let volume = self.ageing.history.volume;
+        let (aged, layout) = self.live(&stage, ager, watcher)?;
+        if (ager.stop)() {
+            return Err(VenueError::Stopped);
+        }
+        watcher.news(News::Step("keeping the aged image"));
+        let mut state = |kept: Kept| self.state(volume, &aged, &layout, &kept);
+        let image = stage.keep(cache, key, &self.title, &mut state).map_err(failed)?;
+        let said = image.state["summary"].as_str().unwrap_or_default();
+        watcher.news(News::Remark(&format!("aged {}: {said}", self.title)));
+        Ok(())
+    }
+
+    /// The history, the git history, and a look at what they left.
+    fn live(&self, stage: &Stage<'_>, ager: &Ager, watcher: &mut dyn Watcher) -> Result<(Aged, Layout), VenueError> {
+        let durable = stage.durable();
+        let ageing = Ageing {
+            root: stage.top().into(),
+            durable: Durable { syncfs: durable.syncfs, command: durable.command.clone(), flush: durable.flush.clone() },
+            ..self.ageing.clone()
+        };
+        let mut agent = Agent::start(stage.enter(), &ager.agent, Arc::clone(&ager.stop))?;
+        let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
+        let aged = agent.age(&ageing, SILENCE, &mut progress)?;
+        if let Some(git) = &self.profile.git {
+            for (number, commit) in self.commits.iter().enumerate() {
+                if (ager.stop)() {
+                    return Err(VenueError::Stopped);
+                }
+                watcher.news(News::Progress(number as u64, Some(self.commits.len() as u64), 0));
+                stage.check_out(&git.path, commit).map_err(failed)?;
+            }
+        }
+        let root = stage.top().join(FOLDER);
+        let survey = Survey { root, sample: SAMPLE, expected: aged.files, content: false };
+        let layout = agent.survey(&survey, SILENCE)?;
+        agent.quit();
+        Ok((aged, layout))
+    }
+
+    fn state(&self, volume: u64, aged: &Aged, layout: &Layout, kept: &Kept) -> Value {
+        json!({
+            "age": self.profile.name,
+            "fill": self.fill,
+            "seed": self.profile.seed,
+            "sources": self.profile.sources,
+            "volume": volume,
+            "history": aged,
+            "commits": self.commits.len(),
+            "layout": layout,
+            "used": kept.used,
+            "free_space": kept.free_space,
+            "no_free_space": kept.no_free_space,
+            "summary": summary(self, volume, aged, layout, kept),
+        })
+    }
+}
+
+/// The state in one sentence.
+fn summary(wanted: &Wanted, volume: u64, aged: &Aged, layout: &Layout, kept: &Kept) -> String {
+    let used = kept.used;
+    let mut parts = vec![format!(
+        "{} files of {} in {} directories; {:.0} % of {} in use",
+        layout.files,
+        show_bytes(layout.bytes),
+        layout.directories,
+        100.0 * used.used_bytes as f64 / used.total_bytes.max(1) as f64,
+        show_bytes(used.total_bytes.min(volume))
+    )];
+    if let (Some(all), Some(free)) = (used.inodes, used.inodes_free) {
+        parts.push(format!("{:.1} % of its inodes", 100.0 * all.saturating_sub(free) as f64 / all.max(1) as f64));
+    }
+    match (layout.layout_score, layout.extents_per_file, layout.in_one_piece) {
+        (Some(score), Some(extents), Some(whole)) => {
+            let sample = if layout.one_of > 1 {
+                format!(" (of {} files, one in {})", layout.sampled, layout.one_of)
+            } else {
+                String::new()
+            };
+            parts.push(format!(
+                "layout score {score:.3}, {extents:.2} extents a file, {:.0} % of files in one piece{sample}",
+                whole * 100.0
+            ));
+        }
+        _ => parts.extend(layout.no_extents.clone()),
+    }
+    match &kept.free_space {
+        Some(free) if free.extents.is_some() => parts.push(format!(
+            "free space in {} pieces of {} on average",
+            free.extents.unwrap_or_default(),
+            show_bytes(free.mean_bytes.unwrap_or_default())
+        )),
+        _ => parts.extend(kept.no_free_space.clone()),
+    }
+    parts.push(format!("{} written in {:.0} s", show_bytes(aged.written), aged.elapsed_ns as f64 / 1e9));
+    if !wanted.commits.is_empty() {
+        parts.push(format!("then {} commits checked out", wanted.commits.len()));
+    }
+    if let (Some(before), Some(last)) = (aged.extents.iter().rev().nth(1), aged.extents.last()) {
+        let change = 100.0 * (last - before) / before;
+        let word = if aged.converged_after.is_some() { "no longer changing" } else { "still changing" };
+        parts.push(format!("its layout {word} ({change:+.0} % in the last eighth)"));
+    }
+    if aged.no_space > 0 {
+        let at = aged.no_space_at.unwrap_or_default() as f64 / volume.max(1) as f64;
+        parts.push(format!(
+            "{} operations had no space, for the first time at a fill of {:.0} %, and {} more concerned files that were \
+             missing for it",
+            aged.no_space,
+            at * 100.0,
+            aged.skipped
+        ));
+    }
+    parts.join("; ")
+}
+
+/// "80%".
+pub fn percent(share: f64) -> String {
+    format!("{}%", (share * 1e6).round() / 1e4)
+}
+
+/// The lab's errors in the venue's words.
+pub(crate) fn failed(error: LabError) -> VenueError {
+    match error {
+        LabError::Refused { .. } | LabError::NeedsRoot(_) => VenueError::Ground(error.to_string()),
+        other => VenueError::Contender(other.to_string()),
+    }
+}
+
+impl From<crate::agent::AgentError> for VenueError {
+    fn from(error: crate::agent::AgentError) -> Self {
+        match error {
+            crate::agent::AgentError::Stopped => VenueError::Stopped,
+            other => VenueError::Contender(other.to_string()),
+        }
+    }
+}

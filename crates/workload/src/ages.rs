@@ -1,0 +1,360 @@
+//! Ageing profiles: `ages/*.toml`, as workloads are, and how a contender's age and fill are understood.
+//! In: TOML, with its sources named. Out: [`Profile`], and the [`History`] that it means for a volume.
+//! Sizes are steps of a table rather than a formula, so that every machine draws the same.
+
+use crate::ageing::{Churn, FILES_LIMIT, History, LARGEST, Mix};
+use crate::contender::Contender;
+use crate::error::{Problem, Result, from_toml, limit_length};
+use crate::quantity::{parse_bytes, parse_share};
+use crate::syntax::Scalar;
+use crate::workload::FILE_LIMIT;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Name of the age that is none.
+pub const FRESH: &str = "fresh";
+
+/// Name of the age of a contender that says only how full it is.
+pub const USED: &str = "used";
+
+/// Share of a volume that can be filled.
+pub const MOST_FILL: f64 = 0.99;
+
+/// Commits that are checked out at most.
+const CHECKOUTS_LIMIT: u32 = 100_000;
+
+/// One profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Name by which contenders call it: the file's.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+    /// Published studies and facts that it rests on.
+    pub sources: Vec<String>,
+    /// Share of the volume where the contender does not say.
+    pub fill: f64,
+    /// Seed of the history.
+    pub seed: u64,
+    /// See [`History::sizes`].
+    pub sizes: Vec<(u64, u32)>,
+    /// Largest file, as a share of what is filled.
+    pub largest: f64,
+    /// Files in a directory, on average.
+    pub files_per_directory: u32,
+    /// Bytes after which everything is written back.
+    pub sync_bytes: u64,
+    /// What goes on after filling.
+    pub churn: Option<ProfileChurn>,
+    /// See [`History::rewritten`].
+    pub rewritten: bool,
+    /// A git history that is checked out commit by commit, after filling and churning.
+    pub git: Option<Git>,
+}
+
+/// What goes on after filling, before the volume's size is known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProfileChurn {
+    /// Bytes to write, as a multiple of the volume.
+    pub written: f64,
+    /// See [`Churn::until_converged`].
+    pub until_converged: bool,
+    /// See [`Churn::mix`].
+    pub mix: Mix,
+    /// See [`Churn::short_lived_percent`].
+    pub short_lived_percent: u32,
+    /// See [`Churn::short_life`].
+    pub short_life: u32,
+}
+
+/// A git history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Git {
+    /// The repository.
+    pub path: PathBuf,
+    /// Commits that are checked out, evenly spread over the first parents of its HEAD, the oldest first.
+    pub checkouts: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Raw {
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    sources: Vec<String>,
+    #[serde(default = "default_fill")]
+    fill: Scalar,
+    #[serde(default = "one")]
+    seed: u64,
+    sizes: Vec<(Scalar, Scalar)>,
+    #[serde(default = "default_largest")]
+    largest: Scalar,
+    #[serde(default = "ten")]
+    files_per_directory: u32,
+    #[serde(default = "default_sync")]
+    sync: Scalar,
+    churn: Option<RawChurn>,
+    #[serde(default)]
+    rewritten: bool,
+    git: Option<PathBuf>,
+    #[serde(default = "hundred")]
+    checkouts: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct RawChurn {
+    written: f64,
+    #[serde(default)]
+    until_converged: bool,
+    mix: Mix,
+    short_lived: Scalar,
+    short_life: u32,
+}
+
+fn default_fill() -> Scalar {
+    Scalar("80%".into())
+}
+
+fn default_largest() -> Scalar {
+    Scalar("2%".into())
+}
+
+fn default_sync() -> Scalar {
+    Scalar("64 MiB".into())
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn ten() -> u32 {
+    10
+}
+
+fn hundred() -> u32 {
+    100
+}
+
+type Outcome<T> = std::result::Result<T, Problem>;
+
+impl Profile {
+    /// Reads a profile; `file` is named in errors.
+    pub fn parse(name: &str, text: &str, file: &str) -> Result<Self> {
+        limit_length(text, file, FILE_LIMIT)?;
+        let raw: Raw = toml::from_str(text).map_err(|error| from_toml(&error, text, file))?;
+        profile(name, raw).map_err(|problem| problem.within(text, file))
+    }
+
+    /// The history that it means for a volume of so many bytes, filled to a share of it.
+    pub fn history(&self, volume: u64, fill: f64) -> std::result::Result<History, String> {
+        let filled = (volume as f64 * fill) as u64 / 4096 * 4096;
+        let largest = ((filled as f64 * self.largest) as u64).clamp(1 << 20, LARGEST);
+        let history = History {
+            seed: self.seed,
+            volume,
+            filled,
+            sizes: self.sizes.clone(),
+            largest,
+            files_per_directory: self.files_per_directory,
+            churn: self.churn.as_ref().map(|churn| Churn {
+                bytes: (volume as f64 * churn.written) as u64,
+                until_converged: churn.until_converged,
+                mix: churn.mix,
+                short_lived_percent: churn.short_lived_percent,
+                short_life: churn.short_life,
+            }),
+            rewritten: self.rewritten,
+        };
+        match history.expected_files() {
+            files if files > FILES_LIMIT => Err(format!(
+                "age `{}` would make about {files} files on this volume; the limit is {FILES_LIMIT}: fill less of it, or \
+                 write a profile with larger files",
+                self.name
+            )),
+            _ => Ok(history),
+        }
+    }
+
+    /// Bytes that a history writes, roughly: what it fills, and what it churns.
+    pub fn writes(&self, volume: u64, fill: f64) -> u64 {
+        let churned = self.churn.as_ref().filter(|_| !self.rewritten).map_or(0.0, |churn| churn.written);
+        (volume as f64 * (fill + churned)) as u64
+    }
+}
+
+impl History {
+    /// Mean size of a file in bytes, rounded up to 4 KiB, by the table.
+    pub fn mean_size(&self) -> u64 {
+        let (mut sum, mut from, mut below) = (0u128, 0u64, 0u32);
+        for (to, share) in &self.sizes {
+            let middle = (from / 2 + to / 2).min(self.largest) + 2048;
+            sum += u128::from(middle) * u128::from(share - below);
+            (from, below) = (*to, *share);
+        }
+        ((sum / 1_000_000) as u64).max(4096)
+    }
+
+    /// Files that it has when it is filled, roughly.
+    pub fn expected_files(&self) -> u64 {
+        self.filled / self.mean_size()
+    }
+}
+
+fn profile(name: &str, raw: Raw) -> Outcome<Profile> {
+    let share = |scalar: &Scalar, what: &str| {
+        parse_share(&scalar.0).map_err(|problem| Problem::new(format!("{what}: {problem}")))
+    };
+    let fill = share(&raw.fill, "fill")?;
+    if !(fill > 0.0 && fill <= MOST_FILL) {
+        return Err(Problem::new(format!("fill is {}; more than 0 and at most 99% is possible", raw.fill.0)));
+    }
+    let largest = share(&raw.largest, "largest")?;
+    if raw.files_per_directory == 0 {
+        return Err(Problem::new("files-per-directory is 0; 1 is the least"));
+    }
+    if raw.checkouts == 0 || raw.checkouts > CHECKOUTS_LIMIT {
+        return Err(Problem::new(format!("checkouts is {}; 1 to {CHECKOUTS_LIMIT} are possible", raw.checkouts)));
+    }
+    let sync_bytes = parse_bytes(&raw.sync.0).map_err(|problem| Problem::new(format!("sync: {problem}")))?;
+    if sync_bytes < 1 << 20 {
+        return Err(Problem::new("sync is below 1 MiB, which would measure syncing and age nothing"));
+    }
+    Ok(Profile {
+        name: name.into(),
+        about: raw.about.trim().into(),
+        sources: raw.sources,
+        fill,
+        seed: raw.seed,
+        sizes: sizes(&raw.sizes)?,
+        largest,
+        files_per_directory: raw.files_per_directory,
+        sync_bytes,
+        churn: raw.churn.map(churn).transpose()?,
+        rewritten: raw.rewritten,
+        git: raw.git.map(|path| Git { path, checkouts: raw.checkouts }),
+    })
+}
+
+fn sizes(raw: &[(Scalar, Scalar)]) -> Outcome<Vec<(u64, u32)>> {
+    let mut sizes: Vec<(u64, u32)> = Vec::new();
+    for (size, share) in raw {
+        let bytes = parse_bytes(&size.0).map_err(|problem| Problem::new(format!("sizes: {problem}")))?;
+        let share = parse_share(&share.0).map_err(|problem| Problem::new(format!("sizes: {problem}")))?;
+        let millionths = (share * 1e6).round() as u32;
+        if sizes.last().is_some_and(|(size, below)| *size >= bytes || *below > millionths) || bytes == 0 {
+            let help = "each step names a larger size, and the share of all files that are not larger";
+            return Err(Problem::new(format!("sizes: the step at {} does not ascend", size.0)).help(help));
+        }
+        sizes.push((bytes, millionths));
+    }
+    match sizes.last() {
+        Some((_, 1_000_000)) if sizes.len() <= 64 => Ok(sizes),
+        _ => Err(Problem::new("sizes: 1 to 64 steps, of which the last holds 100% of the files")),
+    }
+}
+
+fn churn(raw: RawChurn) -> Outcome<ProfileChurn> {
+    if !(raw.written > 0.0 && raw.written <= 1000.0) {
+        return Err(Problem::new(format!("written is {}; more than 0 and at most 1000 volumes", raw.written)));
+    }
+    let mix = raw.mix;
+    let weights = [mix.create, mix.append, mix.overwrite, mix.truncate, mix.rename, mix.delete];
+    if weights.iter().any(|weight| *weight > 1_000_000) || mix.create + mix.append + mix.overwrite == 0 {
+        return Err(Problem::new("mix: weights of at most 1,000,000, and something must be written"));
+    }
+    let share = parse_share(&raw.short_lived.0).map_err(|problem| Problem::new(format!("short-lived: {problem}")))?;
+    if share > 1.0 || raw.short_life == 0 {
+        return Err(Problem::new("short-lived: a share of at most 100%, and a life of at least one operation"));
+    }
+    Ok(ProfileChurn {
+        written: raw.written,
+        until_converged: raw.until_converged,
+        mix,
+        short_lived_percent: (share * 100.0).round() as u32,
+        short_life: raw.short_life,
+    })
+}
+
+/// Age and share of a contender: None where it is fresh. Without an age a filled one is `used`; without a share the
+/// profile says it, which is `None` here.
+pub fn age_of(contender: &Contender) -> Option<(&str, Option<f64>)> {
+    match (contender.age.as_deref(), contender.fill) {
+        (Some(FRESH), _) | (None, None) => None,
+        (_, Some(fill)) if fill <= 0.0 => None,
+        (Some(age), fill) => Some((age, fill)),
+        (None, fill) => Some((USED, fill)),
+    }
+}
+
+/// Leaves out what axes of age and fill multiply for nothing: a fresh filesystem is empty, and an empty one is fresh, so of
+/// those that differ in nothing else one stays.
+pub fn without_repeats(contenders: Vec<Contender>) -> Vec<Contender> {
+    let mut kept: Vec<Contender> = Vec::new();
+    for mut contender in contenders {
+        if age_of(&contender).is_some() {
+            kept.push(contender);
+            continue;
+        }
+        contender.fill = None;
+        if contender.age.is_none() && !contender.axes.contains_key("fill") {
+            kept.push(contender);
+            continue;
+        }
+        contender.age = Some(FRESH.into());
+        contender.axes.remove("fill");
+        if contender.axes.contains_key("age") {
+            contender.axes.insert("age".into(), FRESH.into());
+        }
+        let same = |other: &Contender| {
+            let mut other = other.clone();
+            other.label.clone_from(&contender.label);
+            other.axes.clone_from(&contender.axes);
+            other == contender
+        };
+        if !kept.iter().any(same) {
+            kept.push(contender);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axes::Axes;
+
+    fn contender(age: Option<&str>, fill: Option<f64>) -> Contender {
+        Contender { label: "x".into(), age: age.map(str::to_owned), fill, ..Contender::default() }
+    }
+
+    #[test]
+    fn a_share_alone_means_used_and_an_empty_volume_is_fresh() {
+        assert_eq!(age_of(&contender(None, Some(0.4))), Some((USED, Some(0.4))));
+        assert_eq!(age_of(&contender(Some("old"), None)), Some(("old", None)));
+        for (age, fill) in [(None, None), (Some(FRESH), None), (Some(FRESH), Some(0.8)), (Some("old"), Some(0.0))] {
+            assert_eq!(age_of(&contender(age, fill)), None, "{age:?} {fill:?}");
+        }
+    }
+
+    #[test]
+    fn axes_of_age_and_fill_make_no_fresh_filesystem_twice() {
+        let axes = Axes {
+            age: ["fresh", "used", "old"].map(str::to_owned).into(),
+            fill: vec![0.0, 0.4, 0.8],
+            ..Axes::default()
+        };
+        let ext4 = Contender { label: "ext4".into(), filesystem: "ext4".into(), ..Contender::default() };
+        let all = without_repeats(axes.multiply(vec![ext4]).expect("they multiply"));
+        let labels: Vec<&str> = all.iter().map(|contender| contender.label.as_str()).collect();
+        assert_eq!(labels, ["ext4 fresh", "ext4 used 40%", "ext4 used 80%", "ext4 old 40%", "ext4 old 80%"]);
+    }
+
+    #[test]
+    fn sizes_that_do_not_ascend_are_refused() {
+        let text = "sizes = [[\"4 KiB\", \"50%\"], [\"1 KiB\", \"100%\"]]\n";
+        let error = Profile::parse("odd", text, "odd.toml").expect_err("it does not ascend");
+        assert!(error.to_string().contains("does not ascend"), "{error}");
+    }
+}
