@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -94,9 +95,8 @@ fn booted(place: &Place, child: &mut Child) -> u32 {
     let end = Instant::now() + Duration::from_secs(120);
     loop {
         let found = machines(&place.folder().display().to_string());
-        if let Some(pid) = found.first() {
-            // It must have said hello: its engine or its mkfs is at work a moment later.
-            std::thread::sleep(Duration::from_secs(8));
+        // Its mkfs has begun to write, so it has said hello.
+        if let Some(pid) = found.first().filter(|_| written(place)) {
             return *pid;
         }
         assert!(child.try_wait().expect("it can be asked").is_none(), "the run ended before its guest was up");
@@ -104,6 +104,16 @@ fn booted(place: &Place, child: &mut Child) -> u32 {
         std::thread::sleep(Duration::from_millis(50));
     }
 }
+
+/// Whether something was written to the image of a run.
+fn written(place: &Place) -> bool {
+    let entries = std::fs::read_dir(place.folder()).expect("the folder is there").flatten();
+    let images = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "img"));
+    images.filter_map(|entry| entry.metadata().ok()).any(|facts| facts.blocks() > 0)
+}
+
+/// Writes, so that the test sees it, and then takes forever.
+const ENDLESS: &str = "dd if=/dev/urandom of={device} bs=1M count=1 conv=fsync; sleep 1000";
 
 fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().expect("kill starts");
@@ -157,7 +167,7 @@ fn a_guest_that_runs_out_of_memory_is_one_failed_trial() {
 #[test]
 fn a_killed_machine_is_one_failed_trial() {
     let Some(_turn) = guests() else { return };
-    let place = place_with("sleep 1000");
+    let place = place_with(ENDLESS);
     let mut child = place.start(&format!("{RUN} --fs odd --kernel {KERNEL}"));
     signal(booted(&place, &mut child), "KILL");
     let status = child.wait().expect("it ends");
@@ -170,7 +180,7 @@ fn a_killed_machine_is_one_failed_trial() {
 #[test]
 fn a_guest_that_hangs_is_noticed_by_its_silence() {
     let Some(_turn) = guests() else { return };
-    let place = place_with("sleep 1000");
+    let place = place_with(ENDLESS);
     let mut child = place.start_with(&format!("{RUN} --fs odd --kernel {KERNEL}"), &[("BAKEOFF_GUEST_SILENCE", "5")]);
     let machine = booted(&place, &mut child);
     signal(machine, "STOP");
@@ -195,7 +205,7 @@ fn a_file_that_is_no_kernel_is_refused_before_anything_is_started() {
 #[test]
 fn what_a_killed_run_leaves_of_a_guest_is_cleaned_by_its_mark() {
     let Some(_turn) = guests() else { return };
-    let place = place_with("sleep 1000");
+    let place = place_with(ENDLESS);
     let mut child = place.start(&format!("{RUN} --fs odd --kernel {KERNEL}"));
     booted(&place, &mut child);
     child.kill().expect("it is killed");
