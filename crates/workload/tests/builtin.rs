@@ -34,10 +34,11 @@ fn measured(compiled: &Compiled) -> Vec<&str> {
 }
 
 #[test]
-fn all_seven_compile_at_both_scales_with_every_choice_of_every_option() {
+fn all_eight_compile_at_both_scales_with_every_choice_of_every_option() {
     let catalog = catalog();
     let names: Vec<&str> = catalog.workloads.keys().map(String::as_str).collect();
-    let wanted = ["bonnie", "device", "directories", "mail", "sequential", "small-files", "small-files-parallel"];
+    let wanted =
+        ["aged-read", "bonnie", "device", "directories", "mail", "sequential", "small-files", "small-files-parallel"];
     assert_eq!(names, wanted);
     for workload in catalog.workloads.values() {
         assert_eq!(workload.scales, ["full", "quick"]);
