@@ -27,6 +27,7 @@ Examples:
   bakeoff run bonnie --scale full --image 60G --samples 3
   bakeoff run small-files --fs xfs --scheduler none,bfq
   bakeoff run sequential --fs ext4,xfs --age fresh,old --fill 80%
+  bakeoff run small-files --fs xfs,ext4 --axis mkfs.rmapbt=0,1 --axis mount.noatime=on,off
   bakeoff plan sequential --on /dev/sdb1 --commands
   bakeoff run sequential --on /dev/sdb1 --erase wwn-0x5000c500a1b2c3d4
   bakeoff run mail --dir /srv --dir /mnt/other  two directories, nothing formatted
@@ -60,6 +61,8 @@ pub enum Verb {
     Export(ExportArgs),
     /// Say which filesystems and schedulers can compete here; for each that can't, why, and what would help
     Systems,
+    /// Find out what filesystems can do, on fresh images, beside what has been published
+    Features(FeaturesArgs),
     /// Say which workloads and plans there are, and what a workload's options are
     Workloads(WorkloadsArgs),
     /// Say whether this machine is quiet and honest enough to measure
@@ -121,6 +124,13 @@ pub struct What {
     /// first [default: 64G]
     #[arg(long, value_name = "SIZE", help_heading = "Where")]
     pub aged_cache: Option<String>,
+    /// An axis: every contender whose filesystem knows it runs with each value, such as mkfs.rmapbt=0,1, mount.commit=5,60,
+    /// device.read_ahead=128k,4M or device.write_cache=on,off; `default` leaves a setting as it is
+    #[arg(long, value_name = "NAME=VALUE,...", help_heading = "Contenders")]
+    pub axis: Vec<String>,
+    /// A combination of axes that is left out, such as mkfs.rmapbt=0,scheduler=bfq
+    #[arg(long, value_name = "AXIS=VALUE,...", help_heading = "Contenders")]
+    pub exclude: Vec<String>,
     /// mkfs options of a filesystem, such as ext4="-m 1 -O ^has_journal"
     #[arg(long, value_name = "FS=OPTIONS", help_heading = "Contenders")]
     pub mkfs: Vec<String>,
@@ -290,6 +300,35 @@ pub struct ReportArgs {
     /// the statistics
     #[arg(long)]
     pub no_published: bool,
+}
+
+/// `bakeoff features`
+#[derive(Debug, Args)]
+pub struct FeaturesArgs {
+    /// Filesystems [default: all that can compete here]
+    #[arg(value_name = "FS", conflicts_with = "dir")]
+    pub fs: Vec<String>,
+    /// A directory on whatever is mounted there, as far as that goes without formatting; several are told side by side
+    #[arg(long, value_name = "DIR")]
+    pub dir: Vec<PathBuf>,
+    /// Size of the sparse images
+    #[arg(long, value_name = "SIZE", default_value = "1G")]
+    pub image: String,
+    /// Folder for the images
+    #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
+    pub scratch: PathBuf,
+    /// Say for each answer what was tried, and what the system answered
+    #[arg(long, group = "form")]
+    pub how: bool,
+    /// As JSON
+    #[arg(long, group = "form")]
+    pub json: bool,
+    /// As CSV, every answer a line
+    #[arg(long, group = "form")]
+    pub csv: bool,
+    /// As a Markdown table
+    #[arg(long, group = "form")]
+    pub markdown: bool,
 }
 
 /// `bakeoff workloads`

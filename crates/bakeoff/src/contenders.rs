@@ -6,34 +6,45 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use runner::{DEVICE, Entry, Place};
 use std::collections::BTreeMap;
-use workload::Contender;
-use workload::ages::{FRESH, MOST_FILL, without_repeats};
+use std::path::PathBuf;
+use workload::ages::{FRESH, MOST_FILL};
 use workload::axes::Axes;
 use workload::names::{Known, resolve};
 use workload::plan::Plan;
 use workload::quantity::parse_share;
+use workload::{AxisFacts, Contender, Exclusion, SettingFacts};
 
 /// Schedulers of today's block layer.
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// The contenders, in the order in which they were named.
-pub fn entries(what: &What, plan: &Plan, catalogue: &Catalogue, place: &Place) -> Result<Vec<Entry>, Failure> {
+/// The contenders, in the order in which they were named, and what is to be said about them.
+pub fn entries(
+    what: &What,
+    plan: &Plan,
+    catalogue: &Catalogue,
+    place: &Place,
+) -> Result<(Vec<Entry>, Vec<String>), Failure> {
     if let Place::Directories(folders) = place {
-        let formats = [&what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.kernel];
-        if formats.into_iter().any(|given| !given.is_empty()) || aged(what) {
-            let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount, --age, \
-                        --fill, --scheduler and --kernel have no place; use --image or --on to compare filesystems";
-            return Err(Failure::usage(text));
-        }
-        return Ok(folders
-            .iter()
-            .map(|folder| {
-                let label = folder.canonicalize().unwrap_or_else(|_| folder.clone()).display().to_string();
-                entry(Contender { label, filesystem: lab::DIRECTORY.into(), ..Contender::default() })
-            })
-            .collect());
+        return Ok((directories(what, folders)?, Vec::new()));
     }
-    let mut contenders = with_ages(named(what, plan, catalogue)?, what, catalogue)?;
+    let filesystems: Vec<&str> = catalogue.filesystems.names().collect();
+    let workloads: Vec<&str> = catalogue.work.workloads.keys().map(String::as_str).collect();
+    let axes: BTreeMap<String, AxisFacts> =
+        catalogue.filesystems.all().map(|filesystem| (filesystem.name.clone(), axis_facts(filesystem))).collect();
+    let ages: Vec<&str> = catalogue.work.ages.keys().map(String::as_str).collect();
+    let sets: BTreeMap<String, Contender> =
+        catalogue.work.contenders.iter().chain(&plan.contenders).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let known = Known {
+        filesystems: &filesystems,
+        schedulers: &SCHEDULERS,
+        workloads: &workloads,
+        aliases: &catalogue.work.aliases,
+        ages: &ages,
+        sets: &sets,
+        axes: &axes,
+    };
+    check_schedulers(what, catalogue)?;
+    let mut contenders = named(what, plan, catalogue, &known)?;
     apply(&mut contenders, &what.mkfs, "--mkfs", &mut |contender, options| {
         contender.mkfs.extend(options.split_whitespace().map(str::to_owned));
     })?;
@@ -43,7 +54,11 @@ pub fn entries(what: &What, plan: &Plan, catalogue: &Catalogue, place: &Place) -
         }
         contender.mount.push_str(options);
     })?;
-    let contenders = with_schedulers(contenders, &what.scheduler, catalogue)?;
+    let own_axes = what.axis.is_empty() && what.scheduler.is_empty() && !aged(what);
+    let name = if own_axes { plan.name.clone() } else { String::new() };
+    let multiplying = Plan { name, axes: asked_axes(what, plan, catalogue)?, ..plan.clone() };
+    let field = multiplying.multiplied(contenders, &known).map_err(Failure::usage)?;
+    let contenders = with_scheduler(field.contenders, what, catalogue);
     for kernel in &what.kernel {
         lab::check_kernel_name(kernel).map_err(|error| Failure::usage(format!("--kernel {kernel}: {error}")))?;
     }
@@ -51,15 +66,76 @@ pub fn entries(what: &What, plan: &Plan, catalogue: &Catalogue, place: &Place) -
     for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
         contender.kernel = lab::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
-    for (index, contender) in contenders.iter().enumerate() {
-        if contenders[..index].iter().any(|earlier| earlier.label == contender.label) {
-            return Err(Failure::usage(format!(
-                "the contender {} is named twice; its noise is measured without that, by a hidden second entry",
-                contender.label
-            )));
+    Ok((contenders.into_iter().map(entry).collect(), field.notes))
+}
+
+/// What a filesystem's file says about settings that axes name.
+fn axis_facts(filesystem: &lab::Filesystem) -> AxisFacts {
+    let settings = filesystem.settings.iter().map(|(name, setting)| {
+        (name.clone(), SettingFacts { switch: setting.is_switch(), values: setting.values.clone() })
+    });
+    let excludes = filesystem
+        .excludes
+        .iter()
+        .map(|rule| Exclusion { when: rule.when.clone(), because: rule.because.clone() })
+        .collect();
+    AxisFacts { mkfs: settings.collect(), mount: filesystem.known_mount_options(), excludes }
+}
+
+/// The plan's axes, with those of the command line instead of or beside them.
+fn asked_axes(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Axes, Failure> {
+    let mut axes = plan.axes.clone();
+    for text in &what.axis {
+        axes.set(text).map_err(|problem| Failure::usage(format!("--axis {problem}")))?;
+    }
+    for text in &what.exclude {
+        axes.leave_out(text).map_err(|problem| Failure::usage(format!("--exclude {problem}")))?;
+    }
+    match what.scheduler.len() {
+        0 => {}
+        // One for all is no axis: names stay as they are.
+        1 => axes.scheduler.clear(),
+        _ => axes.scheduler = what.scheduler.clone(),
+    }
+    ask_ages(&mut axes, what, catalogue)?;
+    Ok(axes)
+}
+
+fn check_schedulers(what: &What, catalogue: &Catalogue) -> Result<(), Failure> {
+    for name in &what.scheduler {
+        let today = catalogue.work.aliases.get(name).unwrap_or(name);
+        if !SCHEDULERS.contains(&today.as_str()) {
+            let old = catalogue.work.aliases.keys().map(String::as_str);
+            let nearest = workload::nearest(name, SCHEDULERS.into_iter().chain(old));
+            let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+            let known = SCHEDULERS.join(", ");
+            return Err(Failure::usage(format!("--scheduler {name}: no such I/O scheduler{hint} (known: {known})")));
         }
     }
-    Ok(contenders.into_iter().map(entry).collect())
+    Ok(())
+}
+
+/// The one scheduler that a command line gives to all.
+fn with_scheduler(mut contenders: Vec<Contender>, what: &What, catalogue: &Catalogue) -> Vec<Contender> {
+    if let [name] = what.scheduler.as_slice() {
+        let today = catalogue.work.aliases.get(name).unwrap_or(name);
+        contenders.iter_mut().for_each(|contender| contender.scheduler = Some(today.clone()));
+    }
+    contenders
+}
+
+fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<Entry>, Failure> {
+    let lists = [&what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.axis, &what.exclude, &what.kernel];
+    if lists.iter().any(|list| !list.is_empty()) || aged(what) {
+        let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount, --age, --fill, \
+                    --scheduler, --kernel and --axis have no place; use --image or --on to compare filesystems";
+        return Err(Failure::usage(text));
+    }
+    let of = |folder: &PathBuf| {
+        let label = folder.canonicalize().unwrap_or_else(|_| folder.clone()).display().to_string();
+        entry(Contender { label, filesystem: lab::DIRECTORY.into(), ..Contender::default() })
+    };
+    Ok(folders.iter().map(of).collect())
 }
 
 /// The raw device beneath, as a pseudo contender.
@@ -71,25 +147,11 @@ fn entry(asked: Contender) -> Entry {
     Entry { asked, twin_of: None, works: Vec::new() }
 }
 
-fn named(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
-    let filesystems: Vec<&str> = catalogue.filesystems.names().collect();
-    let workloads: Vec<&str> = catalogue.work.workloads.keys().map(String::as_str).collect();
-    let ages: Vec<&str> = catalogue.work.ages.keys().map(String::as_str).collect();
-    let known = Known {
-        filesystems: &filesystems,
-        schedulers: &SCHEDULERS,
-        workloads: &workloads,
-        ages: &ages,
-        aliases: &catalogue.work.aliases,
-        sets: &catalogue.work.contenders,
-    };
+fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> Result<Vec<Contender>, Failure> {
     if !what.fs.is_empty() {
-        let own: BTreeMap<String, Contender> =
-            catalogue.work.contenders.iter().chain(&plan.contenders).map(|(k, v)| (k.clone(), v.clone())).collect();
-        let known = Known { sets: &own, ..known };
-        return what.fs.iter().map(|name| resolve(name, &known).map_err(Failure::usage)).collect();
+        return what.fs.iter().map(|name| resolve(name, known).map_err(Failure::usage)).collect();
     }
-    let planned = plan.contenders(&known)?;
+    let planned = plan.named_contenders(known)?;
     if !planned.is_empty() {
         return Ok(planned);
     }
@@ -101,7 +163,7 @@ fn named(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Contende
     if able.is_empty() {
         return Err(Failure::new("no filesystem can compete here; `bakeoff systems` says why, and what would help"));
     }
-    plan.axes.multiply(able).map(without_repeats).map_err(Failure::usage)
+    Ok(able)
 }
 
 /// Whether ages are asked for.
@@ -109,11 +171,8 @@ fn aged(what: &What) -> bool {
     !what.age.is_empty() || !what.fill.is_empty()
 }
 
-/// Each contender with each age and fill that was named.
-fn with_ages(contenders: Vec<Contender>, what: &What, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
-    if !aged(what) {
-        return Ok(contenders);
-    }
+/// Takes ages and fills of the command line instead of a plan's.
+fn ask_ages(axes: &mut Axes, what: &What, catalogue: &Catalogue) -> Result<(), Failure> {
     for name in what.age.iter().filter(|name| *name != FRESH) {
         catalogue.work.age(name).map_err(|problem| Failure::usage(format!("--age {name}: {problem}")))?;
     }
@@ -122,8 +181,13 @@ fn with_ages(contenders: Vec<Contender>, what: &What, catalogue: &Catalogue) -> 
         read.ok_or_else(|| Failure::usage(format!("--fill {text}: a share from 0 to 99%, such as 80%")))
     };
     let fill = what.fill.iter().map(share).collect::<Result<Vec<f64>, Failure>>()?;
-    let axes = Axes { age: what.age.clone(), fill, ..Axes::default() };
-    axes.multiply(contenders).map(without_repeats).map_err(Failure::usage)
+    if !what.age.is_empty() {
+        axes.age.clone_from(&what.age);
+    }
+    if !fill.is_empty() {
+        axes.fill = fill;
+    }
+    Ok(())
 }
 
 /// Applies `FS=OPTIONS` to every contender of that filesystem or label.
@@ -193,36 +257,4 @@ pub fn in_guests(entries: &[Entry]) -> Option<String> {
     }
     text.push('\n');
     Some(text)
-}
-
-fn with_schedulers(
-    contenders: Vec<Contender>,
-    given: &[String],
-    catalogue: &Catalogue,
-) -> Result<Vec<Contender>, Failure> {
-    if given.is_empty() {
-        return Ok(contenders);
-    }
-    let mut product = Vec::new();
-    for contender in &contenders {
-        for name in given {
-            let today = catalogue.work.aliases.get(name).unwrap_or(name);
-            if !SCHEDULERS.contains(&today.as_str()) {
-                let old = catalogue.work.aliases.keys().map(String::as_str);
-                let nearest = workload::nearest(name, SCHEDULERS.into_iter().chain(old));
-                let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
-                return Err(Failure::usage(format!(
-                    "--scheduler {name}: no such I/O scheduler{hint} (known: {})",
-                    SCHEDULERS.join(", ")
-                )));
-            }
-            let mut with = contender.clone();
-            if given.len() > 1 {
-                with.label = format!("{}+{today}", contender.label);
-            }
-            with.scheduler = Some(today.clone());
-            product.push(with);
-        }
-    }
-    Ok(product)
 }

@@ -7,6 +7,7 @@ mod claims;
 mod contenders;
 mod estimate;
 mod failure;
+mod features;
 mod log;
 mod mix;
 #[cfg(test)]
@@ -52,6 +53,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
         Verb::Systems => verbs::systems::systems(),
+        Verb::Features(args) => verbs::features::features(args),
         Verb::Workloads(args) => verbs::workloads::workloads(args),
         Verb::Doctor(args) => verbs::doctor::doctor(args),
         Verb::Clean(args) => verbs::clean::clean(args),

@@ -3,7 +3,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
-use host::Journal;
+use host::{BlockDevice, Journal};
 use runner::{Ager, DEVICE, LabVenue, Place, Scheme, Venue, contender, places};
 use std::path::PathBuf;
 use workload::quantity::show_bytes;
@@ -74,8 +74,44 @@ pub fn machine(scheme: &Scheme) -> serde_json::Value {
             .filter_map(|tool| Some((tool.program, serde_json::Value::String(tool.version?))))
             .collect();
         fields.insert("tools".into(), serde_json::Value::Object(tools.into_iter().collect()));
+        fields.insert("device".into(), serde_json::to_value(devices(&scheme.place)).unwrap_or_default());
     }
     machine
+}
+
+/// The devices that the work ends on, each with all that lies beneath it, the topmost first: name and description.
+fn devices(place: &Place) -> Vec<(String, String)> {
+    let tops: Vec<BlockDevice> = match place {
+        Place::Image { scratch, .. } => BlockDevice::beneath(scratch).into_iter().collect(),
+        Place::Device { path, .. } => BlockDevice::find(path).into_iter().collect(),
+        Place::Directories(folders) => folders.iter().filter_map(|folder| BlockDevice::beneath(folder)).collect(),
+    };
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for device in tops.into_iter().flat_map(|top| [vec![top.clone()], top.below()].concat()) {
+        let line = (device.name.clone(), in_a_line(&device));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// `WDC WD40, 4 TB, spins, sectors of 512 and 4096 bytes, scheduler bfq, cache write back`.
+fn in_a_line(device: &BlockDevice) -> String {
+    let queue = |name: &str| device.queue.settings.get(name).cloned();
+    let spins = if device.rotational { "spins" } else { "does not spin" };
+    let sectors = format!("sectors of {} and {} bytes", device.logical_sector, device.physical_sector);
+    let words = [
+        device.layout.clone(),
+        device.model.clone().or_else(|| device.driver.clone()),
+        Some(show_bytes(device.size_bytes)),
+        Some(spins.into()),
+        Some(sectors),
+        device.queue.scheduler.as_ref().map(|name| format!("scheduler {name}")),
+        queue("write_cache").map(|cache| format!("cache {cache}")),
+        queue("read_ahead_kb").map(|kib| format!("read-ahead {kib} KiB")),
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Removes what an interrupted run left in this scheme's places; what was removed, in words.

@@ -43,7 +43,7 @@ pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
     if let Some(bytes) = size_of(&place) {
         works.iter_mut().for_each(|work| work.compiled.fit_device(bytes));
     }
-    let mut entries = contenders::entries(what, &plan, &catalogue, &place)?;
+    let (mut entries, notes) = contenders::entries(what, &plan, &catalogue, &place)?;
     if let Some(chosen) = &chosen {
         if matches!(place, Place::Directories(_)) {
             let text = "--claims compares filesystems, which are formatted: run it as root with --image or --on";
@@ -60,7 +60,7 @@ pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
     let title = title(&plan, &works, &entries, &place);
     let seed = what.seed.or(plan.seed).unwrap_or_else(fresh_seed);
     let shard = shard(what, &plan, &sampling)?;
-    Ok((Scheme { title, place, contenders: entries, works, sampling, seed, shard, ages }, catalogue))
+    Ok((Scheme { title, place, contenders: entries, works, sampling, seed, shard, ages, notes }, catalogue))
 }
 
 /// The part of the plan that is asked for: all parts must be of the same work, so nothing may be left to chance or time.

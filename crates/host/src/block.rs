@@ -78,6 +78,9 @@ pub struct BlockDevice {
     pub holders: Vec<String>,
     /// Devices that this one is built on.
     pub slaves: Vec<String>,
+    /// What kind of layer it is, in words: `partition 1, from byte 1048576`, `RAID (raid5) of 3 devices`; absent for a plain disk.
+    #[serde(default)]
+    pub layout: Option<String>,
     /// File behind a loop device.
     pub backing_file: Option<PathBuf>,
     /// Loop devices only: whether direct I/O to the backing file is on.
@@ -218,6 +221,7 @@ impl BlockDevice {
             partitions: partitions(&folder),
             holders: entries(&folder.join("holders")),
             slaves: entries(&folder.join("slaves")),
+            layout: crate::layout::layout(&folder),
             backing_file: backing_file(&disk),
             loop_direct: crate::number::<u8>(disk.join("loop/dio")).map(|on| on == 1),
             queue: read_queue(&queue),

@@ -7,6 +7,7 @@ pub mod command;
 pub mod counters;
 pub mod doctor;
 pub mod journal;
+mod layout;
 pub mod machine;
 pub mod mounts;
 pub mod noise;

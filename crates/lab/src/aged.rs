@@ -10,7 +10,7 @@ use crate::ground::{Ground, Where};
 use crate::mark::{Made, image_name};
 use crate::stage::{SYNC_LIMIT, Stage, State, usage};
 use crate::{image, systems, template};
-use host::{BlockDevice, Command, Journal};
+use host::{BlockDevice, Command, Journal, Snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -133,6 +133,7 @@ impl Ground {
         stage.state.filesystem = Some(filesystem);
         stage.read_back(contender)?;
         stage.state.found.aged = Some(Aged { state: image.state.clone(), restored_seconds: took });
+        stage.state.began = Some(Snapshot::take());
         Ok(stage)
     }
 

@@ -19,13 +19,16 @@ pub struct Contender {
     /// Options for mkfs, one word each, as on its command line.
     #[serde(default)]
     pub mkfs: Vec<String>,
+    /// mkfs settings by the names that the filesystem's file gives them, from axes (`rmapbt` = `1`).
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
     /// Mount options, separated by commas; empty for the filesystem's own defaults.
     #[serde(default)]
     pub mount: String,
     /// I/O scheduler, by today's name or an old one; absent: as the device has it.
     #[serde(default)]
     pub scheduler: Option<String>,
-    /// Other queue settings by their name in sysfs: `read_ahead_kb`, `nr_requests`, `write_cache`.
+    /// Other queue settings: `read_ahead`, `requests`, `write_cache`, or any by its name in sysfs (`nomerges`).
     #[serde(default)]
     pub queue: BTreeMap<String, String>,
     /// Kernel to run it on; absent: this one.
@@ -40,6 +43,7 @@ impl Contender {
             label: filesystem.into(),
             filesystem: filesystem.into(),
             mkfs: Vec::new(),
+            settings: BTreeMap::new(),
             mount: String::new(),
             scheduler: None,
             queue: BTreeMap::new(),
@@ -108,6 +112,7 @@ impl Contenders {
                 label: label.clone(),
                 filesystem: set.fs,
                 mkfs: set.mkfs,
+                settings: BTreeMap::new(),
                 mount: set.mount,
                 scheduler,
                 queue: set.queue,

@@ -84,6 +84,8 @@ fn directory_state(
         daemon: None,
         mounted: false,
         settings: Vec::new(),
+        flushes_off: false,
+        began: None,
         list: Vec::new(),
         durable: Durable { syncfs: true, command: Vec::new(), flush: if can_flush { vec![node] } else { Vec::new() } },
         found: Found::nothing(),

@@ -4,8 +4,10 @@
 
 use crate::durability::{DataMode, Journaling};
 use crate::error::LabError;
+use crate::features::FeatureTools;
+use crate::named::{Exclusion, NamedSetting};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One filesystem.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -40,6 +42,12 @@ pub struct Filesystem {
     pub readback: Vec<ReadBack>,
     /// How its free space is looked at.
     pub free_space: Option<FreeSpaceFacts>,
+    /// mkfs settings by the names that axes use, and how each is written.
+    #[serde(default)]
+    pub settings: BTreeMap<String, NamedSetting>,
+    /// Settings that exclude each other.
+    #[serde(default)]
+    pub excludes: Vec<Exclusion>,
     /// What it promises for data, unless something that was found says otherwise.
     pub durability: DurabilityFacts,
     /// What makes written data safe.
@@ -49,6 +57,9 @@ pub struct Filesystem {
     pub remount_empties_cache: bool,
     /// Sizes.
     pub limits: Limits,
+    /// How its tools show what it can do, for `bakeoff features`.
+    #[serde(default)]
+    pub features: FeatureTools,
     /// A process of its own that serves it.
     pub daemon: Option<DaemonFacts>,
     /// What it needs in a guest.
@@ -125,6 +136,9 @@ pub struct Mounting {
     /// Options that are given unless the contender gives the same key.
     #[serde(default)]
     pub defaults: Vec<String>,
+    /// Keys of the options that it knows beside those of the mount layer; an axis of another one passes it by. Empty: not listed.
+    #[serde(default)]
+    pub options: Vec<String>,
     /// Files that show options which mountinfo hides, one a line.
     #[serde(default)]
     pub shown: Vec<String>,
@@ -184,6 +198,9 @@ pub struct ReadBack {
     /// Stands behind the value there: a unit.
     #[serde(default)]
     pub suffix: String,
+    /// Features that the tool shows by another name than mkfs takes, for [`Form::Features`].
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
 }
 
 /// How a value is found in a tool's output.
@@ -198,7 +215,7 @@ pub enum Form {
     Word,
     /// A line begins with the key and goes on with the value, or with the pool's name before both.
     Property,
-    /// Each item is a feature that stands on [`ReadBack::line`], or with `^` before it does not.
+    /// Each item is a feature that stands on [`ReadBack::line`] (anywhere, where that is empty), or with `^` before it does not.
     Features,
     /// Cannot be read back; the reason stands in [`ReadBack::line`].
     Hidden,
@@ -304,10 +321,25 @@ impl Filesystem {
                 return Err(wrong(problem));
             }
         }
-        if let Some(place) = read.templates().into_iter().flatten().find_map(|word| unknown_place(word)) {
+        if let Some((name, problem)) =
+            read.settings.iter().find_map(|(name, one)| Some((name, one.problem(name, &read)?)))
+        {
+            return Err(wrong(format!("settings.{name}: {problem}")));
+        }
+        let commands = read.templates();
+        let odd = commands.into_iter().flatten().find_map(|word| unknown_place(word));
+        if let Some(place) = odd.or_else(|| read.features.unknown_place()) {
             return Err(wrong(format!("{{{place}}} stands in a command; known are {}", PLACES.join(", "))));
         }
         Ok(read)
+    }
+
+    /// Keys of all mount options that it takes, those of the mount layer among them; None where its file lists none.
+    pub fn known_mount_options(&self) -> Option<BTreeSet<String>> {
+        let general = crate::readback::general_options();
+        let own = self.mount.options.iter().map(String::as_str).chain(self.mount.aliases.keys().map(String::as_str));
+        let own = own.map(str::to_string);
+        (!self.mount.options.is_empty()).then(|| own.chain(general.map(str::to_string)).collect())
     }
 
     /// Every command in which places are filled in.
@@ -328,7 +360,7 @@ impl Filesystem {
 const PLACES: [&str; 8] = ["device", "name", "options", "list", "mountpoint", "label", "nodes", "pid"];
 
 /// A word in braces that is no place; `${...}` is the shell's own.
-fn unknown_place(word: &str) -> Option<&str> {
+pub(crate) fn unknown_place(word: &str) -> Option<&str> {
     word.match_indices('{').find_map(|(at, _)| {
         let name = &word[at + 1..at + 1 + word[at + 1..].find('}')?];
         let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());

@@ -21,6 +21,9 @@ pub struct Found {
     pub more_options: Vec<String>,
     /// What the filesystem's own tools say, by name of the command.
     pub inspected: BTreeMap<String, String>,
+    /// Every option that was asked for, with what was read back.
+    #[serde(default)]
+    pub options: Vec<OptionFound>,
     /// I/O scheduler of the device.
     pub scheduler: Option<String>,
     /// The device under test, with its queue as it was during the trial.
@@ -51,6 +54,17 @@ pub struct Found {
     /// Seconds that the guest took to boot; absent on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_seconds: Option<f64>,
+}
+
+/// An option that was asked for, and what the system shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionFound {
+    /// As asked for: `mkfs -m rmapbt=1`, `mount logbsize=256k`, `scheduler bfq`.
+    pub asked: String,
+    /// What is shown; absent where it cannot be read back.
+    pub found: Option<String>,
+    /// What shows it, or why nothing does.
+    pub by: String,
 }
 
 /// Space and inodes.
@@ -93,6 +107,12 @@ pub struct Settled {
 pub struct Closing {
     /// Space and inodes at the end of the work; absent where it could not be asked.
     pub used: Option<Usage>,
+    /// Bytes that the device took from mounting until unmounted, journals and metadata included; absent where others write to it too.
+    #[serde(default)]
+    pub written_bytes: Option<u64>,
+    /// Bytes that it delivered meanwhile.
+    #[serde(default)]
+    pub read_bytes: Option<u64>,
     /// Seconds that unmounting took; absent where nothing was unmounted.
     pub unmount_seconds: Option<f64>,
     /// Seconds that the check took; absent where there is none.

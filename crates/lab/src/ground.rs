@@ -13,7 +13,7 @@ use crate::registry::Registry;
 use crate::stage::{Stage, State};
 use crate::template::{self, Places};
 use crate::{guest, image, systems};
-use host::{BlockDevice, Command, Journal, Watch};
+use host::{BlockDevice, Command, Journal, Snapshot, Watch};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -147,6 +147,7 @@ impl Ground {
         stage.mount(&filesystem, contender)?;
         stage.state.filesystem = Some(filesystem);
         stage.read_back(contender)?;
+        stage.state.began = Some(Snapshot::take());
         Ok(stage)
     }
 
@@ -323,6 +324,8 @@ impl State {
             daemon: None,
             mounted: false,
             settings: Vec::new(),
+            flushes_off: false,
+            began: None,
             list: Vec::new(),
             durable: Durable::default(),
             found: Found::nothing(),
@@ -394,6 +397,13 @@ pub(crate) fn check(
         }
         None => systems::usable(filesystem)?,
     }
+    if let Some(problem) = crate::named::problem(filesystem, &contender.settings) {
+        return Err(LabError::contender(
+            &contender.label,
+            problem,
+            "name it in its filesystem's file, or leave it out",
+        ));
+    }
     let least = filesystem.limits.smallest;
     match bytes {
         Some(bytes) if bytes < least => Err(LabError::Size {
@@ -414,6 +424,7 @@ impl Found {
             super_options: Vec::new(),
             more_options: Vec::new(),
             inspected: Default::default(),
+            options: Vec::new(),
             scheduler: None,
             device: None,
             beneath: Vec::new(),

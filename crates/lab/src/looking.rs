@@ -8,8 +8,9 @@ use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::found::Durable;
 use crate::ground::of_contender;
-use crate::readback;
+use crate::readback::{self, Shown};
 use crate::stage::{Stage, usage};
+use crate::template;
 use host::{BlockDevice, Command};
 use std::collections::BTreeSet;
 
@@ -22,18 +23,29 @@ impl Stage<'_> {
         let label = contender.label.clone();
         self.look_at_mount(&filesystem).map_err(|error| of_contender(&label, error))?;
         self.look_at_device();
-        let found = &self.state.found;
-        let shown: Vec<String> =
-            found.mount_options.iter().chain(&found.super_options).chain(&found.more_options).cloned().collect();
-        if let Some(problem) = readback::ignored_mount_option(&filesystem, &self.state.list, &shown) {
-            return Err(LabError::contender(&label, problem, "remove it, or use a kernel that knows it"));
-        }
-        let remarks = readback::mkfs_options(&filesystem, contender, &self.state.found.inspected)
-            .map_err(|problem| LabError::contender(&label, problem, "remove it, or use tools that know it"))?;
+        let told = |problem: String, way: &str| LabError::contender(&label, problem, way);
+        let mount = readback::mount_options(&filesystem, &self.state.list, &self.shown(&filesystem))
+            .map_err(|problem| told(problem, "remove it, or use a kernel that knows it"))?;
+        let words = template::asked_words(&filesystem, contender);
+        let mkfs = readback::mkfs_options(&filesystem, &words, &self.state.found.inspected)
+            .map_err(|problem| told(problem, "remove it, or use tools that know it"))?;
+        let hidden = mkfs.iter().filter(|one| one.found.is_none());
+        let remarks: Vec<String> = hidden.map(|one| format!("{} is not read back: {}", one.asked, one.by)).collect();
         self.state.found.remarks.extend(remarks);
+        let queue = std::mem::take(&mut self.state.found.options);
+        self.state.found.options = mkfs.into_iter().chain(mount).chain(queue).collect();
         self.state.found.durability = self.durability(&filesystem);
         self.state.durable = self.what_is_durable(&filesystem);
         Ok(())
+    }
+
+    /// The mount options that the system shows, by what shows them.
+    fn shown(&self, filesystem: &Filesystem) -> Vec<Shown> {
+        let found = &self.state.found;
+        let kernel = found.mount_options.iter().chain(&found.super_options).cloned().collect();
+        let files = self.state.places.fill(&filesystem.mount.shown, &[]);
+        let more = files.first().or(filesystem.mount.shown_by.as_ref()).cloned().unwrap_or_default();
+        vec![Shown { by: "mountinfo".into(), options: kernel }, Shown { by: more, options: found.more_options.clone() }]
     }
 
     fn look_at_mount(&mut self, filesystem: &Filesystem) -> Result<(), LabError> {
@@ -100,7 +112,9 @@ impl Stage<'_> {
             .cloned()
             .chain(inspected.filter(|word| !word.is_empty()).map(str::to_string))
             .collect();
-        Durability::of(&filesystem.durability, &words)
+        let class = Durability::of(&filesystem.durability, &words);
+        let flushes = if self.state.flushes_off { Some(false) } else { class.flushes };
+        Durability { flushes, ..class }
     }
 
     fn what_is_durable(&self, filesystem: &Filesystem) -> Durable {

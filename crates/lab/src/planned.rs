@@ -7,12 +7,13 @@ use crate::contender::Contender;
 use crate::error::LabError;
 use crate::ground::{Where, check};
 use crate::mark::{Mark, image_name};
+use crate::queue;
 use crate::registry::Registry;
 use crate::setting::setting_command;
 use crate::template::{self, Places};
 use crate::{guest, image};
 use host::{BlockDevice, Command, Journal, Record};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The commands for one trial of a contender.
 pub fn commands_for(registry: &Registry, contender: &Contender, place: &Where) -> Result<Vec<String>, LabError> {
@@ -106,11 +107,8 @@ fn plan_filesystem(
         add(journal, fill(&daemon.command, &[]));
         prefix = places.fill(&daemon.prefix, &[]);
     }
-    let queue = Path::new("/sys/block").join(&places.name).join("queue");
-    let scheduler = contender.scheduler.iter().map(|value| ("scheduler", value));
-    let others = contender.queue.iter().map(|(name, value)| (name.as_str(), value));
-    for (name, value) in scheduler.chain(others) {
-        add(journal, setting_command(&queue.join(name), value));
+    for setting in queue::settings(contender, &places.name)? {
+        add(journal, setting_command(&setting.path, &setting.value));
     }
     if !on_image {
         add(

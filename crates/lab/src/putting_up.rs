@@ -1,4 +1,4 @@
-//! Putting a contender up: queue, mkfs, mount, each with its error made into one of that contender.
+//! Putting a contender up: daemon, mkfs, mount, each with its error made into one of that contender.
 //! In: a stage with its device. Out: the same stage, mounted.
 //! Every step is a command that a person could type.
 
@@ -7,12 +7,9 @@ use crate::daemon::Daemon;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::{MAKE_LIMIT, of_contender};
-use crate::mark::Made;
-use crate::setting::{read_setting, write_setting};
 use crate::stage::{SYNC_LIMIT, Stage};
 use crate::template;
-use host::{BlockDevice, Command, Journal};
-use std::path::Path;
+use host::{Command, Journal};
 use std::time::{Duration, Instant};
 
 /// How long the device may be busy after mkfs and mount before it is only remarked upon.
@@ -28,44 +25,6 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Sets scheduler and queue, reads them back, and remembers what they were.
-    pub(crate) fn set_queue(&mut self, contender: &Contender) -> Result<(), LabError> {
-        let scheduler = contender.scheduler.iter().map(|name| ("scheduler", name));
-        let others = contender.queue.iter().map(|(name, value)| (name.as_str(), value));
-        let Some(disk) = self.state.device.as_ref().map(BlockDevice::disk) else {
-            return Ok(());
-        };
-        for (name, value) in scheduler.chain(others) {
-            let path = Path::new("/sys/block").join(disk.replace('/', "!")).join("queue").join(name);
-            let was = read_setting(&path).ok_or_else(|| {
-                LabError::contender(
-                    &contender.label,
-                    format!("{disk} has no queue setting {name}"),
-                    "ls /sys/block/*/queue shows what there is",
-                )
-            })?;
-            if was == *value {
-                continue;
-            }
-            self.ground.mark.will_make(Made::Setting { path: path.clone(), was: was.clone() })?;
-            self.state.settings.push((path.clone(), was));
-            let offered = std::fs::read_to_string(&path).unwrap_or_default().trim().to_string();
-            let way = format!("{disk} offers: {offered}");
-            write_setting(&path, value, &self.ground.journal).map_err(|error| {
-                LabError::contender(&contender.label, format!("{name} {value} was refused: {error}"), way.clone())
-            })?;
-            let now = read_setting(&path).unwrap_or_default();
-            if now != *value {
-                return Err(LabError::contender(
-                    &contender.label,
-                    format!("{name} {value} did not take: {disk} shows {now}"),
-                    way,
-                ));
-            }
-        }
-        Ok(())
-    }
-
     pub(crate) fn make(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
         self.ground.hand_over()?;
         let options = template::make_options(filesystem, contender);
@@ -73,7 +32,7 @@ impl Stage<'_> {
         let began = Instant::now();
         let made = Command::new(command).prefixed(self.enter()).limit(MAKE_LIMIT).run(&self.ground.journal);
         made.map_err(|error| {
-            let options: Vec<String> = contender.mkfs.clone();
+            let options = template::asked_words(filesystem, contender);
             let way =
                 if options.is_empty() { String::new() } else { format!("its mkfs options are: {}", options.join(" ")) };
             LabError::contender(&contender.label, format!("cannot be made: {error}"), way)

@@ -1,9 +1,9 @@
 //! Reading back: whether what was asked is what is there.
-//! In: the contender's options, and what kernel and tools show. Out: the first option that did not take, or remarks on what
-//! cannot be read back. An option that was ignored is an error of its contender, never a silent run.
+//! In: the contender's options, and what kernel and tools show. Out: what is shown for each option, or the first that did not take.
+//! An option that was ignored is an error of its contender, never a silent run.
 
-use crate::contender::Contender;
 use crate::filesystem::{Filesystem, Form, ReadBack};
+use crate::found::OptionFound;
 use std::collections::BTreeMap;
 
 /// Options of the mount layer that are not shown because they are the default, or that only mount(8) reads:
@@ -30,40 +30,115 @@ const SILENT: [(&str, &[&str]); 19] = [
     ("loud", &[]),
 ];
 
-/// The first mount option that is not in force, in words; None where all are.
-pub(crate) fn ignored_mount_option(filesystem: &Filesystem, asked: &[String], shown: &[String]) -> Option<String> {
-    asked.iter().find(|option| !in_force(filesystem, option, shown)).map(|option| {
-        let key = key_of(option);
-        let instead = shown.iter().find(|one| key_of(one) == key || **one == format!("no{key}"));
-        match instead {
-            Some(instead) => format!("mount option {option} did not take: the kernel shows {instead}"),
-            None => format!("mount option {option} did not take: the kernel shows {}", shown.join(",")),
-        }
-    })
+/// Options of the mount layer that are shown when they are in force.
+const SHOWN: [&str; 12] = [
+    "noatime",
+    "nodiratime",
+    "relatime",
+    "lazytime",
+    "nodev",
+    "noexec",
+    "nosuid",
+    "sync",
+    "dirsync",
+    "mand",
+    "ro",
+    "rw",
+];
+
+/// Every option of the mount layer, which any filesystem takes.
+pub(crate) fn general_options() -> impl Iterator<Item = &'static str> {
+    SHOWN.into_iter().chain(SILENT.iter().map(|(name, _)| *name))
 }
 
-fn in_force(filesystem: &Filesystem, option: &str, shown: &[String]) -> bool {
+/// What is shown for every mount option that was asked for.
+///
+/// # Errors
+/// The first one that is not in force, in words.
+pub(crate) fn mount_options(
+    filesystem: &Filesystem,
+    asked: &[String],
+    shown: &[Shown],
+) -> Result<Vec<OptionFound>, String> {
+    let words = |shown: &[Shown]| shown.iter().flat_map(|one| one.options.clone()).collect::<Vec<_>>();
+    asked
+        .iter()
+        // What only fills the place of no options.
+        .filter(|option| *option != "defaults")
+        .map(|option| {
+            let told = |found: String, by: &str| OptionFound {
+                asked: format!("mount {option}"),
+                found: Some(found),
+                by: by.to_string(),
+            };
+            let exact = shown.iter().find_map(|one| Some((in_force(option, &one.options)?, one.by.as_str())));
+            if let Some((found, by)) = exact {
+                return Ok(told(found, by));
+            }
+            let all = words(shown);
+            match held_in_silence(filesystem, option, &all) {
+                Some(true) => Ok(told("holds in silence: nothing against it is shown".into(), "mountinfo")),
+                _ => Err(not_in_force(option, &all)),
+            }
+        })
+        .collect()
+}
+
+/// Options as one source shows them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shown {
+    /// What shows them: `mountinfo`, a file, a tool.
+    pub by: String,
+    /// The options.
+    pub options: Vec<String>,
+}
+
+fn not_in_force(option: &str, shown: &[String]) -> String {
+    let key = key_of(option);
+    let instead = shown.iter().find(|one| key_of(one) == key || **one == format!("no{key}"));
+    match instead {
+        Some(instead) => format!("mount option {option} did not take: the kernel shows {instead}"),
+        None => format!("mount option {option} did not take: the kernel shows {}", shown.join(",")),
+    }
+}
+
+/// Whether an option that the kernel takes without showing it holds; None where it is none of those.
+fn held_in_silence(filesystem: &Filesystem, option: &str, shown: &[String]) -> Option<bool> {
     let has = |word: &str| shown.iter().any(|one| one == word);
-    if has(option) || option.starts_with("x-") {
-        return true;
+    if option.starts_with("x-") {
+        return Some(true);
     }
     if let Some(opposites) = filesystem.mount.silent.get(option) {
-        return !opposites.iter().any(|opposite| has(opposite));
+        return Some(!opposites.iter().any(|opposite| has(opposite)));
     }
-    if let Some((_, opposites)) = SILENT.iter().find(|(name, _)| *name == option) {
-        return !opposites.iter().any(|opposite| has(opposite));
+    let (_, opposites) = SILENT.iter().find(|(name, _)| *name == option)?;
+    Some(!opposites.iter().any(|opposite| has(opposite)))
+}
+
+/// The option as it is shown, where it is.
+fn in_force(option: &str, shown: &[String]) -> Option<String> {
+    let find = |word: &str| shown.iter().find(|one| *one == word).cloned();
+    if let Some(found) = find(option) {
+        return Some(found);
     }
     match option.split_once('=') {
-        Some((key, "1")) if has(key) => true,
-        Some((key, "0")) if has(&format!("no{key}")) => true,
-        Some((key, value)) => shown.iter().filter_map(|one| one.split_once('=')).any(|(name, found)| {
+        Some((key, "1")) if find(key).is_some() => find(key),
+        Some((key, "0")) if find(&format!("no{key}")).is_some() => find(&format!("no{key}")),
+        Some((key, value)) => {
             // btrfs adds the level to the kind of compression.
-            name == key && (equal(value, found) || found.starts_with(&format!("{value}:")))
-        }),
-        None => shown
-            .iter()
-            .filter_map(|one| one.split_once('='))
-            .any(|(name, found)| name == option && !["0", "off", "no", "none"].contains(&found)),
+            let same = |found: &str| equal(value, found) || found.starts_with(&format!("{value}:"));
+            shown
+                .iter()
+                .find(|one| one.split_once('=').is_some_and(|(name, found)| name == key && same(found)))
+                .cloned()
+        }
+        None => {
+            let off = |found: &str| ["0", "off", "no", "none"].contains(&found);
+            shown
+                .iter()
+                .find(|one| one.split_once('=').is_some_and(|(name, found)| name == option && !off(found)))
+                .cloned()
+        }
     }
 }
 
@@ -77,7 +152,7 @@ pub(crate) fn equal(asked: &str, found: &str) -> bool {
 }
 
 /// A number with an optional unit of 1,024.
-fn size(text: &str) -> Option<u64> {
+pub(crate) fn size(text: &str) -> Option<u64> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let number: u64 = text[..digits].parse().ok()?;
     let shift = match text[digits..].to_ascii_lowercase().as_str() {
@@ -118,35 +193,36 @@ fn given(words: &[String]) -> Vec<Given> {
     found
 }
 
-/// Compares mkfs options with what the filesystem's tools show. Ok: remarks on what cannot be read back.
+/// Compares the mkfs words that were asked for with what the filesystem's tools show.
+///
+/// # Errors
+/// The first one that did not take, in words.
 pub(crate) fn mkfs_options(
     filesystem: &Filesystem,
-    contender: &Contender,
+    words: &[String],
     inspected: &BTreeMap<String, String>,
-) -> Result<Vec<String>, String> {
-    let mut remarks = Vec::new();
-    for one in given(&contender.mkfs) {
+) -> Result<Vec<OptionFound>, String> {
+    let mut found = Vec::new();
+    for one in given(words) {
         let rules: Vec<&ReadBack> = filesystem.readback.iter().filter(|rule| rule.flag == one.flag).collect();
         let features = rules.iter().find(|rule| rule.form == Form::Features);
         if let Some(rule) = features {
-            check_features(&one, rule, inspected.get(&rule.by).map_or("", String::as_str))?;
+            found.extend(check_features(&one, rule, inspected.get(&rule.by).map_or("", String::as_str))?);
             continue;
         }
         for item in one.value.split(',') {
             let (key, value) = item.split_once('=').map_or((None, item), |(key, value)| (Some(key), value));
             let exact = rules.iter().find(|rule| rule.key.is_some() && rule.key.as_deref() == key.or(Some(item)));
             let Some(rule) = exact.or_else(|| rules.iter().find(|rule| rule.key.is_none())) else {
-                remarks.push(format!(
-                    "mkfs option {} {item} is not read back: {} does not say how",
-                    one.flag, filesystem.name
-                ));
+                let by = format!("{} does not say how", filesystem.name);
+                found.push(OptionFound { asked: format!("mkfs {} {item}", one.flag), found: None, by });
                 continue;
             };
             let text = inspected.get(&rule.by).map_or("", String::as_str);
-            remarks.extend(check_item(&one.flag, item, key, value, rule, text)?);
+            found.push(check_item(&one.flag, item, key, value, rule, text)?);
         }
     }
-    Ok(remarks)
+    Ok(found)
 }
 
 fn check_item(
@@ -156,9 +232,14 @@ fn check_item(
     value: &str,
     rule: &ReadBack,
     text: &str,
-) -> Result<Option<String>, String> {
+) -> Result<OptionFound, String> {
+    let told = |found: Option<String>, by: String| OptionFound {
+        asked: format!("mkfs {flag} {item}").trim_end().into(),
+        found,
+        by,
+    };
     let shown = match rule.form {
-        Form::Hidden => return Ok(Some(format!("mkfs option {flag} {item} is not read back: {}", rule.line))),
+        Form::Hidden => return Ok(told(None, rule.line.clone())),
         Form::Pair => key.and_then(|key| pair(text, key)),
         Form::Property => key.and_then(|key| property(text, key)),
         Form::Line => after(text, &rule.line).and_then(|rest| {
@@ -168,11 +249,25 @@ fn check_item(
         Form::Word => line_words(text, &rule.line, value),
         Form::Features => None,
     };
+    let named = |found: &str| match rule.form {
+        Form::Pair | Form::Property => format!("{}={found}", key.unwrap_or_default()),
+        _ => format!("{} {found}{}", rule_name(rule, text), rule.suffix),
+    };
     match shown {
-        Some(found) if equal(value, found.trim_end_matches([',', ';'])) => Ok(None),
+        Some(found) if equal(value, found.trim_end_matches([',', ';'])) => {
+            let found = found.trim_end_matches([',', ';']);
+            Ok(told(Some(named(found)), rule.by.clone()))
+        }
         Some(found) => Err(format!("mkfs option {flag} {item} did not take: {} shows {found}", rule.by)),
-        None => Ok(Some(format!("mkfs option {flag} {item} is not read back: {} does not show it", rule.by))),
+        None => Ok(told(None, format!("{} does not show it", rule.by))),
     }
+}
+
+/// The words by which a tool names the value that a rule looks for: `Block size`, `bsize`.
+fn rule_name(rule: &ReadBack, text: &str) -> String {
+    let start = rule.line.split('|').find(|start| text.contains(*start)).unwrap_or_default();
+    let last = if start.contains("  ") { start.rsplit(' ').next().unwrap_or_default() } else { start };
+    last.trim_end_matches([':', '=', ',']).trim().to_string()
 }
 
 /// `key=value` as a word.
@@ -208,20 +303,21 @@ fn line_words(text: &str, start: &str, value: &str) -> Option<String> {
 }
 
 /// A list of features: a later item overrides an earlier one; `none` clears the list.
-fn check_features(one: &Given, rule: &ReadBack, text: &str) -> Result<(), String> {
-    let line = after(text, &rule.line).unwrap_or_default();
-    // Some features have other names in dumpe2fs than in mke2fs.
+fn check_features(one: &Given, rule: &ReadBack, text: &str) -> Result<Vec<OptionFound>, String> {
+    let line = if rule.line.is_empty() { text } else { after(text, &rule.line).unwrap_or_default() };
+    // Some features have other names in the tool that shows them than in mkfs.
     let named = |feature: &str| match feature {
         "extents" => "extent".to_string(),
         "uninit_groups" => "uninit_bg".to_string(),
-        other => other.to_string(),
+        other => rule.names.get(other).cloned().unwrap_or_else(|| other.to_string()),
     };
-    let mut wanted: BTreeMap<String, bool> = BTreeMap::new();
+    let mut wanted: BTreeMap<String, (bool, String)> = BTreeMap::new();
     for item in one.value.split(',').filter(|item| !item.is_empty() && *item != "none") {
         let (feature, on) = item.strip_prefix('^').map_or((item, true), |off| (off, false));
-        wanted.insert(named(feature), on);
+        wanted.insert(named(feature), (on, item.to_string()));
     }
-    for (feature, on) in wanted {
+    let mut found = Vec::new();
+    for (feature, (on, item)) in wanted {
         let there = line.split_whitespace().any(|word| word == feature);
         if there != on {
             let asked = if on { "" } else { "^" };
@@ -231,8 +327,10 @@ fn check_features(one: &Given, rule: &ReadBack, text: &str) -> Result<(), String
                 one.flag, rule.by
             ));
         }
+        let shown = if there { feature } else { format!("no {feature}") };
+        found.push(OptionFound { asked: format!("mkfs {} {item}", one.flag), found: Some(shown), by: rule.by.clone() });
     }
-    Ok(())
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -249,7 +347,8 @@ mod tests {
     }
 
     fn ignored(name: &str, asked: &str, shown: &str) -> Option<String> {
-        ignored_mount_option(&filesystem(name), &words(asked), &words(shown))
+        let shown = Shown { by: "mountinfo".into(), options: words(shown) };
+        mount_options(&filesystem(name), &words(asked), &[shown]).err()
     }
 
     #[test]
@@ -278,10 +377,11 @@ mod tests {
         assert!(ignored("ext4", "strictatime", "rw,relatime").is_some());
     }
 
+    /// What is shown for each option, an empty text where nothing is.
     fn mkfs(name: &str, options: &str, tool: &str, shown: &str) -> Result<Vec<String>, String> {
-        let mut contender = Contender::plain(name);
-        contender.mkfs = options.split(' ').map(str::to_string).collect();
-        mkfs_options(&filesystem(name), &contender, &BTreeMap::from([(tool.to_string(), shown.to_string())]))
+        let words: Vec<String> = options.split(' ').map(str::to_string).collect();
+        let found = mkfs_options(&filesystem(name), &words, &BTreeMap::from([(tool.to_string(), shown.to_string())]))?;
+        Ok(found.into_iter().map(|one| one.found.unwrap_or_default()).collect())
     }
 
     #[test]
@@ -290,7 +390,9 @@ mod tests {
             "Filesystem features:      has_journal extent bigalloc\nCluster size: 2097152\nClusters per group: 256\n";
         assert_eq!(
             mkfs("ext4", "-C 2097152 -g 256 -O none,extents,bigalloc,sparse_super2,^sparse_super2", "dumpe2fs", shown),
-            Ok(vec![])
+            Ok(["Cluster size 2097152", "Clusters per group 256", "bigalloc", "extent", "no sparse_super2"]
+                .map(String::from)
+                .into())
         );
         let error = mkfs("ext4", "-O ^has_journal", "dumpe2fs", shown).expect_err("it is there");
         assert!(error.contains("^has_journal"), "{error}");
@@ -301,17 +403,49 @@ mod tests {
     #[test]
     fn pairs_are_compared_and_what_is_not_shown_is_a_remark() {
         let shown = "meta-data=/dev/loop0 isize=512 agcount=4, agsize=1 blks\n = crc=1 rmapbt=0\n";
-        assert_eq!(mkfs("xfs", "-m rmapbt=0 -d agcount=4 -i size=512", "xfs_info", shown), Ok(vec![]));
+        assert_eq!(
+            mkfs("xfs", "-m rmapbt=0 -d agcount=4 -i size=512", "xfs_info", shown),
+            Ok(["rmapbt=0", "agcount=4", "isize 512"].map(String::from).into())
+        );
         let error = mkfs("xfs", "-m rmapbt=1,crc=1", "xfs_info", shown).expect_err("rmapbt is off");
         assert!(error.contains("rmapbt=1"), "{error}");
-        let remarks = mkfs("xfs", "-m uuid=1 -r extsize=4k", "xfs_info", shown).expect("not wrong");
-        assert_eq!(remarks.len(), 2, "{remarks:?}");
+        let hidden = mkfs("xfs", "-m uuid=1 -r extsize=4k", "xfs_info", shown).expect("not wrong");
+        assert_eq!(hidden, ["", ""]);
+    }
+
+    #[test]
+    fn features_are_known_by_the_names_that_the_tool_shows() {
+        let shown = "incompat_flags\t\t0x341\n\t\t\t( MIXED_BACKREF |\n\t\t\t  EXTENDED_IREF |\n\t\t\t  NO_HOLES )\n";
+        let found = mkfs("btrfs", "-O no-holes,^mixed-bg", "dump-super", shown);
+        assert_eq!(found, Ok(["no MIXED_GROUPS", "NO_HOLES"].map(String::from).into()));
+        assert!(mkfs("btrfs", "-O ^extref", "dump-super", shown).is_err());
+    }
+
+    #[test]
+    fn what_is_shown_is_told_with_what_shows_it() {
+        let shown = [
+            Shown { by: "mountinfo".into(), options: words("rw,noatime") },
+            Shown { by: "/proc/fs/ext4/loop0/options".into(), options: words("commit=5,nodelalloc") },
+        ];
+        let found = mount_options(&filesystem("ext4"), &words("commit=5,noatime,async"), &shown).expect("all hold");
+        let told: Vec<(&str, &str)> = found.iter().map(|one| (one.asked.as_str(), one.by.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                ("mount commit=5", "/proc/fs/ext4/loop0/options"),
+                ("mount noatime", "mountinfo"),
+                ("mount async", "mountinfo")
+            ]
+        );
     }
 
     #[test]
     fn words_of_a_line_are_compared_without_their_punctuation() {
         let shown = "csum_type\t\t1 (xxhash64)\nnodesize\t\t16384\n";
-        assert_eq!(mkfs("btrfs", "--csum xxhash -n 16k", "dump-super", shown), Ok(vec![]));
+        assert_eq!(
+            mkfs("btrfs", "--csum xxhash -n 16k", "dump-super", shown),
+            Ok(["csum_type xxhash", "nodesize 16384"].map(String::from).into())
+        );
         assert!(mkfs("btrfs", "--csum sha256", "dump-super", shown).is_err());
     }
 }

@@ -48,6 +48,10 @@ pub(crate) struct State {
     pub daemon: Option<Daemon>,
     pub mounted: bool,
     pub settings: Vec<(PathBuf, String)>,
+    /// Counters when it was ready for work.
+    pub began: Option<Snapshot>,
+    /// The kernel was told that the device has no cache, and sends no flushes.
+    pub flushes_off: bool,
     pub list: Vec<String>,
     pub durable: Durable,
     pub found: Found,
@@ -145,12 +149,24 @@ impl Stage<'_> {
 
     /// Unmounts and mounts again; nothing may be open below the root. How long the mounting took.
     pub fn remount(&mut self) -> Result<Duration, LabError> {
+        self.take_off()?;
+        self.put_back()
+    }
+
+    /// Unmounts, and leaves everything else as it is.
+    pub(crate) fn take_off(&mut self) -> Result<(), LabError> {
+        if let Some(filesystem) = &self.state.filesystem {
+            self.run(&self.fill(&filesystem.mount.unmount), SYNC_LIMIT, "unmounting")?;
+            self.state.mounted = false;
+        }
+        Ok(())
+    }
+
+    /// Mounts what was taken off. How long it took.
+    pub(crate) fn put_back(&mut self) -> Result<Duration, LabError> {
         let Some(filesystem) = self.state.filesystem.clone() else {
             return Ok(Duration::ZERO);
         };
-        let unmount = self.fill(&filesystem.mount.unmount);
-        self.run(&unmount, SYNC_LIMIT, "unmounting")?;
-        self.state.mounted = false;
         let template =
             if filesystem.mount.again.is_empty() { &filesystem.mount.command } else { &filesystem.mount.again };
         let began = Instant::now();
@@ -195,6 +211,10 @@ impl Stage<'_> {
         if self.state.mounted {
             closing.unmount_seconds = self.unmount(&mut closing.remarks)?;
         }
+        let since = self.state.began.as_ref().map(|began| Snapshot::take().since(began, &self.state.watch));
+        let traffic = since.and_then(|since| since.device);
+        closing.written_bytes = traffic.map(|traffic| traffic.written_bytes);
+        closing.read_bytes = traffic.map(|traffic| traffic.read_bytes);
         if closing.unmount_seconds.is_some() {
             match self.holder_after_unmount() {
                 None => self.check(&mut closing),

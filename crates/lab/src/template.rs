@@ -48,9 +48,21 @@ impl Places {
     }
 }
 
+/// The mkfs words that a contender asks for: its own, with its named settings written as the filesystem's file says.
+pub(crate) fn asked_words(filesystem: &Filesystem, contender: &Contender) -> Vec<String> {
+    let mut words = contender.mkfs.clone();
+    for (name, value) in &contender.settings {
+        // One that is not known was refused before anything was made.
+        if let Some(setting) = filesystem.settings.get(name) {
+            setting.write_into(&mut words, value);
+        }
+    }
+    words
+}
+
 /// The words that mkfs gets: the contender's, with the filesystem's defaults where the contender does not say otherwise.
 pub(crate) fn make_options(filesystem: &Filesystem, contender: &Contender) -> Vec<String> {
-    let mut words = contender.mkfs.clone();
+    let mut words = asked_words(filesystem, contender);
     for default in &filesystem.make.defaults {
         // Programs such as mke2fs keep only the last of two equal flags, so the items join the contender's.
         match words.iter().position(|word| *word == default.flag) {

@@ -196,6 +196,15 @@ pub struct Evidence {
     pub system_cpu_ns: Option<u64>,
     /// Length of the observation, in nanoseconds.
     pub observed_ns: u64,
+    /// Bytes that the filesystem has taken since it was empty; after the last pass of a phase only.
+    #[serde(default)]
+    pub taken_bytes: Option<u64>,
+    /// Inodes that it has taken since it was empty.
+    #[serde(default)]
+    pub taken_inodes: Option<u64>,
+    /// Bytes in files that exist by the workload's own count, beside [`Evidence::taken_bytes`].
+    #[serde(default)]
+    pub present_bytes: Option<u64>,
     /// Share of CPU time that a hypervisor took away, 0 to 1.
     pub steal: Option<f64>,
     /// Bytes that devices outside the contender moved meanwhile.

@@ -2,6 +2,7 @@
 //! In: a run's material, a folder, which forms. Out: files below that folder, and their names.
 
 mod bonnie;
+mod costs;
 mod histograms;
 mod json;
 mod ods;
@@ -18,6 +19,7 @@ use crate::view::{AxisView, Material, View};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use costs::costs_sheet;
 pub use json::results;
 pub use pivots::{pivot_csv, pivot_sheets};
 pub use samples::samples_csv;
@@ -132,6 +134,7 @@ pub fn write_view(
     if wants(Format::Csv) {
         out.put("samples.csv", samples::samples_csv(material, view).as_bytes())?;
         out.put("tables/overview.csv", overview_sheet(view).to_csv().as_bytes())?;
+        out.put("tables/costs.csv", costs_sheet(view).to_csv().as_bytes())?;
         for workload in &view.workloads {
             out.put(&format!("tables/{}.csv", workload.slug), workload_csv(view, workload).as_bytes())?;
         }
@@ -142,6 +145,7 @@ pub fn write_view(
     }
     if wants(Format::Markdown) {
         out.put("tables/overview.md", overview_sheet(view).to_markdown().as_bytes())?;
+        out.put("tables/costs.md", costs_sheet(view).to_markdown().as_bytes())?;
         for workload in &view.workloads {
             let text = workload_sheet(view, workload).to_markdown();
             out.put(&format!("tables/{}.md", workload.slug), text.as_bytes())?;

@@ -1,6 +1,7 @@
 //! The page: one file that needs no network, for screens of any size, paper, keyboards and screen readers.
 //! In: a view, its material and chart values. Out: HTML; every text of others is escaped by the library.
 
+mod costs;
 mod overview;
 mod pivot;
 mod rest;
@@ -50,6 +51,7 @@ pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<Stri
                     @for workload in &view.workloads { (section::section(view, workload, charts)) }
                     (pivot::scalings(view, charts))
                     (pivot::pivots(view))
+                    (costs::costs(view))
                     (rest::rest(material, view))
                 }
                 (foot(view))
@@ -157,6 +159,7 @@ fn contents(view: &View) -> Markup {
                 @for workload in &view.workloads { li { a href={ "#" (workload.slug) } { (workload.title) } } }
                 @for scaling in &view.scalings { li { a href={ "#" (scaling.slug) } { (scaling.title) ", by " (scaling.setting) } } }
                 @if !view.pivots.is_empty() { li { a href="#axes" { "By axis" } } }
+                @if !view.costs.is_empty() { li { a href="#costs" { "What else it costs" } } }
                 li { a href="#contenders" { "Contenders" } }
                 li { a href="#machine" { "Machine" } }
                 li { a href="#commands" { "Commands" } }

@@ -108,6 +108,16 @@ pub fn exact(value: f64) -> String {
     format!("{value}")
 }
 
+/// A count in few letters: 512, 65.5k, 1.31M.
+pub fn count(value: f64) -> String {
+    match value {
+        value if value < 10_000.0 => format!("{value:.0}"),
+        value if value < 1e6 => format!("{}k", plain(value / 1e3)),
+        value if value < 1e9 => format!("{}M", plain(value / 1e6)),
+        value => format!("{}G", plain(value / 1e9)),
+    }
+}
+
 /// How many times: 1.6, 12, 140.
 pub fn ratio(value: f64) -> String {
     match value {
@@ -197,6 +207,11 @@ mod tests {
     fn small_times_are_not_shown_as_zero() {
         assert_eq!(Unit::of_nanoseconds(1234.0), "1.23 µs");
         assert_eq!(Unit::of_nanoseconds(2.5e9), "2.50 s");
+    }
+
+    #[test]
+    fn counts_fit_into_narrow_columns() {
+        assert_eq!((count(512.0), count(65_536.0), count(1_310_720.0)), ("512".into(), "65.5k".into(), "1.31M".into()));
     }
 
     #[test]

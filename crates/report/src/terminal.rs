@@ -2,6 +2,7 @@
 //! In: a [`View`] and a [`Style`]. Out: text that ends with a line end.
 
 mod cell;
+mod costs;
 mod pivot;
 mod style;
 mod table;
@@ -41,6 +42,8 @@ pub fn show(view: &View, style: Style) -> String {
         line(&mut text, "");
         text.push_str(&section(view, workload, style));
     }
+    text.push_str(&costs::costs(view, style));
+    text.push_str(&costs::options(view, style));
     text.push_str(&ending(view, style));
     text
 }

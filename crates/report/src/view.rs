@@ -5,7 +5,9 @@
 mod axes;
 mod build;
 mod cells;
+mod costs;
 mod material;
+mod options;
 mod pivot;
 mod scaling;
 mod spread;
@@ -13,7 +15,9 @@ mod story;
 
 pub use axes::{AxisGroup, AxisView};
 pub(crate) use build::{slug, trial_name};
+pub use costs::{CostView, CostsView, HEADINGS, LEGEND};
 pub use material::Material;
+pub use options::OptionView;
 pub use pivot::{PivotBest, PivotCell, PivotRow, PivotView};
 pub use scaling::{ScalingRow, ScalingView};
 pub(crate) use spread::read_histogram;
@@ -46,6 +50,8 @@ pub struct View {
     pub pivots: Vec<PivotView>,
     /// The same work with one number varied.
     pub scalings: Vec<ScalingView>,
+    /// What it costs beside speed, one for each workload.
+    pub costs: Vec<CostsView>,
     /// The raw device beneath, where it was measured.
     pub device: Vec<DeviceRow>,
     /// What belongs beside the verdict as a whole.
@@ -123,7 +129,9 @@ pub struct ContenderView {
     pub age: Option<String>,
     /// What was asked for, flattened.
     pub asked: Vec<(String, String)>,
-    /// What was found after mounting, flattened.
+    /// Options as asked for and as read back.
+    pub options: Vec<OptionView>,
+    /// What else was found after mounting, flattened.
     pub found: Vec<(String, String)>,
     /// What was found after unmounting, flattened, of the last trial.
     pub closing: Vec<(String, String)>,

@@ -261,3 +261,32 @@ fn formats_are_chosen_by_name() {
     let error = Format::parse_list("html,pdf").expect_err("there is no pdf").to_string();
     assert!(error.contains("pdf") && error.contains("markdown"), "{error}");
 }
+
+#[test]
+fn costs_stand_in_every_form_with_all_their_digits() {
+    let bench = made_up(Size { contenders: 4, blocks: 3 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (material, view) = written(&bench, folder.path(), &Format::ALL);
+    let text = fs::read_to_string(folder.path().join("tables/costs.csv")).expect("costs.csv");
+    assert_eq!(text.lines().count(), 1 + view.workloads.len() * 4, "a line for each workload and measured contender");
+    let of = |name: &str| column(&text, name);
+    assert!(of("empty_bytes").iter().all(|bytes| *bytes == "134217728"), "{:?}", of("empty_bytes"));
+    let at = of("workload").iter().zip(of("contender")).position(|(work, who)| work == "sequential" && who == "ext4");
+    let told: f64 = of("written_per_byte")[at.expect("ext4 was measured")].parse().expect("a number");
+    let mut expected: Vec<f64> = material
+        .trials
+        .iter()
+        .filter(|trial| trial.contender == 0 && trial.workload == "sequential")
+        .map(|trial| (3u64 << 30) as f64 / trial.phases.iter().map(|p| p.outcome.bytes_written).sum::<u64>() as f64)
+        .collect();
+    expected.sort_by(f64::total_cmp);
+    assert_eq!(told, expected[1], "the median of three");
+    let json = fs::read_to_string(folder.path().join("results.json")).expect("results.json");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["costs"][0]["contenders"][0]["make_seconds"], 0.12);
+    let page = fs::read_to_string(folder.path().join("index.html")).expect("the page");
+    assert!(page.contains("What else it costs") && page.contains("href=\"#costs\""));
+    let book = spreadsheet_ods::read_ods(folder.path().join("results.ods")).expect("it is read back");
+    let costs = (0..book.num_sheets()).map(|at| book.sheet(at)).find(|sheet| sheet.name() == "Costs").expect("a sheet");
+    assert_eq!(costs.value(1, 2).as_f64_opt(), Some(0.12));
+}

@@ -102,3 +102,20 @@ fn a_cell_that_is_not_there_is_answered_with_those_that_are() {
     assert!(asked("small-files/create:cold/zfs2").contains("zfs"));
     assert!(asked("x").contains("workload/operation/contender"));
 }
+
+#[test]
+fn what_else_it_costs_and_the_options_as_read_back_fit_into_eighty_columns() {
+    let (_, view) = viewed(&made_up(Size { contenders: 12, blocks: 3 }));
+    let text = show(&view, Style::plain(80));
+    let costs = text.split("What else it costs").nth(1).expect("there is such a section");
+    assert!(costs.lines().filter(|line| !line.starts_with("Again")).all(|line| line.width() <= 80));
+    let headings = costs.lines().find(|line| line.contains("unmount")).expect("headings");
+    assert_eq!(headings.split_whitespace().count(), 9, "no two headings run together: {headings}");
+    let btrfs =
+        costs.lines().find(|line| line.starts_with("btrfs ") && line.contains("0.12")).expect("a line of btrfs");
+    assert!(btrfs.contains(" 128 ") && btrfs.contains(" any "), "100 MiB and 28 MiB are not free: {btrfs}");
+    let options = text.split("Options as asked for, and as read back").nth(1).expect("there is such a section");
+    let said = options.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("mkfs -m rmapbt=0: rmapbt=0 (xfs_info)"), "{said}");
+    assert!(said.contains("mkfs -l size=64m: not read back (xfs_info shows the log in blocks"), "{said}");
+}

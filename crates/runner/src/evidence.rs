@@ -4,6 +4,7 @@
 
 use host::noise::Disturbance;
 use ledger::Evidence;
+use workload::facts::PhaseEstimate;
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::{Cache, Content, Engine, Over, Phase, Program, Step};
 
@@ -65,6 +66,17 @@ pub fn weigh(
         }
     }
     evidence
+}
+
+/// Bytes and inodes, each absent where it cannot be told.
+type Given = (Option<u64>, Option<u64>);
+
+/// What the filesystem took for the files that exist after a phase.
+pub fn note_space(evidence: &mut Evidence, empty: Given, now: Given, estimate: Option<&PhaseEstimate>) {
+    let grown = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+    evidence.taken_bytes = grown(empty.0, now.0);
+    evidence.taken_inodes = grown(empty.1, now.1);
+    evidence.present_bytes = estimate.map(|phase| phase.present_bytes);
 }
 
 /// Disturbances by kind, without their numbers: the same words for the same kind, so that notes fold. The numbers stand

@@ -75,11 +75,11 @@ pub fn places(place: &Place) -> Vec<Where> {
 
 /// The lab's contender for one that was asked for.
 pub fn contender(asked: &workload::Contender) -> lab::Contender {
-    let named = asked.mkfs_settings.iter().map(|(name, value)| format!("{name}={value}"));
     lab::Contender {
         label: asked.label.clone(),
         filesystem: asked.filesystem.clone(),
-        mkfs: asked.mkfs.iter().cloned().chain(named).collect(),
+        mkfs: asked.mkfs.clone(),
+        settings: asked.mkfs_settings.clone(),
         mount: asked.mount.clone(),
         scheduler: asked.scheduler.clone(),
         queue: asked.device.clone(),
@@ -186,6 +186,14 @@ impl Staged for LabStage<'_> {
         // The raw device has no room to speak of, and a stage that cannot tell is not refused for it.
         let usage = self.stage.usage().ok().filter(|usage| usage.total_bytes > 0);
         (usage.map(|usage| usage.available_bytes), usage.and_then(|usage| usage.inodes_free))
+    }
+
+    fn used(&self) -> (Option<u64>, Option<u64>) {
+        // A directory's filesystem is used by others too, and the raw device has none.
+        let own = !self.shared && self.stage.found().filesystem != DEVICE;
+        let usage = self.stage.usage().ok().filter(|usage| usage.total_bytes > 0 && own);
+        let inodes = usage.and_then(|usage| Some(usage.inodes?.saturating_sub(usage.inodes_free?)));
+        (usage.map(|usage| usage.used_bytes), inodes)
     }
 
     fn found(&self) -> Value {

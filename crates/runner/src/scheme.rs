@@ -38,6 +38,9 @@ pub struct Scheme {
     /// How contenders are aged; absent where all are fresh.
     #[serde(default)]
     pub ages: Option<Ages>,
+    /// What was left out of the product of axes or not multiplied by one, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// One part of a plan that is cut by blocks: part `index` of `of` has every `of`-th block. Every block stays whole on one

@@ -147,6 +147,7 @@ fn phases(
     watcher: &mut dyn Watcher,
 ) -> Result<(), Trouble> {
     let program = program(stage, job)?;
+    let empty = stage.used();
     stage.settle()?;
     let mut agent = match stage.engine()? {
         Some(line) => Agent::over(line, Arc::clone(&job.stop))?,
@@ -159,6 +160,9 @@ fn phases(
         watcher.news(News::Step(&facts.title));
         let job = Job { ceiling: ceiling.as_ref(), stop: Arc::clone(&job.stop), ..*job };
         one_phase(stage, &mut agent, &job, &program, (index, phase, facts), record, watcher)?;
+        if let Some(last) = record.phases.last_mut() {
+            evidence::note_space(&mut last.evidence, empty, stage.used(), job.work.estimate.phases.get(index));
+        }
     }
     agent.quit();
     Ok(())

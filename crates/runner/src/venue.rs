@@ -67,6 +67,10 @@ pub trait Staged {
     }
     /// Free bytes and free inodes, where they can be told.
     fn room(&self) -> (Option<u64>, Option<u64>);
+    /// Bytes and inodes that the filesystem has given away, where they can be told.
+    fn used(&self) -> (Option<u64>, Option<u64>) {
+        (None, None)
+    }
     /// Options, durability class, sizes and times as found.
     fn found(&self) -> Value;
     /// Remarks that belong beside every figure.

@@ -1,11 +1,16 @@
 //! Axes: sets of values whose product is compared (`mkfs.rmapbt = [0, 1]`, `scheduler = ["none", "bfq"]`).
-//! In: contenders and axes. Out: one contender for each combination, with readable labels and its place on each axis.
-//! The product is limited, so that a slip in a plan does not ask for a year of work.
+//! In: a plan's table, or `NAME=VALUE,VALUE` from a command line. Out: axes, which [`crate::product`] multiplies contenders by.
+//! Each value changes a contender, gives it a readable label and its place on the axis.
 
 use crate::ages::FRESH;
 use crate::contender::Contender;
+use crate::error::suggestion;
+use crate::product::{Axis, DEFAULT};
+use crate::quantity::parse_share;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use crate::product::PRODUCT_LIMIT;
 
 /// Values of each axis; an axis without values is not one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -28,17 +33,11 @@ pub struct Axes {
     pub exclude: Vec<BTreeMap<String, String>>,
 }
 
-/// Contenders that a product may make.
-pub const PRODUCT_LIMIT: usize = 1000;
-
-/// One axis as it is multiplied: its name, and for each value its text and what it does to a contender.
-struct Axis<'a> {
-    name: String,
-    values: Vec<(String, Change<'a>)>,
-}
+/// Values that one axis may have.
+const VALUES_LIMIT: usize = 1000;
 
 /// What one value of an axis does to a contender.
-enum Change<'a> {
+pub(crate) enum Change<'a> {
     Mkfs(&'a str, &'a str),
     Mount(&'a str, &'a str),
     Scheduler(&'a str),
@@ -49,72 +48,74 @@ enum Change<'a> {
 }
 
 impl Axes {
-    /// Every contender at every combination, minus the excluded ones; fails beyond [`PRODUCT_LIMIT`].
-    pub fn multiply(&self, contenders: Vec<Contender>) -> std::result::Result<Vec<Contender>, String> {
-        let mut product = contenders;
-        let axes = self.list();
-        for axis in &axes {
-            if product.len().saturating_mul(axis.values.len()) > PRODUCT_LIMIT {
-                return Err(format!(
-                    "the axes multiply to more than {PRODUCT_LIMIT} contenders; leave out some values"
-                ));
-            }
-            product = product
-                .iter()
-                .flat_map(|contender| axis.values.iter().map(|value| at(contender, &axis.name, value)))
-                .collect();
+    /// Adds an axis as a command line names it: `mkfs.rmapbt=0,1`, `scheduler=none,bfq`. It takes the place of one of the same name.
+    ///
+    /// # Errors
+    /// A name that is no axis, or no values.
+    pub fn set(&mut self, text: &str) -> Result<(), String> {
+        let (name, values) = text
+            .split_once('=')
+            .ok_or_else(|| format!("{text}: write NAME=VALUE,VALUE, such as mkfs.rmapbt=0,1 or scheduler=none,bfq"))?;
+        let values = values.split(',').map(str::trim).filter(|value| !value.is_empty());
+        let values: Vec<String> = values.map(String::from).collect();
+        if values.is_empty() || values.len() > VALUES_LIMIT {
+            return Err(format!("{text}: an axis has 1 to {VALUES_LIMIT} values, separated by commas"));
         }
-        let known: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-        if let Some(name) = self.exclude.iter().flat_map(BTreeMap::keys).find(|name| !known.contains(&name.as_str())) {
-            return Err(format!("`exclude` names the axis `{name}` ({})", crate::error::suggestion(name, &known)));
+        match name.split_once('.') {
+            Some(("mkfs", setting)) => drop(self.mkfs.insert(setting.into(), values)),
+            Some(("mount", option)) => drop(self.mount.insert(option.into(), values)),
+            Some(("device", setting)) => drop(self.device.insert(setting.into(), values)),
+            _ => match name {
+                "scheduler" => self.scheduler = values,
+                "kernel" => self.kernel = values,
+                "age" => self.age = values,
+                "fill" => self.fill = values.iter().map(|value| parse_share(value)).collect::<Result<_, _>>()?,
+                _ => {
+                    let known = ["mkfs.", "mount.", "device.", "scheduler", "kernel", "age", "fill"];
+                    return Err(format!("{text}: no axis is called `{name}` ({})", suggestion(name, &known)));
+                }
+            },
         }
-        product.retain(|contender| !self.exclude.iter().any(|row| stands_at(contender, row)));
-        match product.is_empty() {
-            true => Err("the axes exclude every contender".to_owned()),
-            false => Ok(product),
-        }
+        Ok(())
     }
 
-    fn list(&self) -> Vec<Axis<'_>> {
+    /// Adds a combination that is left out, as a command line names it: `mkfs.rmapbt=0,scheduler=bfq`.
+    ///
+    /// # Errors
+    /// A part that is not `NAME=VALUE`.
+    pub fn leave_out(&mut self, text: &str) -> Result<(), String> {
+        let parts = text.split(',').map(|part| match part.split_once('=') {
+            Some((axis, value)) => Ok((axis.trim().to_owned(), value.trim().to_owned())),
+            None => Err(format!("{text}: write AXIS=VALUE,AXIS=VALUE, such as mkfs.rmapbt=0,scheduler=bfq")),
+        });
+        self.exclude.push(parts.collect::<Result<_, _>>()?);
+        Ok(())
+    }
+
+    /// Every axis that has values.
+    pub(crate) fn list(&self) -> Vec<Axis<'_>> {
         let mut axes: Vec<Axis<'_>> = Vec::new();
-        for (name, values) in &self.mkfs {
-            axes.push(named(
-                format!("mkfs.{name}"),
-                values.iter().map(|value| (value.clone(), Change::Mkfs(name, value))).collect(),
-            ));
-        }
-        for (name, values) in &self.mount {
-            axes.push(named(
-                format!("mount.{name}"),
-                values.iter().map(|value| (value.clone(), Change::Mount(name, value))).collect(),
-            ));
-        }
-        for (name, values) in &self.device {
-            axes.push(named(
-                format!("device.{name}"),
-                values.iter().map(|value| (value.clone(), Change::Device(name, value))).collect(),
-            ));
-        }
-        axes.push(named(
-            "kernel".into(),
-            self.kernel.iter().map(|value| (value.clone(), Change::Kernel(value))).collect(),
-        ));
-        axes.push(named("age".into(), self.age.iter().map(|value| (value.clone(), Change::Age(value))).collect()));
-        axes.push(named(
-            "fill".into(),
-            self.fill.iter().map(|value| (percent(*value), Change::Fill(*value))).collect(),
-        ));
-        axes.push(named(
-            "scheduler".into(),
-            self.scheduler.iter().map(|value| (value.clone(), Change::Scheduler(value))).collect(),
-        ));
+        axes.extend(self.mkfs.iter().map(|(name, values)| {
+            axis(format!("mkfs.{name}"), values.iter().map(|value| (value.clone(), Change::Mkfs(name, value))))
+        }));
+        axes.extend(self.mount.iter().map(|(name, values)| {
+            axis(format!("mount.{name}"), values.iter().map(|value| (value.clone(), Change::Mount(name, value))))
+        }));
+        axes.extend(self.device.iter().map(|(name, values)| {
+            axis(format!("device.{name}"), values.iter().map(|value| (value.clone(), Change::Device(name, value))))
+        }));
+        axes.push(axis("kernel".into(), self.kernel.iter().map(|value| (value.clone(), Change::Kernel(value)))));
+        axes.push(axis("age".into(), self.age.iter().map(|value| (value.clone(), Change::Age(value)))));
+        axes.push(axis("fill".into(), self.fill.iter().map(|value| (percent(*value), Change::Fill(*value)))));
+        let schedulers = self.scheduler.iter().map(|value| (value.clone(), Change::Scheduler(value)));
+        axes.push(axis("scheduler".into(), schedulers));
         axes.retain(|axis| !axis.values.is_empty());
         axes
     }
 }
 
-fn named<'a>(name: String, values: Vec<(String, Change<'a>)>) -> Axis<'a> {
-    Axis { name, values }
+fn axis<'a>(name: String, values: impl Iterator<Item = (String, Change<'a>)>) -> Axis<'a> {
+    Axis { name, values: values.collect() }
 }
 
 fn percent(share: f64) -> String {
@@ -138,49 +139,56 @@ fn fill(contender: &mut Contender, share: f64, text: &str) -> String {
     format!(" {FRESH}")
 }
 
-fn stands_at(contender: &Contender, row: &BTreeMap<String, String>) -> bool {
-    row.iter().all(|(axis, value)| contender.axes.get(axis) == Some(value))
-}
+impl Change<'_> {
+    /// The contender at one value of one axis.
+    pub(crate) fn applied(&self, contender: &Contender, axis: &str, text: &str) -> Contender {
+        let mut contender = contender.clone();
+        contender.axes.insert(axis.to_owned(), text.to_owned());
+        let label = self.change(&mut contender, text);
+        contender.label.push_str(&label);
+        contender
+    }
 
-/// The contender at one value of one axis.
-fn at(contender: &Contender, axis: &str, (text, change): &(String, Change<'_>)) -> Contender {
-    let mut contender = contender.clone();
-    contender.axes.insert(axis.to_owned(), text.clone());
-    let suffix = match change {
-        Change::Mkfs(name, value) => {
-            contender.mkfs_settings.insert((*name).to_owned(), (*value).to_owned());
-            format!(" {name}={value}")
-        }
-        Change::Mount(name, value) => {
-            let word = match *value {
-                "on" => Some((*name).to_owned()),
-                "off" => None,
-                value => Some(format!("{name}={value}")),
-            };
-            if let Some(word) = word {
-                let comma = if contender.mount.is_empty() { "" } else { "," };
-                contender.mount = format!("{}{comma}{word}", contender.mount);
+    /// Changes a contender; what its label gets.
+    fn change(&self, contender: &mut Contender, text: &str) -> String {
+        match self {
+            Change::Mkfs(name, value) => {
+                if *value != DEFAULT {
+                    contender.mkfs_settings.insert((*name).to_owned(), (*value).to_owned());
+                }
+                format!(" {name}={value}")
             }
-            format!(" {name}={value}")
+            Change::Mount(name, value) => {
+                let word = match *value {
+                    "on" => Some((*name).to_owned()),
+                    "off" | DEFAULT => None,
+                    value => Some(format!("{name}={value}")),
+                };
+                if let Some(word) = word {
+                    let comma = if contender.mount.is_empty() { "" } else { "," };
+                    contender.mount = format!("{}{comma}{word}", contender.mount);
+                }
+                format!(" {name}={value}")
+            }
+            Change::Device(name, value) => {
+                if *value != DEFAULT {
+                    contender.device.insert((*name).to_owned(), (*value).to_owned());
+                }
+                format!(" {name}={value}")
+            }
+            Change::Kernel(value) => {
+                contender.kernel = Some((*value).to_owned());
+                format!(" on {value}")
+            }
+            Change::Age(value) => {
+                contender.age = Some((*value).to_owned());
+                format!(" {value}")
+            }
+            Change::Fill(value) => fill(contender, *value, text),
+            Change::Scheduler(value) => {
+                contender.scheduler = Some((*value).to_owned());
+                format!("+{value}")
+            }
         }
-        Change::Device(name, value) => {
-            contender.device.insert((*name).to_owned(), (*value).to_owned());
-            format!(" {name}={value}")
-        }
-        Change::Kernel(value) => {
-            contender.kernel = Some((*value).to_owned());
-            format!(" on {value}")
-        }
-        Change::Age(value) => {
-            contender.age = Some((*value).to_owned());
-            format!(" {value}")
-        }
-        Change::Fill(value) => fill(&mut contender, *value, text),
-        Change::Scheduler(value) => {
-            contender.scheduler = Some((*value).to_owned());
-            format!("+{value}")
-        }
-    };
-    contender.label.push_str(&suffix);
-    contender
+    }
 }

@@ -125,6 +125,8 @@ fn one_phase(program: &Program, phase: &Phase, world: &mut World, whole: &mut Es
     let workers = phase.groups.iter().map(|group| u64::from(group.workers)).sum();
     whole.workers_at_most = whole.workers_at_most.max(workers);
     part.fixed_ns = fixed(phase, program.time_limit)?;
+    let (files, bytes, _) = world.present();
+    (part.present_files, part.present_bytes) = (files, bytes);
     Ok(part)
 }
 

@@ -136,4 +136,10 @@ pub struct PhaseEstimate {
     pub bytes_read: u64,
     /// Nanoseconds that it lasts whatever the device does: pauses, and phases that end by time.
     pub fixed_ns: u64,
+    /// Files that exist after it.
+    #[serde(default)]
+    pub present_files: u64,
+    /// Bytes in files that exist after it.
+    #[serde(default)]
+    pub present_bytes: u64,
 }

@@ -6,6 +6,7 @@ use crate::ages::{FRESH, without_repeats};
 use crate::contender::Contender;
 use crate::error::{LanguageError, Problem, Result};
 use crate::plan::Plan;
+use crate::product::{AxisFacts, Field};
 use std::collections::BTreeMap;
 
 /// What can be named.
@@ -23,6 +24,8 @@ pub struct Known<'a> {
     pub ages: &'a [&'a str],
     /// Option sets beside the plan's own.
     pub sets: &'a BTreeMap<String, Contender>,
+    /// What filesystems' files say about settings that axes name; one that is not listed takes whatever is asked for.
+    pub axes: &'a BTreeMap<String, AxisFacts>,
 }
 
 impl Plan {
@@ -30,28 +33,42 @@ impl Plan {
     ///
     /// Empty where the plan leaves the choice to whoever runs it.
     pub fn contenders(&self, known: &Known<'_>) -> Result<Vec<Contender>> {
-        let in_plan = |problem: Problem| problem.within("", &format!("plan {}", self.name));
-        let mut contenders: Vec<Contender> = if self.compete.is_empty() {
-            self.contenders.values().cloned().collect()
-        } else {
-            let named = self.compete.iter().map(|name| self.named(name, known));
-            named.collect::<std::result::Result<_, _>>().map_err(in_plan)?
-        };
-        if contenders.is_empty() {
-            return Ok(contenders);
+        let named = self.named_contenders(known)?;
+        if named.is_empty() {
+            return Ok(named);
         }
-        contenders = self.axes.multiply(contenders).map_err(|problem| in_plan(Problem::new(problem)))?;
-        contenders = without_repeats(contenders);
-        for contender in &mut contenders {
-            check_contender(contender, known).map_err(in_plan)?;
+        Ok(self.multiplied(named, known)?.contenders)
+    }
+
+    /// The contenders that this plan names, before its axes multiply them; empty where it names none.
+    pub fn named_contenders(&self, known: &Known<'_>) -> Result<Vec<Contender>> {
+        if self.compete.is_empty() {
+            return Ok(self.contenders.values().cloned().collect());
         }
-        for (index, contender) in contenders.iter().enumerate() {
-            if contenders[..index].iter().any(|earlier| earlier.label == contender.label) {
+        let named = self.compete.iter().map(|name| self.named(name, known));
+        named.collect::<std::result::Result<_, _>>().map_err(|problem| self.wrong(problem))
+    }
+
+    /// Contenders multiplied by this plan's axes, every name checked and old scheduler names replaced.
+    pub fn multiplied(&self, contenders: Vec<Contender>, known: &Known<'_>) -> Result<Field> {
+        let multiplied = self.axes.product(contenders, known.axes);
+        let mut field = multiplied.map_err(|problem| self.wrong(Problem::new(problem)))?;
+        field.contenders = without_repeats(field.contenders);
+        for contender in &mut field.contenders {
+            check_contender(contender, known).map_err(|problem| self.wrong(problem))?;
+        }
+        for (index, contender) in field.contenders.iter().enumerate() {
+            if field.contenders[..index].iter().any(|earlier| earlier.label == contender.label) {
                 let problem = Problem::new(format!("two contenders are called `{}`", contender.label));
-                return Err(in_plan(problem.help("name each once; the noise floor is measured without that")));
+                return Err(self.wrong(problem.help("name each once; the noise floor is measured without that")));
             }
         }
-        Ok(contenders)
+        Ok(field)
+    }
+
+    fn wrong(&self, problem: Problem) -> LanguageError {
+        let name = if self.name.is_empty() { "command line".to_owned() } else { format!("plan {}", self.name) };
+        problem.within("", &name)
     }
 
     fn named(&self, name: &str, known: &Known<'_>) -> std::result::Result<Contender, Problem> {
@@ -116,6 +133,9 @@ fn check_contender(contender: &mut Contender, known: &Known<'_>) -> std::result:
         let old = format!("+{scheduler}");
         if let Some(base) = contender.label.strip_suffix(&old) {
             contender.label = format!("{base}+{current}");
+        }
+        if let Some(at) = contender.axes.get_mut("scheduler") {
+            *at = current.clone();
         }
         contender.scheduler = Some(current);
     }

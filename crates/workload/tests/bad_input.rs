@@ -183,6 +183,9 @@ fn hostile_text_gives_errors_and_no_panic() {
     }
 }
 
+/// Without facts every setting is tried.
+static NO_FACTS: std::collections::BTreeMap<String, workload::AxisFacts> = std::collections::BTreeMap::new();
+
 fn known<'a>(catalog: &'a Catalog, workloads: &'a [&'a str]) -> Known<'a> {
     Known {
         filesystems: &["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"],
@@ -191,6 +194,7 @@ fn known<'a>(catalog: &'a Catalog, workloads: &'a [&'a str]) -> Known<'a> {
         aliases: &catalog.aliases,
         ages: &["old", "used"],
         sets: &catalog.contenders,
+        axes: &NO_FACTS,
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+use workload::axes::Axes;
 use workload::names::resolve;
-use workload::{Catalog, Contender, Fresh, Known, Place, Plan, Until, check_names};
+use workload::{
+    AxisFacts, Catalog, Contender, Exclusion, Field, Fresh, Known, Place, Plan, SettingFacts, Until, check_names,
+};
 
 const FILESYSTEMS: &[&str] = &["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"];
 const SCHEDULERS: &[&str] = &["none", "mq-deadline", "kyber", "bfq"];
@@ -11,15 +14,42 @@ const SCHEDULERS: &[&str] = &["none", "mq-deadline", "kyber", "bfq"];
 fn with_known<T>(work: impl FnOnce(&Catalog, &Known<'_>) -> T) -> T {
     let catalog = Catalog::builtin().unwrap_or_else(|error| panic!("{error}"));
     let workloads: Vec<&str> = catalog.workloads.keys().map(String::as_str).collect();
+    let ages: Vec<&str> = catalog.ages.keys().map(String::as_str).collect();
     let known = Known {
         filesystems: FILESYSTEMS,
         schedulers: SCHEDULERS,
         workloads: &workloads,
         aliases: &catalog.aliases,
-        ages: &["old", "used"],
+        ages: &ages,
         sets: &catalog.contenders,
+        axes: &facts(),
     };
     work(&catalog, &known)
+}
+
+/// What the files of two filesystems say; the others take whatever is asked for.
+fn facts() -> BTreeMap<String, AxisFacts> {
+    let switch = || SettingFacts { switch: true, values: vec![] };
+    let rule = |when: &[(&str, &str)], because: &str| Exclusion {
+        when: when.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect(),
+        because: because.into(),
+    };
+    let options = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    let xfs = AxisFacts {
+        mkfs: [("crc", switch()), ("rmapbt", switch()), ("block_size", SettingFacts::default())]
+            .map(|(name, setting)| (name.to_owned(), setting))
+            .into(),
+        mount: options(&["logbsize", "noatime"]),
+        excludes: vec![rule(&[("mkfs.crc", "off"), ("mkfs.rmapbt", "on")], "rmapbt needs crc")],
+    };
+    let btrfs = AxisFacts {
+        mkfs: [("csum", SettingFacts { switch: false, values: vec!["crc32c".into(), "xxhash".into()] })]
+            .map(|(name, setting)| (name.to_owned(), setting))
+            .into(),
+        mount: options(&["noatime", "compress", "commit"]),
+        excludes: vec![],
+    };
+    [("xfs".to_owned(), xfs), ("btrfs".to_owned(), btrfs)].into()
 }
 
 fn contenders(text: &str) -> Vec<Contender> {
@@ -143,7 +173,7 @@ fn a_product_beyond_reason_is_refused() {
     let many: Vec<String> = (0..40).map(|n| n.to_string()).collect();
     let many = many.join(", ");
     let text = format!(
-        "name = \"p\"\nworkloads = [\"mail\"]\ncompete = [\"xfs\"]\n[axes]\nmkfs.a = [{many}]\nmkfs.b = [{many}]"
+        "name = \"p\"\nworkloads = [\"mail\"]\ncompete = [\"xfs\"]\n[axes]\nmount.logbsize = [{many}]\nmount.noatime = [{many}]"
     );
     let plan = Plan::parse(&text, "p").unwrap();
     let error = with_known(|_, known| plan.contenders(known).unwrap_err().to_string());
@@ -207,6 +237,80 @@ fn the_examples_of_the_reference_work() {
     let plan = Plan::parse(plan, "docs/workloads.md").unwrap_or_else(|error| panic!("{error}"));
     with_known(|_, known| {
         check_names(&plan, known).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(plan.contenders(known).unwrap().len(), 4 * (2 * 2 - 1));
+        // XFS does not know `commit`.
+        assert_eq!(plan.contenders(known).unwrap().len(), 3 * (2 * 2 - 1) + 2);
     });
+}
+
+fn multiplied(text: &str) -> Result<Field, String> {
+    let plan = Plan::parse(&format!("name = \"p\"\nworkloads = [\"mail\"]\n{text}"), "p").map_err(|e| e.to_string())?;
+    with_known(|_, known| {
+        let named = plan.named_contenders(known).map_err(|error| error.to_string())?;
+        plan.multiplied(named, known).map_err(|error| error.to_string())
+    })
+}
+
+#[test]
+fn an_axis_multiplies_the_filesystems_that_know_it_and_the_others_enter_once() {
+    let field =
+        multiplied("compete = [\"xfs\", \"btrfs\"]\n[axes]\nmkfs.rmapbt = [0, 1]\nmount.noatime = [\"on\", \"off\"]\n");
+    let field = field.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        labels(&field.contenders),
+        [
+            "xfs rmapbt=0 noatime=on",
+            "xfs rmapbt=0 noatime=off",
+            "xfs rmapbt=1 noatime=on",
+            "xfs rmapbt=1 noatime=off",
+            "btrfs noatime=on",
+            "btrfs noatime=off"
+        ]
+    );
+    assert_eq!(field.notes, ["btrfs enters without mkfs.rmapbt, which is unknown there"]);
+}
+
+#[test]
+fn what_a_filesystem_excludes_is_left_out_and_said() {
+    let field = multiplied("compete = [\"xfs\"]\n[axes]\nmkfs.crc = [0, 1]\nmkfs.rmapbt = [\"default\", 0, 1]\n");
+    let field = field.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(field.contenders.len(), 5);
+    assert!(!labels(&field.contenders).contains(&"xfs crc=0 rmapbt=1"));
+    assert_eq!(field.notes, ["1 combination of xfs left out: rmapbt needs crc"]);
+    assert!(field.contenders[0].mkfs_settings.get("rmapbt").is_none(), "default leaves it to mkfs");
+    let all = multiplied("compete = [\"xfs\"]\n[axes]\nmkfs.crc = [0]\nmkfs.rmapbt = [1]\n").unwrap_err();
+    assert!(all.contains("exclude every contender") && all.contains("rmapbt needs crc"), "{all}");
+}
+
+#[test]
+fn an_axis_that_nobody_knows_names_what_is_known() {
+    let error = multiplied("compete = [\"xfs\", \"btrfs\"]\n[axes]\nmkfs.rmapbtt = [0, 1]\n").unwrap_err();
+    assert!(error.contains("`mkfs.rmapbtt`") && error.contains("did you mean `mkfs.rmapbt`?"), "{error}");
+    let error = multiplied("compete = [\"btrfs\"]\n[axes]\nmkfs.rmapbt = [0, 1]\n").unwrap_err();
+    assert!(error.contains("unknown to btrfs") && error.contains("a setting of xfs"), "{error}");
+    let error = multiplied("compete = [\"btrfs\"]\n[axes]\nmount.zebra = [\"on\"]\n").unwrap_err();
+    assert!(error.contains("btrfs knows commit, compress, noatime"), "{error}");
+    let error = multiplied("compete = [\"btrfs\"]\n[axes]\nmkfs.csum = [\"md5\"]\n").unwrap_err();
+    assert!(error.contains("`md5`") && error.contains("crc32c, xxhash"), "{error}");
+    let error = multiplied("compete = [\"xfs\"]\n[axes]\nmkfs.crc = [\"maybe\"]\n").unwrap_err();
+    assert!(error.contains("on or off"), "{error}");
+}
+
+#[test]
+fn axes_of_a_command_line_are_those_of_a_plan() {
+    let mut axes = Axes::default();
+    for text in
+        ["mkfs.rmapbt=0,1", "mount.logbsize=32k, 256k", "scheduler=none", "fill=10%,50%", "device.read_ahead=1M"]
+    {
+        axes.set(text).unwrap_or_else(|error| panic!("{error}"));
+    }
+    assert_eq!((axes.mkfs["rmapbt"].len(), axes.mount["logbsize"][1].as_str()), (2, "256k"));
+    assert_eq!((axes.scheduler.len(), axes.fill.as_slice()), (1, [0.1, 0.5].as_slice()));
+    axes.leave_out("mkfs.rmapbt=0,scheduler=none").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(axes.exclude[0].len(), 2);
+    for (text, hint) in
+        [("schedule=none", "scheduler"), ("mkfs.rmapbt", "NAME=VALUE"), ("age=", "1 to"), ("fill=many", "many")]
+    {
+        let error = axes.set(text).expect_err(text);
+        assert!(error.contains(hint), "{text}: {error}");
+    }
 }

@@ -57,6 +57,7 @@ fn matrix(scheme: &Scheme) {
         if !asked.mkfs.is_empty() {
             words.push(format!("mkfs {}", asked.mkfs.join(" ")));
         }
+        words.extend(asked.mkfs_settings.iter().map(|(name, value)| format!("mkfs {name}={value}")));
         if !asked.mount.is_empty() {
             words.push(format!("mount {}", asked.mount));
         }
@@ -69,10 +70,16 @@ fn matrix(scheme: &Scheme) {
         if let Some((profile, fill)) = scheme.ages.as_ref().and_then(|ages| ages.of(asked)) {
             words.push(format!("age {}, {} full", profile.name, runner::percent(fill)));
         }
+        words.extend(asked.device.iter().map(|(name, value)| format!("device {name}={value}")));
         if entry.twin_of.is_some() {
             words.push("hidden second entry, for the noise floor".into());
         }
-        println!("  {:<28} {}", asked.label, words.join("; "));
+        let first = format!("  {:<28} ", asked.label);
+        let rest = " ".repeat(31);
+        print!("{}", text::wrapped(&words.join("; "), text::width(), &first, &rest));
+    }
+    for note in &scheme.notes {
+        print!("{}", text::wrapped(note, text::width(), "  ", "    "));
     }
     println!("Workloads:");
     for work in &scheme.works {

@@ -18,6 +18,9 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     if let Some(said) = contenders::in_guests(&scheme.contenders) {
         eprint!("{}", text::wrapped(&said, text::width(), "", "  "));
     }
+    for note in &scheme.notes {
+        eprint!("{}", text::wrapped(note, text::width(), "", "  "));
+    }
     if let Some(budget) = estimate::budget(&scheme) {
         eprint!("{}", text::wrapped(&budget, text::width(), "", "  "));
     }

@@ -40,7 +40,7 @@ pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
     let wrapped = book.add_cellstyle(style);
     let mut book = Book { book, formats: BTreeMap::new(), bold, columns };
     let bold = book.bold.clone();
-    let mut names: Vec<String> = vec!["Overview".into(), "Verdict".into(), "Charts".into()];
+    let mut names: Vec<String> = vec!["Overview".into(), "Costs".into(), "Verdict".into(), "Charts".into()];
     let overview = overview(view, &bold, &book.columns);
     book.book.push_sheet(overview);
     let mut places = Vec::new();
@@ -49,6 +49,7 @@ pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
         let sheet = book.workload(view, workload, &name, &mut places);
         book.book.push_sheet(sheet);
     }
+    book.book.push_sheet(costs(view, &bold));
     book.book.push_sheet(verdict(view, &bold, &wrapped));
     let mut style = RowStyle::new("next-page");
     style.set_break_before(PageBreak::Page);
@@ -263,6 +264,26 @@ fn overview(view: &View, bold: &CellStyleRef, columns: &CellStyleRef) -> Sheet {
         }
     }
     sheet.set_col_width(0, Length::Cm(8.0));
+    sheet
+}
+
+/// What it costs beside speed: numbers as numbers.
+fn costs(view: &View, bold: &CellStyleRef) -> Sheet {
+    let table = super::costs::costs_sheet(view);
+    let mut sheet = Sheet::new("Costs");
+    for (at, heading) in table.headings.iter().enumerate() {
+        sheet.set_styled_value(0, at as u32, text(heading), bold);
+        sheet.set_col_width(at as u32, Length::Cm(3.5));
+    }
+    for (line, cells) in table.lines.iter().enumerate() {
+        for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
+            // The first two are names, whatever they look like.
+            match cell.parse::<f64>().ok().filter(|_| at > 1) {
+                Some(number) => sheet.set_value(line as u32 + 1, at as u32, number),
+                None => sheet.set_value(line as u32 + 1, at as u32, text(cell)),
+            }
+        }
+    }
     sheet
 }
 

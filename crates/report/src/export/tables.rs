@@ -162,7 +162,9 @@ pub fn workload_csv(view: &View, workload: &WorkloadView) -> String {
 
 /// Markdown of all tables, as `show --markdown` prints it.
 pub fn markdown(view: &View) -> String {
-    view.workloads.iter().map(|workload| workload_sheet(view, workload).to_markdown() + "\n").collect()
+    let tables = view.workloads.iter().map(|workload| workload_sheet(view, workload));
+    let costs = Some(super::costs::costs_sheet(view)).filter(|sheet| !sheet.lines.is_empty());
+    tables.chain(costs).map(|sheet| sheet.to_markdown() + "\n").collect()
 }
 
 fn cell_line(view: &View, workload: &WorkloadView, row: &RowView, cell: &CellView) -> Vec<String> {

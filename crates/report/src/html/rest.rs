@@ -69,6 +69,7 @@ fn contenders(view: &View) -> Markup {
                 details {
                     summary { "Options" span.quiet { " of " (contender.name) } }
                     (pairs("As asked for", &contender.asked))
+                    (super::costs::options(&contender.options))
                     (pairs("As found after mounting", &contender.found))
                     (pairs("As found at the end", &contender.closing))
                 }

@@ -4,11 +4,11 @@
 use super::axes::axes;
 use super::cells::{RowContext, differ};
 use super::scaling::scalings;
-use super::story;
 use super::{
     CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView, RunView,
     SentenceView, View, WorkloadView,
 };
+use super::{costs, options, story};
 use crate::ReportError;
 use crate::chart::slots;
 use crate::number::Unit;
@@ -40,6 +40,7 @@ impl View {
         let scalings = scalings(&workloads, &names);
         let asked: Vec<&serde_json::Value> = contenders.iter().map(|view| asked(material, view.index)).collect();
         let axes = axes(&contenders, &asked);
+        let costs = costs::costs(material, &counting, &contenders, &workloads);
         let counts = counts(material, &counting);
         let mut warnings = story::warnings(&material.run, &contenders, &workloads, counts, &judgement);
         warnings.extend(contenders.iter().filter_map(|contender| {
@@ -53,6 +54,7 @@ impl View {
             axes,
             pivots: Vec::new(),
             scalings,
+            costs,
             device,
             warnings,
             counts,
@@ -332,7 +334,8 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
                 durability,
                 age: found.and_then(|found| found["aged"]["state"]["summary"].as_str()).map(str::to_owned),
                 asked: story::flatten(&record.asked),
-                found: found.map(story::flatten).unwrap_or_default(),
+                options: found.map(options::options).unwrap_or_default(),
+                found: found.map(|found| story::flatten(&options::without(found))).unwrap_or_default(),
                 closing: closing.map(story::flatten).unwrap_or_default(),
                 axes,
             }

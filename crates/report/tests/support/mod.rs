@@ -169,7 +169,7 @@ fn trial(
         status: TrialStatus::Done,
         reason: None,
         found: found(label),
-        closing: json!({"unmount_seconds": 0.02, "check_seconds": 0.4, "check": "clean", "space_bytes": 4_718_592}),
+        closing: json!({"unmount_seconds": 0.02, "check_seconds": 0.4, "written_bytes": 3u64 << 30}),
         remarks: vec![],
         phases: work
             .phases
@@ -229,9 +229,28 @@ fn found(label: &str) -> Value {
             "copy_on_write": cow && !label.contains("nodatacow"),
         },
         "scheduler": "none",
+        "options": options(label),
+        "device": {"size_bytes": 8u64 << 30},
+        "empty": {
+            "total_bytes": (8u64 << 30) - (100 << 20),
+            "used_bytes": 28u64 << 20,
+            "available_bytes": 7u64 << 30,
+            "inodes": if cow { Value::Null } else { json!(524_288) },
+        },
         "mkfs_seconds": 0.12,
         "mount_seconds": 0.03,
     })
+}
+
+fn options(label: &str) -> Value {
+    if !label.contains("rmapbt") {
+        return json!([]);
+    }
+    json!([
+        {"asked": "mkfs -m rmapbt=0", "found": "rmapbt=0", "by": "xfs_info"},
+        {"asked": "mkfs -l size=64m", "found": null, "by": "xfs_info shows the log in blocks of the filesystem"},
+        {"asked": "mount logbsize=256k", "found": "logbsize=256k", "by": "mountinfo"},
+    ])
 }
 
 fn new_run(works: Vec<WorkRecord>) -> NewRun {

@@ -1,0 +1,76 @@
+//! `bakeoff features`: what filesystems can do, found out on fresh images or in directories, beside what was published.
+//! In: names of filesystems, or directories. Out: a table in the form asked for.
+
+use crate::args::FeaturesArgs;
+use crate::catalogue::Catalogue;
+use crate::failure::Failure;
+use crate::features::{self, Probed};
+use crate::text;
+use host::Journal;
+use lab::{Ground, Where};
+use workload::quantity::parse_bytes;
+
+/// Probes and tells.
+pub fn features(args: &FeaturesArgs) -> Result<u8, Failure> {
+    let catalogue = Catalogue::open(&[])?;
+    let probed = if args.dir.is_empty() { filesystems(args, &catalogue)? } else { directories(args, &catalogue)? };
+    let beside = features::published(&probed)?;
+    let told = if args.json {
+        features::json(&probed, &beside)?
+    } else if args.csv {
+        features::csv(&probed, &beside)?
+    } else if args.markdown {
+        features::markdown(&probed, &beside)
+    } else if args.how {
+        features::how(&probed, text::width())
+    } else {
+        features::table(&probed, &beside, text::width())
+    };
+    print!("{told}");
+    Ok(0)
+}
+
+fn filesystems(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>, Failure> {
+    let bytes =
+        parse_bytes(&args.image).map_err(|problem| Failure::usage(format!("--image {}: {problem}", args.image)))?;
+    let names: Vec<String> = match args.fs.is_empty() {
+        true => lab::systems(&catalogue.filesystems, &Journal::new())
+            .into_iter()
+            .filter(|system| system.can_compete)
+            .map(|system| system.name)
+            .collect(),
+        false => args.fs.clone(),
+    };
+    for name in &names {
+        catalogue.filesystems.get(name).map_err(Failure::usage)?;
+    }
+    let place = Where::Image { bytes, folder: args.scratch.clone() };
+    let mut probed = Vec::new();
+    let mut refused = Vec::new();
+    for name in names {
+        eprintln!("probing {name}");
+        let mut ground = Ground::open(&catalogue.filesystems, &place, &Journal::new())?;
+        match lab::features::probe_filesystem(&mut ground, &name) {
+            Ok(features) => probed.push(Probed { name, features }),
+            Err(error) => refused.push(format!("{name} cannot be probed: {error}")),
+        }
+    }
+    for why in &refused {
+        eprint!("{}", text::wrapped(why, text::width(), "", "  "));
+    }
+    match probed.is_empty() {
+        true => Err(Failure::new("no filesystem could be probed; `bakeoff systems` says what would help")),
+        false => Ok(probed),
+    }
+}
+
+fn directories(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>, Failure> {
+    args.dir
+        .iter()
+        .map(|folder| {
+            let mut ground = Ground::open(&catalogue.filesystems, &Where::Directory(folder.clone()), &Journal::new())?;
+            let features = lab::features::probe_directory(&mut ground)?;
+            Ok(Probed { name: folder.display().to_string(), features })
+        })
+        .collect()
+}

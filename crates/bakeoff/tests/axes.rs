@@ -1,0 +1,67 @@
+//! Axes on the command line: what is multiplied, what is left out, and how a slip is answered. Nothing is formatted.
+
+mod support;
+
+use support::Place;
+
+fn planned(words: &str) -> String {
+    Place::new().bakeoff(&format!("plan small-files --image 1GiB --seed 7 {words}")).well().out
+}
+
+fn refused(words: &str, expected: &[&str]) {
+    let said = Place::new().bakeoff(&format!("plan small-files --image 1GiB {words}")).refused(expected);
+    assert_eq!(said.status, Some(2), "{said:#?}");
+}
+
+#[test]
+fn an_axis_multiplies_who_knows_it_and_the_plan_says_who_does_not() {
+    let out = planned("--fs xfs,ext4 --axis mkfs.rmapbt=0,1 --axis mount.noatime=on,off");
+    for label in ["xfs rmapbt=0 noatime=on", "xfs rmapbt=1 noatime=off", "ext4 noatime=on", "ext4 noatime=off"] {
+        assert!(out.contains(label), "{label} is missing: {out}");
+    }
+    assert!(!out.contains("ext4 rmapbt"), "{out}");
+    assert!(out.contains("ext4 enters without mkfs.rmapbt, which is unknown there"), "{out}");
+}
+
+#[test]
+fn what_excludes_each_other_is_left_out_by_the_filesystems_file_and_by_word() {
+    let out = planned(
+        "--fs xfs --axis mkfs.crc=0,1 --axis mkfs.rmapbt=0,1 --scheduler none,bfq --exclude mkfs.crc=0,scheduler=bfq",
+    );
+    assert!(out.contains("xfs crc=1 rmapbt=1+bfq") && out.contains("xfs crc=0 rmapbt=0+none"), "{out}");
+    assert!(!out.contains("crc=0 rmapbt=1") && !out.contains("crc=0 rmapbt=0+bfq"), "{out}");
+    assert!(out.contains("of xfs left out: rmapbt needs crc"), "{out}");
+}
+
+#[test]
+fn every_command_of_an_axis_is_known_beforehand() {
+    let place = Place::new();
+    let words = "plan small-files --image 1GiB --fs xfs --axis mkfs.rmapbt=1 --axis device.read_ahead=2M --axis device.write_cache=off";
+    let said = place.bakeoff(&format!("{words} --commands"));
+    if said.status != Some(0) || said.out.contains("it cannot compete") {
+        println!("skipped: XFS cannot compete here");
+        return;
+    }
+    assert!(said.out.contains("-m rmapbt=1"), "{}", said.out);
+    assert!(said.out.contains("echo 2048 > /sys/block/loopN/queue/read_ahead_kb"), "{}", said.out);
+    assert!(said.out.contains("write through") && said.out.contains("loopN/queue/write_cache"), "{}", said.out);
+}
+
+#[test]
+fn a_slip_is_answered_with_what_is_known() {
+    refused("--fs xfs --axis mkfs.rmapbtt=0,1", &["mkfs.rmapbtt", "did you mean `mkfs.rmapbt`?"]);
+    refused("--fs ext4 --axis mkfs.rmapbt=0,1", &["unknown to ext4", "xfs"]);
+    refused("--fs xfs --axis rmapbt=0,1", &["no axis is called `rmapbt`"]);
+    refused("--fs xfs --axis mkfs.rmapbt=2", &["mkfs.rmapbt", "on or off"]);
+    refused("--fs xfs --axis scheduler=none,bfk", &["bfk", "did you mean `bfq`?"]);
+    refused("--fs xfs --axis mkfs.rmapbt=0,1 --exclude scheduler=bfq", &["`exclude` names the axis `scheduler`"]);
+}
+
+#[test]
+fn a_plans_axes_multiply_the_filesystems_of_the_command_line_too() {
+    let place = Place::new();
+    let out = place.bakeoff("plan schedulers --fs ext2 --image 1GiB").well().out;
+    for label in ["ext2+none", "ext2+mq-deadline", "ext2+kyber", "ext2+bfq"] {
+        assert!(out.contains(label), "{label} is missing: {out}");
+    }
+}

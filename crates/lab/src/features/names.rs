@@ -1,0 +1,109 @@
+//! Names, links and directories: how long, how many.
+//! In: a folder. Out: answers, each with what was tried.
+//! Numbers are tried up to a cap and within a time, and say so where nothing refused.
+
+use super::answer::largest;
+use super::{Answer, Found};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Longest name that is tried: a path may have 4,096 bytes with its end.
+const NAME_CAP: u64 = 4095;
+/// Links and files that are tried at most.
+const LINK_CAP: u64 = 66_000;
+const FILE_CAP: u64 = 20_000;
+/// Time for each of the two.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+pub(super) fn probe(root: &Path, found: &mut Found) {
+    let folder = match rustix::fs::open(root, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(folder) => folder,
+        Err(error) => {
+            for key in ["name_bytes", "name_letters", "links", "directory_files"] {
+                found.put(key, Answer::untold(format!("the folder cannot be opened: {error}")));
+            }
+            return;
+        }
+    };
+    let bytes = largest(0, NAME_CAP, |length| takes(&folder, &"n".repeat(length as usize)));
+    found.put("name_bytes", Answer::amount(bytes, bytes.to_string(), "creating files with longer and longer names"));
+    let letters = largest(0, NAME_CAP / 2, |length| takes(&folder, &"\u{e9}".repeat(length as usize)));
+    let how = format!("the same with the letter \u{e9}: {} bytes", letters * 2);
+    found.put("name_letters", Answer::amount(letters, letters.to_string(), how));
+    found.put("links", links(&folder));
+    found.put("directory_files", files(&folder));
+}
+
+fn takes(folder: &OwnedFd, name: &str) -> bool {
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let made = rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR);
+    let there = made.is_ok();
+    if there {
+        // A folder full of leftovers is not what the next question asks about.
+        let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+    }
+    there
+}
+
+fn links(folder: &OwnedFd) -> Answer {
+    if !made(folder, "linked") {
+        return Answer::untold("no file could be made");
+    }
+    let mut refused = None;
+    let began = Instant::now();
+    let mut count = 1;
+    while count < LINK_CAP && began.elapsed() < PATIENCE {
+        match rustix::fs::linkat(folder, "linked", folder, format!("link-{count}"), AtFlags::empty()) {
+            Ok(()) => count += 1,
+            Err(error) => {
+                refused = Some(error);
+                break;
+            }
+        }
+    }
+    for number in 1..count {
+        let _ = rustix::fs::unlinkat(folder, format!("link-{number}"), AtFlags::empty());
+    }
+    told(count, refused, "hard links to one file")
+}
+
+fn files(folder: &OwnedFd) -> Answer {
+    if rustix::fs::mkdirat(folder, "many", Mode::RWXU).is_err() {
+        return Answer::untold("no folder could be made");
+    }
+    let Ok(many) = rustix::fs::openat(folder, "many", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {
+        return Answer::untold("the folder cannot be opened");
+    };
+    let mut refused = None;
+    let began = Instant::now();
+    let mut count = 0;
+    while count < FILE_CAP && began.elapsed() < PATIENCE {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        match rustix::fs::openat(&many, format!("file-{count}"), flags, Mode::RUSR | Mode::WUSR) {
+            Ok(_) => count += 1,
+            Err(error) => {
+                refused = Some(error);
+                break;
+            }
+        }
+    }
+    told(count, refused, "empty files in one directory")
+}
+
+fn told(count: u64, refused: Option<rustix::io::Errno>, what: &str) -> Answer {
+    match refused {
+        Some(error) => Answer::amount(count, count.to_string(), format!("{what}; the next one: {error}")),
+        None => Answer::amount(
+            count,
+            format!("{count} and more"),
+            format!("{what}, as many as were tried; none was refused"),
+        ),
+    }
+}
+
+fn made(folder: &OwnedFd, name: &str) -> bool {
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR).is_ok()
+}

@@ -1,0 +1,54 @@
+//! "What else it costs" in the page: a table for each workload.
+//! In: a view. Out: HTML.
+
+use crate::view::{HEADINGS, LEGEND, OptionView, View};
+use maud::{Markup, html};
+
+pub(super) fn costs(view: &View) -> Markup {
+    html! {
+        @if !view.costs.is_empty() {
+            section aria-labelledby="costs" {
+                h2 id="costs" { "What else it costs" }
+                p.quiet { (LEGEND) }
+                @for costs in &view.costs {
+                    div.scroll tabindex="0" role="region" aria-label={ "Costs of " (costs.title) } {
+                        table {
+                            caption { (costs.title) }
+                            thead { tr {
+                                th scope="col" { "Contender" }
+                                @for (what, unit) in HEADINGS {
+                                    th.n scope="col" { (what) @if !unit.is_empty() { ", " (unit) } }
+                                }
+                            } }
+                            tbody { @for cost in &costs.contenders {
+                                tr data-c=(cost.contender) {
+                                    th scope="row" { (view.contenders[cost.contender].name) }
+                                    @for figure in cost.told() { td.n { (figure) } }
+                                }
+                            } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Options as asked for and as read back, of one contender.
+pub(super) fn options(options: &[OptionView]) -> Markup {
+    html! {
+        @if !options.is_empty() {
+            div.scroll { table {
+                caption { "Options as asked for, and as read back" }
+                thead { tr { th scope="col" { "Asked for" } th scope="col" { "Found" } th scope="col" { "By" } } }
+                tbody { @for option in options {
+                    tr {
+                        th scope="row" { (option.asked) }
+                        td { (option.found.as_deref().unwrap_or("not read back")) }
+                        td { (option.by) }
+                    }
+                } }
+            } }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What contenders cost beside speed, and their options as read back, for the terminal.
+//! In: a view. Out: text within the terminal's width.
+
+use super::style::{Style, Tone, wrapped};
+use crate::safe;
+use crate::view::{CostsView, HEADINGS, LEGEND, View};
+use unicode_width::UnicodeWidthStr;
+
+/// Columns of each figure, a gap before it included.
+const WIDTHS: [usize; 9] = [6, 6, 8, 6, 7, 6, 8, 7, 8];
+/// Narrowest and widest column of names.
+const NAMES: (usize, usize) = (12, 36);
+/// Contenders whose options are listed at most; all of them are in the report.
+const MOST_LISTED: usize = 60;
+
+/// One table a workload, and what its columns are.
+pub(super) fn costs(view: &View, style: Style) -> String {
+    if view.costs.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", style.paint(Tone::Heading, "What else it costs"));
+    for costs in &view.costs {
+        text.push_str(&table(view, costs, style));
+    }
+    text.push_str(&style.paint(Tone::Quiet, &style.fitted(&wrapped(LEGEND, style.width, "  "))));
+    text.push('\n');
+    text
+}
+
+fn table(view: &View, costs: &CostsView, style: Style) -> String {
+    let longest = costs.contenders.iter().map(|cost| view.contenders[cost.contender].name.width());
+    let room = style.width.saturating_sub(WIDTHS.iter().sum());
+    let names = (longest.max().unwrap_or(0) + 1).min(NAMES.1).min(room).max(NAMES.0.min(room));
+    let line = |first: &str, figures: &mut dyn Iterator<Item = &str>| {
+        let padded = format!("{first}{}", " ".repeat(names.saturating_sub(first.width())));
+        let figures = figures
+            .zip(WIDTHS)
+            .map(|(figure, wide)| format!("{}{figure}", " ".repeat(wide.saturating_sub(figure.width()))));
+        style.fitted(format!("{padded}{}", figures.collect::<String>()).trim_end()) + "\n"
+    };
+    let title: String = safe::terminal(&costs.title);
+    let mut text = style.fitted(&wrapped(&title, style.width, "")) + "\n";
+    text.push_str(&style.paint(Tone::Quiet, &line("", &mut HEADINGS.iter().map(|(what, _)| *what))));
+    text.push_str(&style.paint(Tone::Quiet, &line("", &mut HEADINGS.iter().map(|(_, unit)| *unit))));
+    for cost in &costs.contenders {
+        let name = safe::terminal(&view.contenders[cost.contender].name);
+        let parts = folded(&name, names.saturating_sub(1));
+        let (last, before) = parts.split_last().map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
+        for part in before {
+            text.push_str(&line(part, &mut std::iter::empty()));
+        }
+        let told = cost.told();
+        text.push_str(&line(last, &mut told.iter().map(String::as_str)));
+    }
+    text
+}
+
+/// A name in lines of at most so many columns, broken at spaces, and within a word where one is longer.
+fn folded(name: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in wrapped(name, width.max(1), " ").lines() {
+        let mut rest: Vec<char> = line.chars().collect();
+        while rest.len() > width.max(1) {
+            let tail = rest.split_off(width.max(1));
+            lines.push(rest.iter().collect());
+            rest = tail;
+        }
+        lines.push(rest.into_iter().collect());
+    }
+    lines
+}
+
+/// Every option that was asked for, and what shows that it is in force.
+pub(super) fn options(view: &View, style: Style) -> String {
+    let asked = view.contenders.iter().filter(|contender| !contender.options.is_empty());
+    let asked: Vec<_> = asked.collect();
+    if asked.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", style.paint(Tone::Heading, "Options as asked for, and as read back"));
+    for contender in asked.iter().take(MOST_LISTED) {
+        let told: Vec<String> = contender.options.iter().map(|option| safe::terminal(&option.told())).collect();
+        text.push_str(&style.fitted(&wrapped(&safe::terminal(&contender.name), style.width, "  ")));
+        text.push('\n');
+        text.push_str(&style.fitted(&wrapped(&format!("  {}", told.join("; ")), style.width, "  ")));
+        text.push('\n');
+    }
+    if asked.len() > MOST_LISTED {
+        text.push_str(&format!("{} more are in the report.\n", asked.len() - MOST_LISTED));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_folded_at_spaces_and_within_long_words() {
+        assert_eq!(folded("xfs rmapbt=0 logbsize=256k", 14), ["xfs rmapbt=0", " logbsize=256k"]);
+        assert!(folded(&"x".repeat(40), 14).iter().all(|line| line.chars().count() <= 14));
+    }
+}

@@ -1,0 +1,229 @@
+//! What a filesystem costs beside its speed: time to make, mount, unmount and check it, space, inodes, CPU, bytes written.
+//! In: the trials that count. Out: medians for each workload and contender; what was not measured is absent, never zero.
+
+use super::{ContenderView, Material, WorkloadView};
+use ledger::{PhaseRecord, TrialRecord};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Below this many bytes written or laid out a share says nothing: blocks and journals blur it.
+const LEAST_BYTES: u64 = 1 << 20;
+
+/// What the contenders of one workload cost.
+#[derive(Debug, Clone, Serialize)]
+pub struct CostsView {
+    /// Name of the workload, as [`WorkloadView::name`].
+    pub workload: String,
+    /// Its heading.
+    pub title: String,
+    /// One for each contender that has a trial which counts.
+    pub contenders: Vec<CostView>,
+}
+
+/// What one contender costs in one workload: medians over its trials, in base units.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct CostView {
+    /// Index into [`super::View::contenders`].
+    pub contender: usize,
+    /// Seconds to make the filesystem.
+    pub make_seconds: Option<f64>,
+    /// Seconds to mount it; absent where making mounts it.
+    pub mount_seconds: Option<f64>,
+    /// Seconds to unmount it after the work.
+    pub unmount_seconds: Option<f64>,
+    /// Seconds to check it after the work.
+    pub check_seconds: Option<f64>,
+    /// Bytes of the device that are not free once it is made and empty.
+    pub empty_bytes: Option<f64>,
+    /// Bytes that are free then and kept from users.
+    pub reserved_bytes: Option<f64>,
+    /// Bytes taken for each byte in files, when most bytes were there.
+    pub taken_per_byte: Option<f64>,
+    /// Inodes that it offers when empty; absent where it makes them as needed.
+    pub inodes: Option<f64>,
+    /// Inodes taken when most files were there.
+    pub inodes_taken: Option<f64>,
+    /// CPU of the whole system for each operation, in seconds.
+    pub cpu_per_operation: Option<f64>,
+    /// Bytes that the device took for each byte that the workload wrote, from mounting until unmounted.
+    pub written_per_byte: Option<f64>,
+}
+
+/// What each workload's contenders cost.
+pub(super) fn costs(
+    material: &Material,
+    counting: &HashSet<usize>,
+    contenders: &[ContenderView],
+    workloads: &[WorkloadView],
+) -> Vec<CostsView> {
+    let of_work = |workload: &WorkloadView| {
+        let name = super::trial_name(material, workload);
+        let lines = contenders.iter().enumerate().filter_map(|(place, contender)| {
+            let mine = |trial: &TrialRecord| {
+                trial.contender as usize == contender.index && trial.workload == name && trial.scale == workload.scale
+            };
+            let trials = material.trials.iter().enumerate();
+            let trials: Vec<&TrialRecord> = trials
+                .filter(|(number, trial)| counting.contains(number) && mine(trial))
+                .map(|(_, trial)| trial)
+                .collect();
+            (!trials.is_empty()).then(|| cost(place, &trials))
+        });
+        CostsView { workload: workload.name.clone(), title: workload.title.clone(), contenders: lines.collect() }
+    };
+    workloads.iter().map(of_work).filter(|costs| !costs.contenders.is_empty()).collect()
+}
+
+fn cost(contender: usize, trials: &[&TrialRecord]) -> CostView {
+    let of =
+        |value: &dyn Fn(&TrialRecord) -> Option<f64>| median(trials.iter().filter_map(|trial| value(trial)).collect());
+    let found = |key: &'static str| of(&move |trial| trial.found.get(key)?.as_f64());
+    let closing = |key: &'static str| of(&move |trial| trial.closing.get(key)?.as_f64());
+    CostView {
+        contender,
+        make_seconds: found("mkfs_seconds"),
+        mount_seconds: found("mount_seconds"),
+        unmount_seconds: closing("unmount_seconds"),
+        check_seconds: closing("check_seconds"),
+        empty_bytes: of(&empty_bytes),
+        reserved_bytes: of(&|trial| {
+            let empty = trial.found.get("empty")?;
+            let free = number(empty, "total_bytes")? - number(empty, "used_bytes")?;
+            made(trial).then_some(free - number(empty, "available_bytes")?).filter(|bytes| *bytes >= 0.0)
+        }),
+        taken_per_byte: of(&taken_per_byte),
+        inodes: of(&|trial| number(trial.found.get("empty")?, "inodes")),
+        inodes_taken: of(&|trial| {
+            trial.phases.iter().filter_map(|phase| phase.evidence.taken_inodes).max().map(|count| count as f64)
+        }),
+        cpu_per_operation: of(&cpu_per_operation),
+        written_per_byte: of(&written_per_byte),
+    }
+}
+
+fn number(value: &Value, key: &str) -> Option<f64> {
+    value.get(key)?.as_f64()
+}
+
+/// Whether the filesystem was made for the trial, so that its space is its own.
+fn made(trial: &TrialRecord) -> bool {
+    trial.found.get("mkfs_seconds").is_some_and(Value::is_number)
+}
+
+fn empty_bytes(trial: &TrialRecord) -> Option<f64> {
+    let empty = trial.found.get("empty")?;
+    let device = number(trial.found.get("device")?, "size_bytes")?;
+    let free = number(empty, "total_bytes")? - number(empty, "used_bytes")?;
+    made(trial).then_some(device - free).filter(|bytes| *bytes >= 0.0)
+}
+
+/// At the phase after which most bytes were there.
+fn taken_per_byte(trial: &TrialRecord) -> Option<f64> {
+    let both = |phase: &PhaseRecord| Some((phase.evidence.present_bytes?, phase.evidence.taken_bytes?));
+    let (present, taken) = trial.phases.iter().filter_map(both).max_by_key(|(present, _)| *present)?;
+    (present >= LEAST_BYTES && taken > 0).then(|| taken as f64 / present as f64)
+}
+
+fn cpu_per_operation(trial: &TrialRecord) -> Option<f64> {
+    let phases = trial.phases.iter().filter(|phase| !phase.preparation && phase.outcome.items > 0);
+    let (mut spent, mut items) = (0, 0);
+    for phase in phases {
+        spent += phase.evidence.system_cpu_ns?;
+        items += phase.outcome.items;
+    }
+    (items > 0 && spent > 0).then(|| spent as f64 / 1e9 / items as f64)
+}
+
+fn written_per_byte(trial: &TrialRecord) -> Option<f64> {
+    let users: u64 = trial.phases.iter().map(|phase| phase.outcome.bytes_written).sum();
+    let until_unmounted = trial.closing.get("written_bytes").and_then(Value::as_u64);
+    let in_phases = || trial.phases.iter().map(|phase| phase.evidence.device_written_bytes).sum::<Option<u64>>();
+    let taken = until_unmounted.or_else(in_phases)?;
+    (users >= LEAST_BYTES && taken > 0).then(|| taken as f64 / users as f64)
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+impl CostView {
+    /// Its figures as people read them, in the order of [`HEADINGS`]; a dash where there is none.
+    pub fn told(&self) -> [String; 9] {
+        let plain = |value: Option<f64>| value.map_or_else(|| "–".into(), crate::number::plain);
+        let seconds = |value: Option<f64>| value.map_or_else(|| "–".into(), short_seconds);
+        let scaled = |value: Option<f64>, by: f64| plain(value.map(|value| value / by));
+        let inodes = match self.inodes {
+            Some(count) => crate::number::count(count),
+            None if self.empty_bytes.is_some() => "any".into(),
+            None => "–".into(),
+        };
+        [
+            seconds(self.make_seconds),
+            seconds(self.mount_seconds),
+            seconds(self.unmount_seconds),
+            seconds(self.check_seconds),
+            scaled(self.empty_bytes, f64::from(1 << 20)),
+            plain(self.taken_per_byte),
+            inodes,
+            scaled(self.cpu_per_operation, 1e-6),
+            plain(self.written_per_byte),
+        ]
+    }
+}
+
+/// Seconds with no more digits than count beside one another.
+fn short_seconds(value: f64) -> String {
+    match value {
+        value if value < 0.0995 => format!("{value:.3}"),
+        value if value < 9.995 => format!("{value:.2}"),
+        value if value < 99.95 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+/// What the figures are, each in two short words: what, and its unit.
+pub const HEADINGS: [(&str, &str); 9] = [
+    ("make", "s"),
+    ("mount", "s"),
+    ("unmount", "s"),
+    ("check", "s"),
+    ("empty", "MiB"),
+    ("space", "B/B"),
+    ("inodes", ""),
+    ("CPU", "µs/op"),
+    ("written", "B/B"),
+];
+
+/// What is said below them.
+pub const LEGEND: &str = "Medians. empty: space that is not free once the filesystem is made; space: bytes taken for each byte \
+    in files, when most were there; inodes: those that it offers (any: made as needed); CPU: of the whole system for each \
+    operation; written: bytes that the device took for each byte that the workload wrote, from mounting until unmounted.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_and_of_none_is_none() {
+        assert_eq!(median(vec![4.0, 1.0]), Some(2.5));
+        assert_eq!(median(vec![9.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![]), None);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_dash_and_inodes_made_as_needed_are_any() {
+        let told = CostView { empty_bytes: Some(4_194_304.0), make_seconds: Some(0.1), ..CostView::default() }.told();
+        assert_eq!(
+            (told[0].as_str(), told[1].as_str(), told[4].as_str(), told[6].as_str()),
+            ("0.10", "–", "4.00", "any")
+        );
+        assert_eq!(CostView::default().told()[6], "–");
+    }
+}
