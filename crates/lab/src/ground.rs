@@ -74,12 +74,17 @@ impl Ground {
 
     fn open_marked(registry: &Registry, place: &Where, journal: &Journal, mark: Mark) -> Result<Ground, LabError> {
         let root = host::process::is_root();
+        let mut resolved = place.clone();
         let erasable = match place {
             Where::Image { bytes, folder } => {
                 if !root {
                     return Err(LabError::NeedsRoot("formatting an image".into()));
                 }
                 image::fits(folder, *bytes)?;
+                // The kernel names a loop device's file by where it really lies, and must be understood when the folder is gone.
+                let found = folder.canonicalize();
+                let folder = found.map_err(|error| LabError::file("look at the scratch folder", folder, error))?;
+                resolved = Where::Image { bytes: *bytes, folder };
                 None
             }
             Where::Device { path, erase } => {
@@ -96,7 +101,7 @@ impl Ground {
         let volume = mark.label();
         Ok(Ground {
             registry: registry.clone(),
-            place: place.clone(),
+            place: resolved,
             journal: journal.clone(),
             mark,
             erasable,

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Bench, root};
-use lab::{DataMode, Journaling, Stage};
+use lab::{DataMode, Journaling, Stage, Where};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -301,4 +301,26 @@ fn a_daemons_namespace_does_not_keep_what_other_runs_have_mounted() {
     let closing = mounted.close().expect("nobody holds it");
     assert_eq!(closing.whole, Some(true), "{closing:?}");
     served.close().expect("closed");
+}
+
+/// The kernel knows a file by where it lay; nobody else does once its folder is gone.
+#[test]
+fn an_image_whose_folder_was_removed_leaves_no_loop_device() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let (real, link) = (bench.folder.path().join("real"), bench.folder.path().join("link"));
+    std::fs::create_dir(&real).expect("made");
+    std::os::unix::fs::symlink(&real, &link).expect("linked");
+    let mut ground = bench.open(&Where::Image { bytes: 64 << 20, folder: link.clone() }).expect("opened");
+    let stage = ground.stage(&bench.contender("ext2")).expect("staged");
+    let node = stage.device().expect("a loop device").path.clone();
+    let attached =
+        || std::fs::read_to_string(format!("/sys/block/{}/loop/backing_file", node.file_name()?.to_str()?)).ok();
+    assert!(attached().is_some_and(|file| file.starts_with(&real.display().to_string())));
+    std::fs::remove_dir_all(&real).expect("removed");
+    std::fs::remove_file(&link).expect("removed");
+    stage.close().expect("what is gone needs no removing");
+    assert!(attached().is_none_or(|file| !file.starts_with(&real.display().to_string())), "{:?}", attached());
 }
