@@ -98,6 +98,8 @@ fn skeleton(archive: &mut Archive<impl std::io::Write>) -> std::io::Result<()> {
     for name in ["bin", "sbin", "lib", "lib64"] {
         archive.link(&Path::new("/").join(name), &format!("usr/{name}"))?;
     }
+    // zfs-fuse has its socket there.
+    archive.link(Path::new("/var/run"), "/run")?;
     // mkfs.nilfs2 and others look there for what is mounted.
     archive.link(Path::new("/etc/mtab"), "/proc/self/mounts")?;
     // Commands are run with it as their input, the one that mounts /dev too.
