@@ -7,11 +7,10 @@ use crate::failure::Failure;
 use runner::{DEVICE, Entry, Place};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workload::ages::{FRESH, MOST_FILL};
+use workload::ages::{FRESH, parse_fill};
 use workload::axes::Axes;
 use workload::names::{Known, resolve};
 use workload::plan::Plan;
-use workload::quantity::parse_share;
 use workload::{AxisFacts, Contender, Exclusion, SettingFacts};
 
 /// Schedulers of today's block layer.
@@ -176,10 +175,7 @@ fn ask_ages(axes: &mut Axes, what: &What, catalogue: &Catalogue) -> Result<(), F
     for name in what.age.iter().filter(|name| *name != FRESH) {
         catalogue.work.age(name).map_err(|problem| Failure::usage(format!("--age {name}: {problem}")))?;
     }
-    let share = |text: &String| {
-        let read = parse_share(text).ok().filter(|share| *share <= MOST_FILL);
-        read.ok_or_else(|| Failure::usage(format!("--fill {text}: a share from 0 to 99%, such as 80%")))
-    };
+    let share = |text: &String| parse_fill(text).map_err(|problem| Failure::usage(format!("--fill: {problem}")));
     let fill = what.fill.iter().map(share).collect::<Result<Vec<f64>, Failure>>()?;
     if !what.age.is_empty() {
         axes.age.clone_from(&what.age);

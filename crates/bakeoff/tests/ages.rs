@@ -153,5 +153,6 @@ fn ages_are_planned_and_misspelt_ones_are_named() {
     let line = "plan small-files --fs ext4 --image 400MiB --age odl";
     place.bakeoff(line).refused(&["unknown age", "did you mean `old`?"]);
     place.bakeoff("plan small-files --fs ext4 --image 400MiB --fill 140%").refused(&["--fill", "0 to 99%"]);
+    place.bakeoff("plan small-files --fs ext4 --image 400MiB --axis fill=100%").refused(&["100%", "0 to 99%"]);
     place.bakeoff("run small-files --dir . --age old").refused(&["--dir", "--age"]);
 }

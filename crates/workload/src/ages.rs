@@ -18,7 +18,16 @@ pub const FRESH: &str = "fresh";
 pub const USED: &str = "used";
 
 /// Share of a volume that can be filled.
-pub const MOST_FILL: f64 = 0.99;
+const MOST_FILL: f64 = 0.99;
+
+/// How full a volume is to be, as a person wrote it: a share from 0 to [`MOST_FILL`].
+///
+/// # Errors
+/// It is no share, or more than can be filled.
+pub fn parse_fill(text: &str) -> std::result::Result<f64, String> {
+    let read = parse_share(text).ok().filter(|share| *share <= MOST_FILL);
+    read.ok_or_else(|| format!("`{text}` is not a share that can be filled: 0 to 99%, such as `80%`"))
+}
 
 /// Commits that are checked out at most.
 const CHECKOUTS_LIMIT: u32 = 100_000;

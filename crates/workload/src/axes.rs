@@ -2,11 +2,10 @@
 //! In: a plan's table, or `NAME=VALUE,VALUE` from a command line. Out: axes, which [`crate::product`] multiplies contenders by.
 //! Each value changes a contender, gives it a readable label and its place on the axis.
 
-use crate::ages::FRESH;
+use crate::ages::{FRESH, parse_fill};
 use crate::contender::Contender;
 use crate::error::suggestion;
 use crate::product::{Axis, DEFAULT};
-use crate::quantity::parse_share;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -69,7 +68,7 @@ impl Axes {
                 "scheduler" => self.scheduler = values,
                 "kernel" => self.kernel = values,
                 "age" => self.age = values,
-                "fill" => self.fill = values.iter().map(|value| parse_share(value)).collect::<Result<_, _>>()?,
+                "fill" => self.fill = values.iter().map(|value| parse_fill(value)).collect::<Result<_, _>>()?,
                 _ => {
                     let known = ["mkfs.", "mount.", "device.", "scheduler", "kernel", "age", "fill"];
                     return Err(format!("{text}: no axis is called `{name}` ({})", suggestion(name, &known)));

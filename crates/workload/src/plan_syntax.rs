@@ -2,6 +2,7 @@
 //! In: TOML. Out: raw tables turned into [`Plan`] and [`Contender`], with sizes, durations and shares read.
 //! Unknown keys are errors; whether names are known is asked later, in [`crate::names`].
 
+use crate::ages::parse_fill;
 use crate::axes::Axes;
 use crate::compile::identifier;
 use crate::contender::Contender;
@@ -232,7 +233,7 @@ fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
         device: raw.device.into_iter().map(|(name, value)| (name, value.0)).collect(),
         kernel: raw.kernel,
         age: raw.age,
-        fill: raw.fill.map(|fill| read(&fill, parse_share)).transpose()?,
+        fill: raw.fill.map(|fill| read(&fill, parse_fill)).transpose()?,
         axes: BTreeMap::new(),
     })
 }
@@ -249,7 +250,7 @@ fn axes(raw: RawAxes) -> Outcome<Axes> {
         device: texts(raw.device),
         kernel: raw.kernel,
         age: raw.age,
-        fill: raw.fill.iter().map(|fill| read(fill, parse_share)).collect::<Outcome<_>>()?,
+        fill: raw.fill.iter().map(|fill| read(fill, parse_fill)).collect::<Outcome<_>>()?,
         exclude: raw.exclude.into_iter().map(excluded).collect(),
     })
 }

@@ -307,9 +307,13 @@ fn axes_of_a_command_line_are_those_of_a_plan() {
     assert_eq!((axes.scheduler.len(), axes.fill.as_slice()), (1, [0.1, 0.5].as_slice()));
     axes.leave_out("mkfs.rmapbt=0,scheduler=none").unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(axes.exclude[0].len(), 2);
-    for (text, hint) in
-        [("schedule=none", "scheduler"), ("mkfs.rmapbt", "NAME=VALUE"), ("age=", "1 to"), ("fill=many", "many")]
-    {
+    for (text, hint) in [
+        ("schedule=none", "scheduler"),
+        ("mkfs.rmapbt", "NAME=VALUE"),
+        ("age=", "1 to"),
+        ("fill=many", "many"),
+        ("fill=100%", "0 to 99%"),
+    ] {
         let error = axes.set(text).expect_err(text);
         assert!(error.contains(hint), "{text}: {error}");
     }
