@@ -174,8 +174,7 @@ impl Staged for LabStage<'_> {
     }
 
     fn durable(&self) -> Durable {
-        let durable = self.stage.durable();
-        Durable { syncfs: durable.syncfs, command: durable.command.clone(), flush: durable.flush.clone() }
+        durable(self.stage.durable())
     }
 
     fn watch(&self) -> Watch {
@@ -184,20 +183,17 @@ impl Staged for LabStage<'_> {
 
     fn room(&self) -> (Option<u64>, Option<u64>) {
         // The raw device has no room to speak of, and a stage that cannot tell is not refused for it.
-        let usage = self.stage.usage().ok().filter(|usage| usage.total_bytes > 0);
-        (usage.map(|usage| usage.available_bytes), usage.and_then(|usage| usage.inodes_free))
+        self.stage.usage().ok().filter(|usage| usage.total_bytes > 0).map_or((None, None), room)
     }
 
     fn used(&self) -> (Option<u64>, Option<u64>) {
         // A directory's filesystem is used by others too, and the raw device has none.
         let own = !self.shared && self.stage.found().filesystem != DEVICE;
-        let usage = self.stage.usage().ok().filter(|usage| usage.total_bytes > 0 && own);
-        let inodes = usage.and_then(|usage| Some(usage.inodes?.saturating_sub(usage.inodes_free?)));
-        (usage.map(|usage| usage.used_bytes), inodes)
+        self.stage.usage().ok().filter(|usage| usage.total_bytes > 0 && own).map_or((None, None), used)
     }
 
     fn found(&self) -> Value {
-        serde_json::to_value(self.stage.found()).unwrap_or_default()
+        value(self.stage.found())
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -259,8 +255,7 @@ impl Staged for InGuest<'_> {
     }
 
     fn durable(&self) -> Durable {
-        let durable = self.stage.durable();
-        Durable { syncfs: durable.syncfs, command: durable.command.clone(), flush: durable.flush.clone() }
+        durable(self.stage.durable())
     }
 
     fn watch(&self) -> Watch {
@@ -276,12 +271,15 @@ impl Staged for InGuest<'_> {
     }
 
     fn room(&self) -> (Option<u64>, Option<u64>) {
-        let usage = self.stage.usage().ok();
-        (usage.map(|usage| usage.available_bytes), usage.and_then(|usage| usage.inodes_free))
+        self.stage.usage().map_or((None, None), room)
+    }
+
+    fn used(&self) -> (Option<u64>, Option<u64>) {
+        self.stage.usage().map_or((None, None), used)
     }
 
     fn found(&self) -> Value {
-        serde_json::to_value(self.stage.found()).unwrap_or_default()
+        value(self.stage.found())
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -303,6 +301,26 @@ impl Staged for InGuest<'_> {
     fn close(self: Box<Self>) -> Result<Value, VenueError> {
         self.stage.close().map_err(sorted).map(closed)
     }
+}
+
+/// What makes written data safe, in the engine's words.
+fn durable(durable: &lab::Durable) -> Durable {
+    Durable { syncfs: durable.syncfs, command: durable.command.clone(), flush: durable.flush.clone() }
+}
+
+/// Bytes and inodes that are left.
+fn room(usage: lab::Usage) -> (Option<u64>, Option<u64>) {
+    (Some(usage.available_bytes), usage.inodes_free)
+}
+
+/// Bytes and inodes that are taken.
+fn used(usage: lab::Usage) -> (Option<u64>, Option<u64>) {
+    let inodes = usage.inodes.zip(usage.inodes_free).map(|(all, free)| all.saturating_sub(free));
+    (Some(usage.used_bytes), inodes)
+}
+
+fn value(found: &lab::Found) -> Value {
+    serde_json::to_value(found).unwrap_or_default()
 }
 
 /// What closing showed, with damage where there is some.
