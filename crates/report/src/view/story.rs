@@ -118,7 +118,7 @@ fn safety_warning(contenders: &[ContenderView]) -> Option<String> {
 /// Which contenders ran in guests, and what that means for their figures.
 pub(super) fn guests(contenders: &[ContenderView]) -> Vec<String> {
     let groups = [
-        (Backend::Emulation, "ran in an emulated machine (QEMU without KVM): their times are mostly the emulation's"),
+        (Backend::Emulation, "ran in an emulated machine (QEMU without KVM), so that times are mostly the emulation's"),
         (Backend::Kvm, "ran in a virtual machine (KVM)"),
     ];
     let measured = || contenders.iter().filter(|contender| contender.error.is_none());
