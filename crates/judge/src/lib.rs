@@ -40,5 +40,6 @@ pub use claims::judge_claims;
 pub use compare::{compare, compare_contenders};
 pub use decide::decide;
 pub use mix::judge_mix;
+pub use numbers::median;
 pub use steady::steady_state;
 pub use weigh::judge;

@@ -177,6 +177,13 @@ pub struct PhaseRecord {
     pub evidence: Evidence,
 }
 
+impl PhaseRecord {
+    /// Whether its figures count: of a phase that was repeated until it was steady, only the steady rounds do.
+    pub fn counts(&self) -> bool {
+        self.evidence.steady != Some(false)
+    }
+}
+
 /// What the machine saw during one pass, from just before the start until all was durable.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Evidence {

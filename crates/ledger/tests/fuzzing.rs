@@ -2,25 +2,15 @@
 
 #[path = "../../../tests/mutate.rs"]
 mod mutate;
+mod support;
 
 use ledger::import::{Imported, export, import_bytes, import_file};
 use ledger::{Access, Ledger};
 use std::path::Path;
-
-const SAMPLES: [&str; 8] = [
-    "fio-write.json",
-    "fio-randread-plus.json",
-    "fio-randrw.json",
-    "bonnie-1.03.csv",
-    "bonnie-1.96.csv",
-    "bonnie-2.00.csv",
-    "dd-english.txt",
-    "dd-german.txt",
-];
+use support::{SAMPLES, sample};
 
 fn samples() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
-    SAMPLES.iter().map(|name| std::fs::read(folder.join(name)).expect("the sample is there")).collect()
+    SAMPLES.iter().map(|name| sample(name)).collect()
 }
 
 /// A ledger with a run in it, whole on the disk.

@@ -1,26 +1,12 @@
 //! What other programs printed comes in as it was; what they never said stays missing; nothing breaks the reader.
 
+mod support;
+
 use ledger::import::{ImportError, Imported, export, import_bytes};
 use ledger::program::Figure;
 use ledger::{Access, Ledger, Origin, PhaseRecord};
 use proptest::prelude::*;
-use std::path::Path;
-
-const SAMPLES: [&str; 8] = [
-    "fio-write.json",
-    "fio-randread-plus.json",
-    "fio-randrw.json",
-    "bonnie-1.03.csv",
-    "bonnie-1.96.csv",
-    "bonnie-2.00.csv",
-    "dd-english.txt",
-    "dd-german.txt",
-];
-
-fn sample(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
-    std::fs::read(path).expect("the sample is there")
-}
+use support::{SAMPLES, sample};
 
 fn read(name: &str) -> Imported {
     import_bytes(&sample(name), name).expect("the sample is read")

@@ -6,7 +6,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use workload::outcome::{CpuTime, Errors, GroupOutcome, PhaseOutcome};
+use workload::outcome::{CpuTime, GroupOutcome, PhaseOutcome};
 use workload::program::{Cache, Figure};
 
 struct Scratch {
@@ -70,20 +70,14 @@ fn trial(block: u32, contender: u32) -> TrialRecord {
         pace: None,
     };
     let outcome = PhaseOutcome {
-        phase: 0,
-        pass: 0,
         items: 10,
-        bytes_read: 0,
         bytes_written: 4096,
         returned_ns: 2_000_000_000,
         durable_ns: Some(4_000_000_000),
         cpu: CpuTime { user_ns: 1, system_ns: 2 },
         groups: vec![group],
-        series: None,
-        errors: Errors::default(),
-        verified: None,
         work_hash: u64::MAX,
-        remarks: vec![],
+        ..PhaseOutcome::default()
     };
     TrialRecord {
         block,

@@ -3,6 +3,7 @@
 
 mod cell;
 mod costs;
+mod grid;
 mod pivot;
 mod style;
 mod table;

@@ -41,7 +41,7 @@ pub fn ended(rounds: &mut [PhaseRecord], facts: &PhaseFacts) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::outcome::{CpuTime, Errors, PhaseOutcome};
+    use workload::outcome::PhaseOutcome;
     use workload::program::{Cache, Figure};
 
     fn facts() -> PhaseFacts {
@@ -60,22 +60,7 @@ mod tests {
     }
 
     fn round(seconds: f64) -> PhaseRecord {
-        let outcome = PhaseOutcome {
-            phase: 0,
-            pass: 0,
-            items: 1,
-            bytes_read: 0,
-            bytes_written: 0,
-            returned_ns: (seconds * 1e9) as u64,
-            durable_ns: None,
-            cpu: CpuTime::default(),
-            groups: vec![],
-            series: None,
-            errors: Errors::default(),
-            verified: None,
-            work_hash: 0,
-            remarks: vec![],
-        };
+        let outcome = PhaseOutcome { items: 1, returned_ns: (seconds * 1e9) as u64, ..PhaseOutcome::default() };
         PhaseRecord {
             name: "write".into(),
             operation: "write".into(),

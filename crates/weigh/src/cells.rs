@@ -3,7 +3,9 @@
 //! Trials that were set aside as disturbed count only where no undisturbed repetition exists, and then say so.
 
 use crate::figures;
-use judge::{Age, Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table};
+use judge::{
+    Age, Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table, median,
+};
 use ledger::{ContenderRecord, Evidence, PhaseRecord, RunRecord, TrialRecord, TrialStatus, WorkRecord};
 use std::collections::HashSet;
 use workload::ages::age_of;
@@ -216,7 +218,7 @@ impl Source<'_> {
     /// Values of a trial, one for each pass.
     fn values(&self, trial: &TrialRecord) -> Vec<f64> {
         let of = |name: &str, value: &dyn Fn(&PhaseRecord) -> Option<f64>| {
-            let counts = |phase: &&PhaseRecord| phase.name == name && phase.evidence.steady != Some(false);
+            let counts = |phase: &&PhaseRecord| phase.name == name && phase.counts();
             trial.phases.iter().filter(counts).filter_map(value).collect()
         };
         match self {
@@ -244,7 +246,7 @@ impl Source<'_> {
 /// Sum of the phases' seconds; absent where one of them is missing.
 fn total_seconds(total: &TotalFacts, trial: &TrialRecord, elapsed_ns: impl Fn(&PhaseRecord) -> u64) -> Option<f64> {
     total.of.iter().try_fold(0.0, |sum, name| {
-        let counts = |phase: &&PhaseRecord| &phase.name == name && phase.evidence.steady != Some(false);
+        let counts = |phase: &&PhaseRecord| &phase.name == name && phase.counts();
         let mut passes = trial.phases.iter().filter(counts).peekable();
         passes.peek()?;
         let elapsed: u64 = passes.map(&elapsed_ns).sum();
@@ -290,7 +292,7 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
         .filter(|phase| names.contains(&phase.name.as_str()))
         .collect();
     let median_of = |value: &dyn Fn(&Evidence) -> Option<f64>| {
-        median(phases.iter().filter_map(|phase| value(&phase.evidence)).collect())
+        median(&phases.iter().filter_map(|phase| value(&phase.evidence)).collect::<Vec<_>>())
     };
     let mut remarks: Vec<String> = Vec::new();
     let said = phases.iter().flat_map(|phase| phase.evidence.remarks.iter().chain(&phase.outcome.remarks));
@@ -308,16 +310,6 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
         trial_seconds: (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64),
         remarks,
         ..Facts::default()
-    }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
 use workload::facts::{PhaseFacts, TotalFacts};
-use workload::outcome::{CpuTime, Errors, PhaseOutcome};
+use workload::outcome::{CpuTime, PhaseOutcome};
 use workload::program::{Cache, Figure};
 
 /// One contender: its name, and the seconds that its phases take, returned and (for writes) durable.
@@ -109,19 +109,14 @@ fn phase(at: usize, name: &str, operation: &str, returned: f64, durable: Option<
     let ns = |seconds: f64| (seconds * 1e9) as u64;
     let outcome = PhaseOutcome {
         phase: at,
-        pass: 0,
         items: 1_000,
         bytes_read: if durable.is_none() { 1 << 20 } else { 0 },
         bytes_written: if durable.is_some() { 1 << 20 } else { 0 },
         returned_ns: ns(returned),
         durable_ns: durable.map(ns),
         cpu: CpuTime { user_ns: ns(returned * 0.1), system_ns: ns(returned * 0.3) },
-        groups: vec![],
-        series: None,
-        errors: Errors::default(),
-        verified: None,
         work_hash: 1,
-        remarks: vec![],
+        ..PhaseOutcome::default()
     };
     PhaseRecord {
         name: name.into(),

@@ -61,19 +61,15 @@ impl Pass {
         };
         let outcome = PhaseOutcome {
             phase: place,
-            pass: 0,
             items: self.items,
             bytes_read: read,
             bytes_written: written,
             returned_ns: elapsed,
-            durable_ns: None,
             cpu: CpuTime { user_ns: nanoseconds(cpu.0), system_ns: nanoseconds(cpu.1) },
             groups: vec![group],
-            series: None,
             errors: Errors { count: self.errors, first: Vec::new() },
-            verified: None,
-            work_hash: 0,
             remarks: self.remarks.clone(),
+            ..PhaseOutcome::default()
         };
         PhaseRecord {
             name: self.name.clone(),

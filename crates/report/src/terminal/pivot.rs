@@ -2,12 +2,13 @@
 //! In: a view and the name of an axis. Out: text, folded to the width.
 
 use super::cell::mark;
+use super::grid::{grid, set_widths};
 use super::style::{Style, Tone, wrapped};
 use crate::ReportError;
 use crate::number;
 use crate::safe;
 use crate::view::{AxisView, PivotCell, PivotRow, PivotView, Standing, View};
-use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, TableComponent, Width, presets};
+use comfy_table::Cell;
 use unicode_width::UnicodeWidthStr;
 
 /// Sentences of a table that are printed; the table says the same.
@@ -181,11 +182,7 @@ fn table(
     (names, width): (usize, usize),
     style: Style,
 ) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    table.set_style(TableComponent::HeaderLines, if style.unicode { '─' } else { '-' });
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(style.width).unwrap_or(u16::MAX));
+    let mut table = grid(style);
     let titles = columns.iter().map(|name| Cell::new(style.paint(Tone::Heading, &style.fitted(&safe::terminal(name)))));
     table.set_header(std::iter::once(Cell::new("")).chain(titles));
     for block in blocks {
@@ -198,10 +195,6 @@ fn table(
             table.add_row(std::iter::once(style.fitted(&wrapped(name, names - 1, "  "))).chain(cells));
         }
     }
-    for (at, column) in table.column_iter_mut().enumerate() {
-        let width = u16::try_from(if at == 0 { names } else { width }).unwrap_or(u16::MAX);
-        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
-        column.set_padding((0, if at == 0 { 1 } else { 0 }));
-    }
+    set_widths(&mut table, names, width);
     format!("{}\n", table.trim_fmt())
 }

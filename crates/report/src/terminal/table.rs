@@ -2,10 +2,11 @@
 //! In: a workload of the view. Out: text.
 
 use super::cell::{Footnotes, is_unstable, lines};
+use super::grid::{grid, set_widths};
 use super::style::{Style, Tone, wrapped};
 use crate::safe;
 use crate::view::{RowView, View, WorkloadView};
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, TableComponent, Width, presets};
+use comfy_table::{Cell, CellAlignment};
 use unicode_width::UnicodeWidthStr;
 
 /// Narrowest and widest first column, which names the operations.
@@ -82,11 +83,7 @@ fn table(
     style: Style,
     notes: &mut Footnotes,
 ) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    table.set_style(TableComponent::HeaderLines, if style.unicode { '─' } else { '-' });
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(style.width).unwrap_or(u16::MAX));
+    let mut table = grid(style);
     let names = shown.iter().map(|place| {
         let contender = &view.contenders[*place];
         let name = style.paint(Tone::Heading, &style.fitted(&safe::terminal(&contender.name)));
@@ -101,11 +98,7 @@ fn table(
         let gap = if place + 1 < workload.rows.len() { "\n " } else { "" };
         table.add_row(std::iter::once(format!("{}{gap}", heading(row, &title, style))).chain(cells));
     }
-    for (at, column) in table.column_iter_mut().enumerate() {
-        let width = u16::try_from(if at == 0 { layout.names } else { layout.contender }).unwrap_or(u16::MAX);
-        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
-        column.set_padding((0, if at == 0 { 1 } else { 0 }));
-    }
+    set_widths(&mut table, layout.names, layout.contender);
     table.trim_fmt()
 }
 

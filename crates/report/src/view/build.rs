@@ -267,18 +267,16 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
             });
             let phases: Vec<_> = trials
                 .flat_map(|(_, trial)| &trial.phases)
-                .filter(|phase| phase.name == facts.name && phase.evidence.steady != Some(false))
+                .filter(|phase| phase.name == facts.name && phase.counts())
                 .collect();
             let said = |phase: &&ledger::PhaseRecord| [&phase.evidence.remarks[..], &phase.evidence.disturbed].concat();
             let remarks: std::collections::BTreeSet<String> = phases.iter().flat_map(said).collect();
-            let mut values: Vec<f64> = phases.iter().filter_map(|phase| weigh::returned(phase, facts)).collect();
-            values.sort_by(f64::total_cmp);
-            let (Some(low), Some(high)) = (values.first().copied(), values.last().copied()) else {
+            let values: Vec<f64> = phases.iter().filter_map(|phase| weigh::returned(phase, facts)).collect();
+            let Some(median) = judge::median(&values) else {
                 continue;
             };
-            let middle = values.len() / 2;
-            let median =
-                if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
+            let (low, high) =
+                values.iter().fold((median, median), |(low, high), value| (low.min(*value), high.max(*value)));
             let phase = format!("{}/{}", work.name, facts.name);
             beneath.insert(phase.clone(), median);
             rows.push(DeviceRow {

@@ -2,6 +2,7 @@
 //! In: the trials that count. Out: medians for each workload and contender; what was not measured is absent, never zero.
 
 use super::{ContenderView, Material, WorkloadView};
+use judge::median;
 use ledger::{PhaseRecord, TrialRecord};
 use serde::Serialize;
 use serde_json::Value;
@@ -76,8 +77,9 @@ pub(super) fn costs(
 }
 
 fn cost(contender: usize, trials: &[&TrialRecord]) -> CostView {
-    let of =
-        |value: &dyn Fn(&TrialRecord) -> Option<f64>| median(trials.iter().filter_map(|trial| value(trial)).collect());
+    let of = |value: &dyn Fn(&TrialRecord) -> Option<f64>| {
+        median(&trials.iter().filter_map(|trial| value(trial)).collect::<Vec<_>>())
+    };
     let found = |key: &'static str| of(&move |trial| trial.found.get(key)?.as_f64());
     let closing = |key: &'static str| of(&move |trial| trial.closing.get(key)?.as_f64());
     CostView {
@@ -143,16 +145,6 @@ fn written_per_byte(trial: &TrialRecord) -> Option<f64> {
     (users >= LEAST_BYTES && taken > 0).then(|| taken as f64 / users as f64)
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
-    }
-}
-
 impl CostView {
     /// Its figures as people read them, in the order of [`HEADINGS`]; a dash where there is none.
     pub fn told(&self) -> [String; 9] {
@@ -209,13 +201,6 @@ pub const LEGEND: &str = "Medians. empty: space that is not free once the filesy
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between_and_of_none_is_none() {
-        assert_eq!(median(vec![4.0, 1.0]), Some(2.5));
-        assert_eq!(median(vec![9.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(vec![]), None);
-    }
 
     #[test]
     fn what_was_not_measured_is_a_dash_and_inodes_made_as_needed_are_any() {

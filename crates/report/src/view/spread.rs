@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
+use judge::median;
 use ledger::TrialRecord;
 use ledger::program::Figure;
 use serde::Serialize;
@@ -113,7 +114,8 @@ pub fn series(material: &Material, row: &RowView, workload: (&str, &str), conten
         lines.push(counts.iter().map(|count| *count as f64 / seconds).collect());
     }
     let longest = lines.iter().map(Vec::len).max().filter(|longest| *longest >= 2)?;
-    let medians: Vec<f64> = (0..longest).map(|at| median(lines.iter().filter_map(|line| line.get(at)))).collect();
+    let at = |place: usize| lines.iter().filter_map(|line| line.get(place).copied()).collect::<Vec<_>>();
+    let medians: Vec<f64> = (0..longest).filter_map(|place| median(&at(place))).collect();
     let step = medians.len().div_ceil(MOST_POINTS);
     let values = medians.chunks(step).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect();
     Some(SeriesView { interval: interval_ns as f64 * step as f64 / 1e9, values })
@@ -129,15 +131,4 @@ fn counted_trials<'a>(
         let mine = trial.contender as usize == contender && trial.workload == name && trial.scale == scale;
         (mine && counting.contains(&number)).then_some(trial)
     })
-}
-
-fn median<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
-    let mut values: Vec<f64> = values.copied().collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => 0.0,
-        odd if odd % 2 == 1 => values[middle],
-        _ => (values[middle - 1] + values[middle]) / 2.0,
-    }
 }

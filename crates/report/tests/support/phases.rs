@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use ledger::facts::PhaseFacts;
-use ledger::outcome::{CpuTime, Errors, GroupOutcome, Histogram, PhaseOutcome, Series};
+use ledger::outcome::{CpuTime, GroupOutcome, Histogram, PhaseOutcome, Series};
 use ledger::program::{Cache, Figure};
 use ledger::{Evidence, PhaseRecord};
 use std::collections::BTreeMap;
@@ -52,10 +52,8 @@ fn record(draw: &mut Draw, at: usize, facts: &PhaseFacts, label: &str, speed: f6
         cpu: CpuTime { user_ns: returned_ns / 12, system_ns: returned_ns / 3 },
         groups: vec![group(draw, items, bytes, returned_ns, writes)],
         series: Some(series(draw, items, bytes, returned_ns)),
-        errors: Errors::default(),
-        verified: None,
         work_hash: 42,
-        remarks: vec![],
+        ..PhaseOutcome::default()
     };
     let evidence = evidence(facts, label, bytes, returned_ns, writes);
     PhaseRecord {

@@ -1,0 +1,21 @@
+//! Results of other programs, as they wrote them, for tests of reading them.
+
+use std::path::Path;
+
+/// Names of the samples: fio's first, then those that are text of fields.
+pub const SAMPLES: [&str; 8] = [
+    "fio-write.json",
+    "fio-randread-plus.json",
+    "fio-randrw.json",
+    "bonnie-1.03.csv",
+    "bonnie-1.96.csv",
+    "bonnie-2.00.csv",
+    "dd-english.txt",
+    "dd-german.txt",
+];
+
+/// The content of a sample.
+pub fn sample(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
+    std::fs::read(path).expect("the sample is there")
+}
