@@ -71,6 +71,7 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
     let mut venue = place::venue(scheme, ager)?;
     let mut progress = Progress::new(output.plain, ledger.path());
+    host::process::stay_in_memory();
     let ended = Run { scheme, id, ledger, venue: &mut *venue, watcher: &mut progress, agent: agent::command()?, stop }
         .carry_on();
     drop(progress);

@@ -93,6 +93,13 @@ pub fn boot_id() -> String {
     crate::text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
+/// Keeps this program and its libraries in memory. Where caches are emptied before a phase, the kernel would forget what of them is
+/// not in use just then, and reading it again from the disk would stand beside the phase like somebody else's work.
+pub fn stay_in_memory() {
+    // Without root only few pages may be locked; then it stays as it was.
+    let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT);
+}
+
 /// Whether the caller is root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

@@ -134,6 +134,7 @@ impl Stage<'_> {
         }
         if let Some(image) = &self.state.image {
             image.forget_pages();
+            image.find_blocks();
         }
         Ok(dropped)
     }
