@@ -289,7 +289,7 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
     let phases: Vec<&PhaseRecord> = trials
         .iter()
         .flat_map(|(_, trial)| &trial.phases)
-        .filter(|phase| names.contains(&phase.name.as_str()))
+        .filter(|phase| names.contains(&phase.name.as_str()) && phase.counts())
         .collect();
     let median_of = |value: &dyn Fn(&Evidence) -> Option<f64>| {
         median(&phases.iter().filter_map(|phase| value(&phase.evidence)).collect::<Vec<_>>())

@@ -116,7 +116,7 @@ impl RowContext<'_> {
                 returned: weigh::returned(phase, facts),
                 durable: weigh::durable(phase, facts),
                 cpu: weigh::cpu_percent(phase),
-                counts: self.counting.contains(&number),
+                counts: self.counting.contains(&number) && phase.counts(),
                 disturbed: disturbance(trial, phase),
             })
             .collect()
@@ -148,6 +148,7 @@ fn disturbance(trial: &TrialRecord, phase: &PhaseRecord) -> Option<String> {
         return Some(phase.evidence.disturbed.join("; "));
     }
     match trial.status {
+        _ if !phase.counts() => Some("not steady yet".into()),
         TrialStatus::Disturbed => Some(trial.reason.clone().unwrap_or_else(|| "disturbed".into())),
         TrialStatus::Failed => Some(trial.reason.clone().unwrap_or_else(|| "the trial failed".into())),
         TrialStatus::Done => None,

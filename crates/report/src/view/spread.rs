@@ -67,7 +67,7 @@ pub(crate) fn merged_histogram(
 ) -> Option<Histogram<u64>> {
     let mut merged: Option<Histogram<u64>> = None;
     for trial in counted_trials(material, workload, contender) {
-        for phase in trial.phases.iter().filter(|phase| row.phases.contains(&phase.name)) {
+        for phase in trial.phases.iter().filter(|phase| row.phases.contains(&phase.name) && phase.counts()) {
             for group in &phase.outcome.groups {
                 let Some(histogram) = group.latency.get("item").and_then(|item| read_histogram(&item.hdr)) else {
                     continue;
@@ -101,7 +101,7 @@ pub fn series(material: &Material, row: &RowView, workload: (&str, &str), conten
     let mut interval_ns = 0;
     let mut lines: Vec<Vec<f64>> = Vec::new();
     for trial in counted_trials(material, workload, contender) {
-        let phases = trial.phases.iter().filter(|phase| row.phases.contains(&phase.name));
+        let phases = trial.phases.iter().filter(|phase| row.phases.contains(&phase.name) && phase.counts());
         let Some(series) = phases.filter_map(|phase| phase.outcome.series.as_ref()).next() else {
             continue;
         };
