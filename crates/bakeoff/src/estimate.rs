@@ -2,6 +2,7 @@
 //! In: a scheme, its workloads' estimates. Out: seconds, a table that the judge can plan a budget with, words.
 //! The run itself knows better after its first block, and says so.
 
+use crate::resolve;
 use judge::{Cell, Facts, Operation, OperationId, Table};
 use runner::Scheme;
 use workload::facts::Compiled;
@@ -40,8 +41,23 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
 
 /// Seconds that one block of everything takes.
 pub fn block_seconds(scheme: &Scheme) -> f64 {
-    let of_work = |index: usize| scheme.field(index).len() as f64 * trial_seconds(&scheme.works[index].compiled);
+    let of_work = |index: usize| {
+        let compiled = &scheme.works[index].compiled;
+        let field = scheme.field(index);
+        let aged: f64 = field.iter().map(|contender| aged_seconds(scheme, *contender, compiled)).sum();
+        field.len() as f64 * trial_seconds(compiled) + aged
+    };
     (0..scheme.works.len()).map(of_work).sum()
+}
+
+/// Seconds that a trial takes longer because its contender is aged: the image is read, written and proven, and read by work on aged files.
+fn aged_seconds(scheme: &Scheme, contender: usize, compiled: &Compiled) -> f64 {
+    let aged = scheme.ages.as_ref().and_then(|ages| ages.of(&scheme.contenders[contender].asked));
+    let (Some((_, fill)), Some(volume)) = (aged, resolve::size_of(&scheme.place)) else {
+        return 0.0;
+    };
+    let times = if compiled.estimate.needs_aged { 4.0 } else { 3.0 };
+    times * fill * volume as f64 / ASSUMED_RATE
 }
 
 /// A table without samples whose cells know how long a trial is likely to take; its operations are those of the run.

@@ -85,13 +85,14 @@ fn matrix(scheme: &Scheme) {
     for work in &scheme.works {
         let estimate = &work.compiled.estimate;
         println!(
-            "  {:<22} {:<6} {} files and {} at most; writes {}, reads {}",
+            "  {:<22} {:<6} {} files and {} at most; writes {}, reads {}{}",
             work.name,
             work.compiled.scale,
             estimate.files_at_most,
             show_bytes(estimate.bytes_at_most),
             show_bytes(estimate.bytes_written),
-            show_bytes(estimate.bytes_read + estimate.device_bytes_read)
+            show_bytes(estimate.bytes_read + estimate.device_bytes_read),
+            if estimate.needs_aged { ", and all that ageing left" } else { "" }
         );
     }
 }
