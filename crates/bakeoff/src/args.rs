@@ -242,6 +242,9 @@ pub struct PlanArgs {
 pub struct ResumeArgs {
     /// The run, by its id or the beginning of it [default: the latest]
     pub run: Option<String>,
+    /// Blocks in all: goes on with a run that is finished, too, and adds what is missing to that number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub samples: Option<u32>,
     /// Folder for the report [default: bakeoff-report-RUN]
     #[arg(long, value_name = "FOLDER")]
     pub report: Option<PathBuf>,

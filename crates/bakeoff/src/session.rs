@@ -7,10 +7,11 @@ use crate::progress::Progress;
 use crate::show;
 use crate::verbs::agent;
 use ledger::{Access, Ledger, NewRun, Origin};
-use runner::{Ager, Ended, Run, Scheme, Stop};
+use runner::{Ager, Ended, Run, Sampling, Scheme, Stop};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use workload::plan::Until;
 
 /// Exit status of a run that the user stopped.
 const STOPPED: u8 = 3;
@@ -43,8 +44,8 @@ pub fn begin(path: &Path, scheme: &Scheme, output: &Output) -> Result<u8, Failur
     carry_on(&mut ledger, &id, scheme, output)
 }
 
-/// Goes on with a run, by its id or the beginning of it, or the latest.
-pub fn resume(path: &Path, asked: Option<&str>, output: &Output) -> Result<u8, Failure> {
+/// Goes on with a run, by its id or the beginning of it, or the latest; until it has so many blocks in all, where that is asked for.
+pub fn resume(path: &Path, asked: Option<&str>, samples: Option<u32>, output: &Output) -> Result<u8, Failure> {
     if !path.exists() {
         return Err(Failure::new(format!("resuming: there is no ledger {}; name it with --ledger", path.display())));
     }
@@ -53,14 +54,59 @@ pub fn resume(path: &Path, asked: Option<&str>, output: &Output) -> Result<u8, F
     if run.new.origin != Origin::Measured {
         return Err(Failure::new(format!("resuming run {}: it was not measured here, but imported", run.id)));
     }
-    if run.status == ledger::RunStatus::Finished {
+    if run.status == ledger::RunStatus::Finished && samples.is_none() {
         let why = run.ending.unwrap_or_default();
-        return Err(Failure::new(format!("resuming run {}: it is finished ({why}); see `bakeoff show`", run.id)));
+        let ways = "see `bakeoff show`, or ask for more blocks with --samples";
+        return Err(Failure::new(format!("resuming run {}: it is finished ({why}); {ways}", run.id)));
     }
-    let scheme: Scheme = serde_json::from_value(run.new.plan).map_err(|error| {
+    let mut scheme: Scheme = serde_json::from_value(run.new.plan.clone()).map_err(|error| {
         Failure::new(format!("resuming run {}: its plan cannot be read by this version: {error}", run.id))
     })?;
-    carry_on(&mut ledger, &run.id, &scheme, output)
+    if let Some(samples) = samples {
+        more_blocks(&mut ledger, run, &mut scheme, samples)?;
+    }
+    let id = ledger.run(asked)?.id;
+    carry_on(&mut ledger, &id, &scheme, output)
+}
+
+/// Has the plan of a run hold so many blocks, and nothing else end it.
+fn more_blocks(ledger: &mut Ledger, run: ledger::RunRecord, scheme: &mut Scheme, samples: u32) -> Result<(), Failure> {
+    let id = run.id;
+    let there = ledger.trials(&id)?.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+    if samples < there {
+        let text = format!("resuming run {id} with --samples {samples}: it has {there} blocks already");
+        return Err(Failure::usage(text));
+    }
+    if scheme.shard.is_some() {
+        let text = format!(
+            "resuming run {id} with --samples: it is one part of a plan, whose parts have a fixed number of blocks"
+        );
+        return Err(Failure::usage(text));
+    }
+    scheme.sampling =
+        Sampling { samples: Some(samples), budget_seconds: None, until: Until::Precision, ..scheme.sampling };
+    let mut new = run.new;
+    new.plan = serde_json::to_value(&*scheme)?;
+    new.command_line = with_samples(&new.command_line, samples);
+    ledger.reopen(&id, &new)?;
+    Ok(())
+}
+
+/// The command line that would have asked for so many blocks at once: what else it said about when to end is gone.
+fn with_samples(words: &[String], samples: u32) -> Vec<String> {
+    const ENDINGS: [&str; 4] = ["--samples", "--budget", "--precision", "--until"];
+    let mut kept = Vec::new();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        if ENDINGS.contains(&word.as_str()) {
+            // Its value is the next word.
+            rest.next();
+        } else if !ENDINGS.iter().any(|ending| word.strip_prefix(ending).is_some_and(|value| value.starts_with('='))) {
+            kept.push(word.clone());
+        }
+    }
+    kept.extend(["--samples".into(), samples.to_string()]);
+    kept
 }
 
 fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {

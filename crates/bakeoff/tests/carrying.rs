@@ -2,6 +2,7 @@
 
 mod support;
 
+use ledger::{Access, Ledger, RunStatus};
 use support::Place;
 
 #[test]
@@ -34,4 +35,28 @@ fn a_file_that_no_program_wrote_is_refused_and_leaves_no_ledger() {
     place.write("notes.txt", "ext4 felt faster");
     place.bakeoff("import notes.txt").refused(&["notes.txt", "no result of fio"]);
     assert!(!place.path("bakeoff.db").exists());
+}
+
+#[test]
+fn a_finished_run_goes_on_to_more_blocks() {
+    let place = Place::in_memory();
+    place
+        .bakeoff("run small-files --dir . --set files=60 --set some=20 --samples=2 --seed 5 --plain --no-report")
+        .well();
+    place.bakeoff("resume --no-report").refused(&["finished", "--samples"]);
+    place.bakeoff("resume --samples 1 --no-report").refused(&["has 2 blocks already"]);
+    let blocks = || {
+        let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
+        let run = ledger.run(None).expect("the run");
+        let mut blocks: Vec<u32> = ledger.trials(&run.id).expect("trials").iter().map(|trial| trial.block).collect();
+        blocks.dedup();
+        (run.status, blocks, run.new.command_line.join(" "))
+    };
+    let (status, two, _) = blocks();
+    assert_eq!((status, two), (RunStatus::Finished, vec![0, 1]));
+    let said = place.bakeoff("resume --samples 3 --plain --no-report").well().out;
+    let (status, three, line) = blocks();
+    assert_eq!((status, three), (RunStatus::Finished, vec![0, 1, 2]));
+    assert!(line.ends_with("--samples 3") && !line.contains("--samples=2"), "{line}");
+    assert!(said.contains("3 blocks"), "{said}");
 }

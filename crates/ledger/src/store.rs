@@ -147,6 +147,17 @@ impl Ledger {
         })
     }
 
+    /// Opens a run again with another plan, from which it goes on: more blocks of the same, say.
+    pub fn reopen(&mut self, run: &str, new: &NewRun) -> Result<(), LedgerError> {
+        self.in_transaction("opening a run again in", |transaction| {
+            transaction.execute(
+                "UPDATE runs SET status = ?2, ended_ms = NULL, ending = NULL, new_run = ?3 WHERE id = ?1",
+                params![run, text(&RunStatus::Open), json(new)],
+            )?;
+            Ok(())
+        })
+    }
+
     /// Sets the state of a run; `ending` says why it ended.
     pub fn set_status(&mut self, run: &str, status: RunStatus, ending: Option<&str>) -> Result<(), LedgerError> {
         let ended = (status != RunStatus::Open).then(now_ms);

@@ -81,12 +81,16 @@ globalThis.bakeoffCharts = (() => {
     return settings.alone ? { top: 74 + above, bottom: 72 } : { top: 6 + above, bottom: 40 };
   };
 
+  // Width of a text in ems, roughly: the page's font is not the one of every reader, so rather too wide.
+  const ems = (text) =>
+    [...text].reduce((sum, letter) => sum + (/[mwMW%@…]/.test(letter) ? 0.9 : /[A-Z+=<>~&]/.test(letter) ? 0.7 : /[ijltfr.,:;|'() ]/.test(letter) ? 0.42 : 0.6), 0);
+
   // A horizontal picture with one line for each contender: names at the left, figures at the right.
   const lanes = (data, row, cells, settings, texts, axis) => {
     const theme = THEMES[settings.theme];
     const size = settings.alone ? 13 : 12;
     const most = settings.width < 480 ? 16 : 26;
-    const width = (values) => Math.max(0, ...values.map((text) => text.length)) * size * 0.58 + 14;
+    const width = (values) => Math.max(0, ...values.map(ems)) * size + 14;
     const names = cells.map((cell) => shortened(data.contenders[cell.c].name, most));
     const category = { type: "category", inverse: true, axisTick: { show: false }, axisLine: { show: false } };
     return {

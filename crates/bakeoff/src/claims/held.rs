@@ -68,14 +68,14 @@ impl Scales<'_> {
             None => vec![claim.left.as_str(), claim.right.as_str()],
         };
         let aged = |name: &&str| ground.ages.contains_key(*name);
-        if claim.cache == "used" && !names.iter().all(aged) {
-            return Err("the claim is about used filesystems, and this run's were fresh".into());
-        }
         for name in &names {
             let known = self.from.contenders.iter().any(|c| c.name.eq_ignore_ascii_case(name) && c.twin_of.is_none());
             if !known {
                 return Err((ground.absent)(name));
             }
+        }
+        if claim.cache == "used" && !names.iter().all(aged) {
+            return Err("the claim is about used filesystems, and this run's were fresh".into());
         }
         match pair {
             Some((base, left, right)) => self.of_variants(published, base, [left, right]),

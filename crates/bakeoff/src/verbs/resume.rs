@@ -1,4 +1,4 @@
-//! `bakeoff resume`: go on with a run that was stopped or killed.
+//! `bakeoff resume`: go on with a run that was stopped or killed, or with a finished one that needs more blocks.
 //! In: a run's id, or none for the latest. Out: what a run gives.
 
 use crate::args::ResumeArgs;
@@ -9,5 +9,5 @@ use std::path::Path;
 /// Goes on where the ledger says the run stands.
 pub fn resume(ledger: &Path, args: &ResumeArgs) -> Result<u8, Failure> {
     let output = session::Output { report: args.report.clone(), write_report: !args.no_report, plain: args.plain };
-    session::resume(ledger, args.run.as_deref(), &output)
+    session::resume(ledger, args.run.as_deref(), args.samples, &output)
 }

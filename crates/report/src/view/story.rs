@@ -39,7 +39,9 @@ pub(super) fn warnings(
         said.push("No trial has given a figure yet.".into());
     } else if counts.blocks < 3 {
         let blocks = if counts.blocks == 1 { "is only one block" } else { "are only two blocks" };
-        said.push(format!("There {blocks}: too few to tell noise from a difference. Three screen, ten decide."));
+        let here = run.status == RunStatus::Finished && run.new.origin == Origin::Measured;
+        let way = if here { format!(" `bakeoff resume {} --samples 3` adds to it.", run.id) } else { String::new() };
+        said.push(format!("There {blocks}: too few to tell noise from a difference. Three screen, ten decide.{way}"));
     }
     said.extend(guests(contenders));
     said.extend(safety_warning(contenders));
