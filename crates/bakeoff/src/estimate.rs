@@ -19,7 +19,7 @@ const ASSUMED_STREAM: f64 = 50_000_000.0;
 /// Seconds for making, mounting, settling, unmounting and checking.
 const ASSUMED_STAGING: f64 = 3.0;
 
-/// Seconds that one trial of a workload takes.
+/// Seconds that one trial of a workload takes on a fresh filesystem.
 pub fn trial_seconds(compiled: &Compiled) -> f64 {
     let phases = compiled.program.phases.iter().zip(&compiled.estimate.phases);
     let of_phases: f64 = phases
@@ -41,23 +41,22 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
 
 /// Seconds that one block of everything takes.
 pub fn block_seconds(scheme: &Scheme) -> f64 {
-    let of_work = |index: usize| {
-        let compiled = &scheme.works[index].compiled;
-        let field = scheme.field(index);
-        let aged: f64 = field.iter().map(|contender| aged_seconds(scheme, *contender, compiled)).sum();
-        field.len() as f64 * trial_seconds(compiled) + aged
-    };
-    (0..scheme.works.len()).map(of_work).sum()
+    let of_work =
+        |work: usize| scheme.field(work).into_iter().map(move |contender| staged_seconds(scheme, contender, work));
+    (0..scheme.works.len()).flat_map(of_work).sum()
 }
 
-/// Seconds that a trial takes longer because its contender is aged: the image is read, written and proven, and read by work on aged files.
-fn aged_seconds(scheme: &Scheme, contender: usize, compiled: &Compiled) -> f64 {
+/// Seconds that one trial of a contender takes: longer where it is aged, since its image is read, written and proven, and read
+/// once more by work on aged files.
+fn staged_seconds(scheme: &Scheme, contender: usize, work: usize) -> f64 {
+    let compiled = &scheme.works[work].compiled;
+    let seconds = trial_seconds(compiled);
     let aged = scheme.ages.as_ref().and_then(|ages| ages.of(&scheme.contenders[contender].asked));
     let (Some((_, fill)), Some(volume)) = (aged, resolve::size_of(&scheme.place)) else {
-        return 0.0;
+        return seconds;
     };
     let times = if compiled.estimate.needs_aged { 4.0 } else { 3.0 };
-    times * fill * volume as f64 / ASSUMED_RATE
+    seconds + times * fill * volume as f64 / ASSUMED_RATE
 }
 
 /// A table without samples whose cells know how long a trial is likely to take; its operations are those of the run.
@@ -71,7 +70,6 @@ pub fn table(scheme: &Scheme) -> Table {
     }
     for (index, work) in works.iter().enumerate() {
         let name = weigh::work_name(&works, work);
-        let seconds = trial_seconds(&scheme.works[index].compiled);
         for facts in work.phases.iter().filter(|facts| !facts.preparation) {
             let operation = match &facts.variant {
                 Some(variant) => format!("{} {variant}", facts.operation),
@@ -85,6 +83,7 @@ pub fn table(scheme: &Scheme) -> Table {
             let id = OperationId::new(&name, &operation, &facts.cache_label);
             table.operations.push(Operation { id, unit: unit.into(), ..Operation::default() });
             for contender in scheme.field(index) {
+                let seconds = staged_seconds(scheme, contender, index);
                 let facts = Facts { trial_seconds: Some(seconds), ..Facts::default() };
                 let operation = table.operations.len() - 1;
                 table.cells.push(Cell { operation, contender, facts, ..Cell::default() });

@@ -59,13 +59,13 @@ pub fn resume(path: &Path, asked: Option<&str>, samples: Option<u32>, output: &O
         let ways = "see `bakeoff show`, or ask for more blocks with --samples";
         return Err(Failure::new(format!("resuming run {}: it is finished ({why}); {ways}", run.id)));
     }
+    let id = run.id.clone();
     let mut scheme: Scheme = serde_json::from_value(run.new.plan.clone()).map_err(|error| {
         Failure::new(format!("resuming run {}: its plan cannot be read by this version: {error}", run.id))
     })?;
     if let Some(samples) = samples {
         more_blocks(&mut ledger, run, &mut scheme, samples)?;
     }
-    let id = ledger.run(asked)?.id;
     carry_on(&mut ledger, &id, &scheme, output)
 }
 
