@@ -263,7 +263,7 @@ fn overview(view: &View, bold: &CellStyleRef, columns: &CellStyleRef) -> Sheet {
             line += 1;
         }
     }
-    sheet.set_col_width(0, Length::Cm(8.0));
+    sheet.set_col_width(0, Length::Cm(11.0));
     sheet
 }
 
