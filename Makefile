@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: run test long lint build packages guest-packages test-packages bench simulate judge-real install clean
+.PHONY: run test long lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -23,6 +23,11 @@ test-packages:
 # What virtual machines need, and the tools of the filesystems that run in them.
 guest-packages:
 	@scripts/packages guests
+
+# OpenZFS for guests: its module built, its tools unpacked, from Debian's contrib; nothing is installed but what building needs.
+openzfs: build guest-packages
+	@scripts/packages openzfs
+	@scripts/openzfs $(BAKEOFF)
 
 test: test-packages
 	$(CARGO) build --locked -p bakeoff

@@ -60,7 +60,11 @@ pub enum Verb {
     /// Write one portable file with everything about a run
     Export(ExportArgs),
     /// Say which filesystems and schedulers can compete here; for each that can't, why, and what would help
-    Systems,
+    Systems {
+        /// Download this kernel of Debian's for guests now, rather than when a run first asks for it
+        #[arg(long, value_name = "KERNEL")]
+        fetch: Option<String>,
+    },
     /// Find out what filesystems can do, on fresh images, beside what has been published
     Features(FeaturesArgs),
     /// Say which workloads and plans there are, and what a workload's options are

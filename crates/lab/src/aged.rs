@@ -92,7 +92,7 @@ impl Ground {
         };
         let mut stage = self.begin(&beginning)?;
         stage.state.list = template::mount_options(&filesystem, contender);
-        stage.start_daemon(&filesystem)?;
+        stage.make_ready(&filesystem)?;
         if stage.state.image.is_none() {
             stage.ground.empty_device()?;
         }
@@ -127,7 +127,7 @@ impl Ground {
         }
         let took = began.elapsed().as_secs_f64();
         stage.state.list = template::mount_options(&filesystem, contender);
-        stage.start_daemon(&filesystem)?;
+        stage.make_ready(&filesystem)?;
         stage.set_queue(contender)?;
         stage.mount_again(&filesystem, contender)?;
         stage.state.filesystem = Some(filesystem);

@@ -82,6 +82,7 @@ fn directory_state(
         device,
         image: None,
         daemon: None,
+        tools: Vec::new(),
         mounted: false,
         settings: Vec::new(),
         flushes_off: false,

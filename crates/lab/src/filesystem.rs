@@ -65,6 +65,8 @@ pub struct Filesystem {
     /// What it needs in a guest.
     #[serde(default)]
     pub guest: GuestFacts,
+    /// Its tools may lie in a folder of their own.
+    pub unpacked: Option<UnpackedFacts>,
     /// The description as its file has it.
     #[serde(skip)]
     pub source: String,
@@ -84,6 +86,16 @@ pub struct GuestFacts {
     pub files: Vec<String>,
 }
 
+/// Tools that need not be installed: their package excludes another filesystem's.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnpackedFacts {
+    /// Folder with `sbin/`, and `lib/` for libraries that only these programs use, below `~/.cache/bakeoff` or `/usr/lib/bakeoff`.
+    pub folder: String,
+    /// What a person types to have it made.
+    pub made_by: String,
+}
+
 /// A program that a filesystem needs.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -94,6 +106,9 @@ pub struct ToolNeed {
     pub package: String,
     /// Command that tells its version.
     pub version: Vec<String>,
+    /// What its version begins with, where another program has the same name; empty where none has.
+    #[serde(default)]
+    pub shows: String,
 }
 
 /// How a filesystem is made.

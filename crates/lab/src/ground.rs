@@ -146,7 +146,7 @@ impl Ground {
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
         let mut stage = self.begin(&Beginning { label: &contender.label, ..Beginning::default() })?;
         stage.state.list = template::mount_options(&filesystem, contender);
-        stage.start_daemon(&filesystem)?;
+        stage.make_ready(&filesystem)?;
         stage.set_queue(contender)?;
         stage.make(&filesystem, contender)?;
         stage.mount(&filesystem, contender)?;
@@ -327,6 +327,7 @@ impl State {
             watch: Watch::device(device),
             image: None,
             daemon: None,
+            tools: Vec::new(),
             mounted: false,
             settings: Vec::new(),
             flushes_off: false,

@@ -32,6 +32,7 @@ mod setting;
 mod stage;
 mod systems;
 mod template;
+mod tools;
 
 pub use aged::{Aged, FreeSpace, Kept};
 pub use cache::{AgedCache, AgedImage};

@@ -11,6 +11,7 @@ use crate::queue;
 use crate::registry::Registry;
 use crate::setting::setting_command;
 use crate::template::{self, Places};
+use crate::tools;
 use crate::{guest, image};
 use host::{BlockDevice, Command, Journal, Record};
 use std::path::PathBuf;
@@ -96,7 +97,7 @@ fn plan_filesystem(
     journal: &Journal,
 ) -> Result<(), LabError> {
     let filesystem = registry.get(&contender.filesystem)?;
-    let mut prefix = Vec::new();
+    let mut prefix = tools::prefix(filesystem);
     let options = template::make_options(filesystem, contender);
     let mut list = template::mount_options(filesystem, contender);
     if list.is_empty() {

@@ -8,7 +8,7 @@ use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::{MAKE_LIMIT, of_contender};
 use crate::stage::{SYNC_LIMIT, Stage};
-use crate::template;
+use crate::{template, tools};
 use host::{Command, Journal};
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 const SETTLE_LIMIT: Duration = Duration::from_secs(60);
 
 impl Stage<'_> {
-    pub(crate) fn start_daemon(&mut self, filesystem: &Filesystem) -> Result<(), LabError> {
+    /// What must be there before any command of the filesystem: its tools' folder on the PATH, its daemon.
+    pub(crate) fn make_ready(&mut self, filesystem: &Filesystem) -> Result<(), LabError> {
+        self.state.tools = tools::prefix(filesystem);
         if let Some(facts) = &filesystem.daemon {
             let ground = &mut *self.ground;
             let started = Daemon::start(facts, &mut self.state.places, &ground.journal, &mut ground.mark);

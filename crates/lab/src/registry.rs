@@ -83,8 +83,10 @@ mod tests {
     fn every_compiled_filesystem_can_be_read() {
         let registry = Registry::embedded().expect("all files are good");
         let names: Vec<&str> = registry.names().collect();
-        let expected =
-            ["bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "reiser4", "reiserfs", "xfs", "zfs"];
+        let expected = [
+            "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "openzfs", "reiser4", "reiserfs",
+            "xfs", "zfs",
+        ];
         assert_eq!(names, expected);
     }
 

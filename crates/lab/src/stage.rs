@@ -46,6 +46,8 @@ pub(crate) struct State {
     pub watch: Watch,
     pub image: Option<Image>,
     pub daemon: Option<Daemon>,
+    /// Stands before the filesystem's commands where its tools lie in a folder of their own.
+    pub tools: Vec<String>,
     pub mounted: bool,
     pub settings: Vec<(PathBuf, String)>,
     /// Counters when it was ready for work.
@@ -82,7 +84,7 @@ impl Stage<'_> {
 
     /// Words to be put before the agent's command, so that it sees the mount; mostly none.
     pub fn enter(&self) -> &[String] {
-        self.state.daemon.as_ref().map_or(&[], |daemon| &daemon.prefix)
+        self.state.daemon.as_ref().map_or(&self.state.tools, |daemon| &daemon.prefix)
     }
 
     /// What makes written data safe here.

@@ -3,9 +3,9 @@
 //! Nothing is made or mounted to find out.
 
 use crate::error::LabError;
-use crate::filesystem::Filesystem;
+use crate::filesystem::{Filesystem, ToolNeed};
 use crate::registry::Registry;
-use host::command::find_program;
+use crate::tools;
 use host::{Command, Journal};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -50,7 +50,7 @@ pub struct Tool {
 
 /// What the tools of a filesystem say their versions are.
 pub(crate) fn versions(filesystem: &Filesystem, journal: &Journal) -> Vec<String> {
-    filesystem.tools.iter().filter_map(|need| version(&need.version, journal)).collect()
+    filesystem.tools.iter().filter_map(|need| version(filesystem, &need.version, journal)).collect()
 }
 
 /// Looks at all of them.
@@ -63,12 +63,13 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
         .tools
         .iter()
         .map(|need| {
-            let found = find_program(&need.program).is_some();
+            let found = tools::find(filesystem, &need.program).is_some();
+            let version = if found { version(filesystem, &need.version, journal) } else { None };
             Tool {
                 program: need.program.clone(),
                 package: need.package.clone(),
-                found,
-                version: if found { version(&need.version, journal) } else { None },
+                found: found && is_meant(need, version.as_deref()),
+                version,
             }
         })
         .collect();
@@ -78,7 +79,7 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
     missing.dedup();
     for package in missing {
         obstacles.push(format!("tools of {package} are missing"));
-        help.push(format!("apt-get install {package}"));
+        help.push(tools::way_to(filesystem, package));
     }
     let mut guest = None;
     if !kernel_has(&filesystem.kernel) {
@@ -113,11 +114,13 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
 /// The error that says which tool is missing; Ok where all are here.
 pub(crate) fn tools_are_here(filesystem: &Filesystem) -> Result<(), LabError> {
     for need in &filesystem.tools {
-        if find_program(&need.program).is_none() {
+        let found = tools::find(filesystem, &need.program).is_some();
+        let told = if need.shows.is_empty() { None } else { version(filesystem, &need.version, &Journal::new()) };
+        if !found || !is_meant(need, told.as_deref()) {
             return Err(LabError::MissingTool {
                 what: filesystem.name.clone(),
                 program: need.program.clone(),
-                way_out: format!("apt-get install {}", need.package),
+                way_out: tools::way_to(filesystem, &need.package),
             });
         }
     }
@@ -156,12 +159,18 @@ fn kernel_has(name: &str) -> bool {
     })
 }
 
+/// Whether a program that was found is the one that is needed, and not another of the same name.
+fn is_meant(need: &ToolNeed, version: Option<&str>) -> bool {
+    need.shows.is_empty() || version.is_some_and(|version| version.starts_with(&need.shows))
+}
+
 /// The line that names a version: tools print it on either stream, among other things.
-fn version(command: &[String], journal: &Journal) -> Option<String> {
+fn version(filesystem: &Filesystem, command: &[String], journal: &Journal) -> Option<String> {
     if command.is_empty() {
         return None;
     }
-    let answer = Command::new(command.to_vec()).accept(&[0, 1, 2]).run(journal).ok()?;
+    let answer =
+        Command::new(command.to_vec()).prefixed(&tools::prefix(filesystem)).accept(&[0, 1, 2]).run(journal).ok()?;
     let text = format!("{}\n{}", answer.stdout, answer.stderr);
     let line = text.lines().find(|line| line.chars().any(|c| c.is_ascii_digit()))?;
     Some(line.trim().to_string())

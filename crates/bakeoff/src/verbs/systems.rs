@@ -38,6 +38,13 @@ pub fn systems() -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Downloads a kernel, where it is not here yet.
+pub fn fetch(kernel: &str) -> Result<u8, Failure> {
+    lab::fetch_kernel(kernel)?;
+    println!("{kernel} is here");
+    Ok(0)
+}
+
 fn running() -> String {
     format!("Linux {}", host::machine::describe().kernel)
 }

@@ -9,6 +9,7 @@ use super::message::{MODULES_FILE, PROGRAM};
 use super::slim::slim;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
+use crate::tools;
 use host::command::find_program;
 use host::{Command, Journal};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +19,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Programs that the lab runs whatever the filesystem is, and those that stand in the scripts of descriptions.
-const PROGRAMS: [&str; 27] = [
+const PROGRAMS: [&str; 28] = [
     "sh", "mount", "umount", "sync", "fsfreeze", "blkid", "wipefs", "blockdev", "dmesg", "modprobe", "mkdir", "rm",
     "cat", "grep", "xargs", "sleep", "head", "tail", "dd", "truncate", "nsenter", "unshare", "lsblk", "sed", "true",
-    "ln", "mv",
+    "ln", "mv", "env",
 ];
 
 /// Files that programs want to read.
@@ -63,6 +64,9 @@ pub(crate) fn write(kernel: &Kernel, filesystems: &[&Filesystem], to: &Path) -> 
     add_file(&mut archive, &program, Path::new(PROGRAM))?;
     let tools: Vec<PathBuf> = programs(filesystems).iter().filter_map(|name| find_program(name)).collect();
     add_programs(&mut archive, &program, &tools)?;
+    for filesystem in filesystems {
+        add_unpacked(&mut archive, filesystem)?;
+    }
     let files =
         FILES.iter().copied().chain(filesystems.iter().flat_map(|fs| fs.guest.files.iter().map(String::as_str)));
     for path in files.map(Path::new).filter(|path| path.is_file()) {
@@ -109,9 +113,32 @@ fn skeleton(archive: &mut Archive<impl std::io::Write>) -> std::io::Result<()> {
 
 fn programs(filesystems: &[&Filesystem]) -> BTreeSet<String> {
     let tools = filesystems.iter().flat_map(|filesystem| {
-        filesystem.tools.iter().map(|tool| tool.program.clone()).chain(filesystem.guest.programs.iter().cloned())
+        // Those that lie in a folder of their own come with it.
+        let own = tools::folder(filesystem).is_some();
+        let installed = filesystem.tools.iter().filter(move |_| !own);
+        installed.map(|tool| tool.program.clone()).chain(filesystem.guest.programs.iter().cloned())
     });
     PROGRAMS.iter().map(|name| name.to_string()).chain(tools).collect()
+}
+
+/// The folder of tools that are not installed, with the libraries that these need beside those that lie in it.
+fn add_unpacked(archive: &mut Archive<impl std::io::Write>, filesystem: &Filesystem) -> Result<(), LabError> {
+    let Some(folder) = tools::folder(filesystem) else { return Ok(()) };
+    let place = Path::new(tools::PACKAGED).join(folder.file_name().unwrap_or_default());
+    let mut found = Vec::new();
+    for part in ["sbin", "lib"] {
+        let inside = folder.join(part);
+        let Ok(entries) = std::fs::read_dir(&inside) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
+            add_file(archive, &path, &place.join(part).join(path.file_name().unwrap_or_default()))?;
+            found.push(path);
+        }
+    }
+    let all: Vec<&PathBuf> = found.iter().filter(|path| interpreter(path).is_none()).collect();
+    for library in libraries(&all)?.iter().filter(|path| !path.starts_with(&folder)) {
+        add_file(archive, library, library)?;
+    }
+    Ok(())
 }
 
 /// Programs, and the libraries and interpreters that they and this program need.

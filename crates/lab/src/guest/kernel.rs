@@ -3,6 +3,7 @@
 //! Only the modules that a guest can need are unpacked; what lists them is made by depmod(8).
 
 use crate::error::LabError;
+use crate::tools::cache;
 use host::{Command, Journal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -139,15 +140,9 @@ pub fn fetch_kernel(name: &str) -> Result<(), LabError> {
     find(name, &Journal::new()).map(|_| ())
 }
 
-/// Folder of what is downloaded: `$XDG_CACHE_HOME/bakeoff/kernels`.
-fn cache() -> PathBuf {
-    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-    let base = std::env::var_os("XDG_CACHE_HOME").map_or_else(|| home.join(".cache"), PathBuf::from);
-    base.join("bakeoff/kernels")
-}
-
+/// Folder of a series that is downloaded: `$XDG_CACHE_HOME/bakeoff/kernels/debian-SERIES`.
 fn folder_of(series: &str) -> PathBuf {
-    cache().join(format!("debian-{series}"))
+    cache().join("kernels").join(format!("debian-{series}"))
 }
 
 /// The kernel and the modules of an unpacked package.

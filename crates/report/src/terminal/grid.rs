@@ -19,6 +19,7 @@ pub fn set_widths(table: &mut Table, first: usize, others: usize) {
     for (at, column) in table.column_iter_mut().enumerate() {
         let width = u16::try_from(if at == 0 { first } else { others }).unwrap_or(u16::MAX);
         column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
-        column.set_padding((0, if at == 0 { 1 } else { 0 }));
+        // A cell that fills its column must not run into the next.
+        column.set_padding((0, 1));
     }
 }

@@ -1,0 +1,84 @@
+//! Tools of filesystems: on the PATH, or unpacked into a folder of their own because their package excludes another filesystem's.
+//! In: a filesystem's description. Out: where a program lies, and the words that put the folder in front of the PATH.
+//! OpenZFS's and zfs-fuse's packages cannot be installed beside each other, and both call their programs zpool and zfs.
+
+use crate::filesystem::Filesystem;
+use host::command::find_program;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Where distributions may put such folders, and where they lie in a guest.
+pub(crate) const PACKAGED: &str = "/usr/lib/bakeoff";
+
+/// What stands on the PATH behind the folder.
+const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Folder of what is downloaded or built: `$XDG_CACHE_HOME/bakeoff`.
+pub(crate) fn cache() -> PathBuf {
+    cache_in(std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME"))
+}
+
+fn cache_in(cache: Option<OsString>, home: Option<OsString>) -> PathBuf {
+    let home = || home.map_or_else(|| PathBuf::from("/root"), PathBuf::from).join(".cache");
+    cache.map_or_else(home, PathBuf::from).join("bakeoff")
+}
+
+/// The folder in which a filesystem's tools lie unpacked; None where they are installed, or missing.
+pub(crate) fn folder(filesystem: &Filesystem) -> Option<PathBuf> {
+    let name = &filesystem.unpacked.as_ref()?.folder;
+    [cache(), PathBuf::from(PACKAGED)].into_iter().map(|base| base.join(name)).find(|folder| folder.is_dir())
+}
+
+/// Where a program of a filesystem is.
+pub(crate) fn find(filesystem: &Filesystem, program: &str) -> Option<PathBuf> {
+    let unpacked = folder(filesystem).map(|folder| programs(&folder).join(program)).filter(|path| path.is_file());
+    unpacked.or_else(|| find_program(program))
+}
+
+/// Words that stand before every command of a filesystem whose tools lie unpacked; none for all others.
+pub(crate) fn prefix(filesystem: &Filesystem) -> Vec<String> {
+    folder(filesystem)
+        .map_or_else(Vec::new, |folder| vec!["env".into(), format!("PATH={}:{SYSTEM}", programs(&folder).display())])
+}
+
+/// What puts a filesystem's tools where they are looked for: an apt-get of the package, or what its description says.
+pub(crate) fn way_to(filesystem: &Filesystem, package: &str) -> String {
+    let other = filesystem.unpacked.as_ref().map(|facts| format!("{}, or ", facts.made_by));
+    format!("{}apt-get install {package}", other.unwrap_or_default())
+}
+
+fn programs(folder: &Path) -> PathBuf {
+    folder.join("sbin")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Registry;
+
+    #[test]
+    fn the_cache_is_where_the_environment_says() {
+        assert_eq!(cache_in(Some("/c".into()), Some("/h".into())), Path::new("/c/bakeoff"));
+        assert_eq!(cache_in(None, Some("/h".into())), Path::new("/h/.cache/bakeoff"));
+        assert_eq!(cache_in(None, None), Path::new("/root/.cache/bakeoff"));
+    }
+
+    #[test]
+    fn an_unpacked_folder_goes_before_the_path_and_nothing_goes_before_installed_tools() {
+        let registry = Registry::embedded().expect("good");
+        let mut filesystem = registry.get("openzfs").expect("known").clone();
+        let place = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(place.path().join("sbin")).expect("made");
+        std::fs::write(place.path().join("sbin/sh"), "").expect("written");
+        // An absolute name joined to a folder is itself.
+        filesystem.unpacked.as_mut().expect("it has one").folder = place.path().display().to_string();
+        assert_eq!(find(&filesystem, "sh"), Some(place.path().join("sbin/sh")));
+        assert_eq!(find(&filesystem, "true"), find_program("true"));
+        assert_eq!(prefix(&filesystem)[0], "env");
+        assert!(prefix(&filesystem)[1].starts_with(&format!("PATH={}/sbin:", place.path().display())));
+        assert!(way_to(&filesystem, "zfsutils-linux").contains("make openzfs"));
+        let ext4 = registry.get("ext4").expect("known");
+        assert!(folder(ext4).is_none() && prefix(ext4).is_empty());
+        assert_eq!(way_to(ext4, "e2fsprogs"), "apt-get install e2fsprogs");
+    }
+}
