@@ -63,11 +63,11 @@ fn write(asked: &Asked, page: &str) -> Result<(), String> {
 fn scale(asked: &Asked) -> Scale {
     let workers = std::thread::available_parallelism().map_or(2, |n| (n.get() as u64).max(2));
     if asked.quick {
-        Scale { bytes: 64 << 20, reads: 100_000, times: 2, files: 10_240, workers }
+        Scale { bytes: 64 << 20, reads: 100_000, times: 2, turns: 1, files: 10_240, workers }
     } else if asked.brief {
-        Scale { bytes: 256 << 20, reads: 250_000, times: 6, files: 40_960, workers }
+        Scale { bytes: 256 << 20, reads: 250_000, times: 6, turns: 1, files: 40_960, workers }
     } else {
-        Scale { bytes: 1 << 30, reads: 1_000_000, times: 2, files: 102_400, workers }
+        Scale { bytes: 1 << 30, reads: 500_000, times: 2, turns: 3, files: 102_400, workers }
     }
 }
 
@@ -87,7 +87,11 @@ fn page(asked: &Asked, scale: &Scale, samples: &Samples, others: &Others, log: &
     machine::facts().iter().for_each(|f| _ = writeln!(out, "- {f}"));
     let _ = writeln!(
         out,
-        "\n## Result\n\nEvery tool once in each round, one after the other; {} rounds were asked for{}.\n",
+        "\n## Result\n\nEvery tool in each round, one after the other, at small files once and at the large file {}; {} rounds were asked for{}.\n",
+        match scale.turns {
+            1 => "once".into(),
+            turns => format!("{turns} times"),
+        },
         asked.times,
         form(asked)
     );

@@ -19,6 +19,8 @@ pub struct Scale {
     pub reads: u64,
     /// Times that the large file is read from beginning to end.
     pub times: u64,
+    /// How often the works on the large file are done in each round: they are short, and memory's speed wanders in shared machines.
+    pub turns: usize,
     /// Small files of each worker.
     pub files: u64,
     /// Workers of the second set of small-file works: the machine's cores, 2 at least.
@@ -39,26 +41,30 @@ pub fn round(number: usize, place: &Place, scale: &Scale, samples: &mut Samples,
     let (random, ring) = (rivals::random(scale.bytes, scale.reads), rivals::ring(scale.bytes, scale.reads));
     let (sequential, write) = (rivals::sequential(scale.bytes, scale.times), rivals::write(scale.bytes));
     let sets = [1, scale.workers].map(|workers| (workers, rivals::small_files(scale.files, workers)));
-    let mut works: Vec<Vec<Job>> = Vec::new();
     let path = place.path.as_path();
-    works.push(with(&random, path, bare_job(path, "random-read", RANDOM, scale), ours_random(path, scale, false)));
-    if place.name != "tmpfs" {
-        works.push(with(&ring, path, bare_job(path, "ring-read", RING, scale), ours_random(path, scale, true)));
+    for turn in number * scale.turns..(number + 1) * scale.turns {
+        let mut works = vec![
+            with(&random, path, bare_job(path, "random-read", RANDOM, scale), ours_random(path, scale, false)),
+            with(&sequential, path, bare_job(path, "sequential-read", SEQUENTIAL, scale), ours_sequential(path, scale)),
+        ];
+        if place.name == "tmpfs" {
+            works.push(with(&write, path, bare_job(path, "constant-write", WRITE, scale), ours_write(path, scale)));
+        } else {
+            works.push(with(&ring, path, bare_job(path, "ring-read", RING, scale), ours_random(path, scale, true)));
+        }
+        carry_out(turn, place, works, samples, log);
     }
-    works.push(with(
-        &sequential,
-        path,
-        bare_job(path, "sequential-read", SEQUENTIAL, scale),
-        ours_sequential(path, scale),
-    ));
-    if place.name == "tmpfs" {
-        works.push(with(&write, path, bare_job(path, "constant-write", WRITE, scale), ours_write(path, scale)));
-    }
-    for (workers, tools) in &sets {
+    let small = sets.iter().map(|(workers, tools)| {
         let bare = Job { tool: BARE, run: Box::new(move || bare_small(path, scale.files, *workers)) };
         let ours = Job { tool: OURS, run: Box::new(move || ours_small(path, scale.files, *workers)) };
-        works.push(with(tools, path, bare, ours));
-    }
+        with(tools, path, bare, ours)
+    });
+    carry_out(number, place, small.collect(), samples, log);
+    let _ = std::fs::remove_file(place.path.join("0"));
+}
+
+/// Each work by each tool once, in an order that turns with the number.
+fn carry_out(number: usize, place: &Place, works: Vec<Vec<Job>>, samples: &mut Samples, log: &mut Vec<String>) {
     for mut jobs in works {
         let turn = number % jobs.len().max(1);
         jobs.rotate_left(turn);
@@ -77,7 +83,6 @@ pub fn round(number: usize, place: &Place, scale: &Scale, samples: &mut Samples,
             }
         }
     }
-    let _ = std::fs::remove_file(place.path.join("0"));
 }
 
 fn with<'a>(tools: &'a [Tool], path: &'a Path, bare: Job<'a>, ours: Job<'a>) -> Vec<Job<'a>> {

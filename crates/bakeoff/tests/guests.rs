@@ -147,6 +147,23 @@ fn two_contenders_on_another_kernel_come_to_a_verdict_that_says_what_it_rests_on
 }
 
 #[test]
+fn openzfs_competes_where_its_module_was_built() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    if !place.bakeoff("systems").well().out.contains("--fs openzfs runs there") {
+        println!("skipped: OpenZFS is not here (make openzfs)");
+        return;
+    }
+    let said = place
+        .bakeoff(&format!("run small-files --set files=100 --set some=20 --samples 1 --image 256MiB --plain --no-report --no-twin --scratch . --fs openzfs --axis mount.recordsize=16k --kernel {KERNEL}"))
+        .well();
+    clean(&place);
+    let told = exported(&place);
+    assert!(told.contains("/usr/lib/bakeoff/openzfs/sbin") && told.contains("recordsize=16k"), "{}", said.err);
+    assert!(!told.contains("\"status\":\"failed\""), "{}", said.err);
+}
+
+#[test]
 fn a_kernel_that_panics_is_one_failed_trial_with_the_end_of_its_console() {
     let Some(_turn) = guests() else { return };
     let place = place_with("echo c > /proc/sysrq-trigger");

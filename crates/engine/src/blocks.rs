@@ -7,10 +7,10 @@ use crate::dirs::Directories;
 use crate::draw::{below, mix, mix_all};
 use crate::files::check_grains;
 use crate::names::{Files, Name};
-use crate::ops::{self, Act, Op, Ops};
+use crate::ops::{self, Act, Op, Ops, salt};
 use crate::order::Course;
 use crate::pace::Pacer;
-use crate::region::{Buffer, READ_SKEW, WRITE_SKEW};
+use crate::region::{Buffer, WRITE_SKEW, read_skew};
 use crate::space::{Place, Space};
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::tally::Tally;
@@ -79,7 +79,7 @@ impl<'a> BlockWork<'a> {
         let skew = match (group.io.direct, writes) {
             (true, _) => 0,
             (false, true) => WRITE_SKEW,
-            (false, false) => READ_SKEW,
+            (false, false) => read_skew(block),
         };
         let buffer =
             Buffer::skewed(block as usize, skew).map_err(|e| format!("no memory for a block of {block} bytes: {e}"))?;
@@ -206,7 +206,7 @@ impl<'a> BlockWork<'a> {
     #[inline]
     pub fn fold(&self, histogram: usize, place: Place, tally: &mut Tally) {
         let what = (place.file << 40) ^ place.offset ^ ((place.length as u64) << 20);
-        tally.fold(mix(what ^ mix(histogram as u64 + 1)));
+        tally.fold(mix(what ^ salt(histogram)));
     }
 
     #[inline]

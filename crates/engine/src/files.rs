@@ -6,10 +6,10 @@ use crate::content::{Generator, Source};
 use crate::dirs::Directories;
 use crate::draw::{below, mix, mix_all, mix_bytes};
 use crate::names::{Files, Name};
-use crate::ops::{Act, Op, Ops};
+use crate::ops::{Act, Op, Ops, salt};
 use crate::order::Course;
 use crate::pace::Pacer;
-use crate::region::{Buffer, READ_SKEW};
+use crate::region::{Buffer, read_skew};
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::tally::Tally;
 use crate::worker::{Task, version};
@@ -93,6 +93,8 @@ impl<'a> FileWork<'a> {
         let content = task.program.filesets[files.fileset].content;
         let call = if group.io.call_bytes == 0 { CALL_BYTES } else { group.io.call_bytes };
         let ops = Ops::new(group);
+        // No call moves more than the largest file, so small files do not get the buffer of large reads.
+        let skew = if group.io.direct { 0 } else { read_skew(call.min(files.largest())) };
         Ok(FileWork {
             dirs: Directories::new(task.root, &files),
             targets: ops.targets.iter().map(|t| (files.sibling(t), None)).collect(),
@@ -100,7 +102,7 @@ impl<'a> FileWork<'a> {
             files,
             io: group.io,
             ids: sys::own_ids(),
-            buffer: Buffer::skewed(call as usize, if group.io.direct { 0 } else { READ_SKEW })?,
+            buffer: Buffer::skewed(call as usize, skew)?,
             generator: Generator::new(task.program.seed, content),
             checker: Generator::new(task.program.seed, content),
             verify: content.verify,
@@ -187,7 +189,7 @@ impl<'a> FileWork<'a> {
             }
             let answer = self.act(op, item, tally);
             match answer {
-                Ok(()) => tally.fold(mix(item.identity ^ mix(op.histogram as u64 + 1) ^ item.bytes)),
+                Ok(()) => tally.fold(mix(item.identity ^ salt(op.histogram) ^ item.bytes)),
                 Err(Errno(libc::ENOENT)) if self.task.follows() && outermost && number == 0 => {
                     tally.skip();
                     return Err(Trouble::Gone);

@@ -6,7 +6,7 @@ use crate::dirs::{self, Kind, Listing};
 use crate::draw::{below, mix, mix_bytes};
 use crate::files::{FileWork, Item, Trouble};
 use crate::names::Name;
-use crate::ops::{Act, Op};
+use crate::ops::{Act, Op, salt};
 use crate::pace::Pacer;
 use crate::shared::Common;
 use crate::sys::{self, Answer, Errno, Fd};
@@ -223,7 +223,7 @@ impl FileWork<'_> {
                 }
             }
             tally.lap(op.histogram);
-            tally.fold(mix(mix_bytes(path.as_bytes()) ^ mix(op.histogram as u64 + 1)));
+            tally.fold(mix(mix_bytes(path.as_bytes()) ^ salt(op.histogram)));
         }
         Some(items)
     }

@@ -213,6 +213,14 @@ impl Files {
         }
     }
 
+    /// Bytes of the largest file that there can be.
+    pub fn largest(&self) -> u64 {
+        match self.size {
+            Size::Uniform(_, most) => most,
+            Size::Total { bytes, largest } => bytes.min(largest),
+        }
+    }
+
     /// The size of every file but perhaps the last, where there is one.
     pub fn common_size(&self) -> Option<u64> {
         match self.size {

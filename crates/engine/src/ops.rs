@@ -2,6 +2,7 @@
 //! In: a group's steps and I/O settings. Out: operations with the number of the histogram that each records into.
 //! Directories that steps rename into are numbered here, too.
 
+use crate::draw::mix;
 use workload::program::{Engine, Group, Io, Order, Over, Step, SyncCall, SyncMode};
 
 /// One operation, ready.
@@ -178,4 +179,18 @@ pub fn any(steps: &[Step], wanted: &dyn Fn(&Step) -> bool) -> bool {
         Step::Share(_, inner) => any(inner, wanted),
         step => wanted(step),
     })
+}
+/// What sets the operations of one histogram apart in the hash of the work.
+#[inline]
+pub fn salt(histogram: usize) -> u64 {
+    const KNOWN: [u64; 16] = {
+        let mut known = [0; 16];
+        let mut number = 0;
+        while number < known.len() {
+            known[number] = mix(number as u64 + 1);
+            number += 1;
+        }
+        known
+    };
+    KNOWN.get(histogram).copied().unwrap_or_else(|| mix(histogram as u64 + 1))
 }

@@ -5,7 +5,7 @@
 use crate::dirs::{Kind, Listing};
 use crate::draw::{mix, mix_bytes};
 use crate::ops::{Act, Op, Ops};
-use crate::region::{Buffer, READ_SKEW};
+use crate::region::{Buffer, read_skew};
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::tally::Tally;
 use crate::worker::Task;
@@ -27,7 +27,7 @@ pub fn work(task: &Task) -> Result<(), String> {
     })?;
     let call = task.group().io.call_bytes;
     let call = if call == 0 { CALL_BYTES } else { call };
-    let skew = if task.group().io.direct { 0 } else { READ_SKEW };
+    let skew = if task.group().io.direct { 0 } else { read_skew(call) };
     let buffer = Buffer::skewed(call as usize, skew).map_err(|e| format!("no memory for the I/O buffer: {e}"))?;
     let mut work = Tree { ops: Ops::new(task.group()), buffer, left: task.group().count.unwrap_or(u64::MAX) };
     task.wait_for_start();

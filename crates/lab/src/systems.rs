@@ -175,3 +175,25 @@ fn version(filesystem: &Filesystem, command: &[String], journal: &Journal) -> Op
     let line = text.lines().find(|line| line.chars().any(|c| c.is_ascii_digit()))?;
     Some(line.trim().to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_has_only_the_name_does_not_count() {
+        let mut filesystem = Registry::embedded().expect("good").get("ext2").expect("known").clone();
+        let tool = |shows: &str| ToolNeed {
+            program: "sh".into(),
+            package: "dash".into(),
+            version: vec!["echo".into(), "other-1.0".into()],
+            shows: shows.into(),
+        };
+        filesystem.tools = vec![tool("other-")];
+        assert!(tools_are_here(&filesystem).is_ok() && look(&filesystem, &Journal::new()).tools[0].found);
+        filesystem.tools = vec![tool("this-")];
+        let error = tools_are_here(&filesystem).expect_err("another program").to_string();
+        assert!(error.contains("sh") && error.contains("apt-get install dash"), "{error}");
+        assert!(!look(&filesystem, &Journal::new()).tools[0].found);
+    }
+}

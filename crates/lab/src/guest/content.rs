@@ -290,6 +290,24 @@ mod tests {
     }
 
     #[test]
+    fn tools_in_a_folder_of_their_own_come_with_it_and_those_of_the_same_name_stay_out() {
+        let place = tempfile::tempdir().expect("a folder");
+        for (part, name) in [("sbin", "mkfs.ext2"), ("lib", "libof.so.1")] {
+            std::fs::create_dir(place.path().join(part)).expect("made");
+            std::fs::write(place.path().join(part).join(name), "#!/bin/sh\n").expect("written");
+        }
+        let registry = crate::Registry::embedded().expect("good");
+        let mut own = registry.get("openzfs").expect("known").clone();
+        own.tools = registry.get("ext2").expect("known").tools.clone();
+        own.unpacked.as_mut().expect("it has one").folder = place.path().display().to_string();
+        assert!(!programs(&[&own]).contains("mkfs.ext2") && programs(&[&own]).contains("mknod"));
+        let mut archive = Archive::new(Vec::new());
+        add_unpacked(&mut archive, &own).expect("it can be read");
+        let inside = Path::new(tools::PACKAGED).join(place.path().file_name().expect("it has a name"));
+        assert!(archive.holds(&inside.join("sbin/mkfs.ext2")) && archive.holds(&inside.join("lib/libof.so.1")));
+    }
+
+    #[test]
     fn modules_come_with_what_they_depend_on_and_nothing_else() {
         let folder = tempfile::tempdir().expect("a folder");
         let list = "kernel/fs/jfs/jfs.ko: kernel/fs/nls/nls_base.ko\nkernel/fs/nls/nls_base.ko:\nkernel/net/x.ko:\n\
