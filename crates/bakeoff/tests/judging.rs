@@ -81,7 +81,7 @@ fn a_claims_file_of_ones_own_is_read_and_its_clock_can_be_chosen() {
     let line = |id: &str, clock: &str| format!("{id},me,hdd,small-files,create,cold,ext4,faster,xfs,2,mine,{clock}\n");
     place.write("mine.csv", &format!("{head}{}{}", line("soon", "returned"), line("safe", "durable")));
     let said = place.bakeoff("claims --file mine.csv").well().out;
-    assert!(said.contains("2 of 2 claims tested: 1 hold, 1 reversed"), "{said}");
+    assert!(said.contains("2 of 2 claims tested: 1 holds, 1 reversed"), "{said}");
     place.write("broken.csv", "id,source\na,b\n");
     place.bakeoff("claims --file broken.csv").refused(&["broken.csv", "claim 1"]);
     place.bakeoff("claims --file none.csv").refused(&["none.csv"]);

@@ -128,7 +128,7 @@ impl Walk<'_> {
     fn file(&mut self, directory: Fd, name: &std::ffi::CStr, hash: u64, size: u64) -> Result<u64, Errno> {
         let sampled = self.layout.no_extents.is_none()
             && size > BLOCK
-            && (self.layout.one_of == 1 || hash % self.layout.one_of == 0);
+            && (self.layout.one_of == 1 || hash.is_multiple_of(self.layout.one_of));
         if !sampled && !self.asked.content {
             return Ok(0);
         }

@@ -59,8 +59,9 @@ fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) ->
     let tested = holds + reversed + open;
     said.push_str(&text::wrapped(
         &format!(
-            "{tested} of {} claims tested: {holds} hold, {reversed} reversed, {open} no difference shown.",
-            claims.len()
+            "{tested} of {} claims tested: {holds} {}, {reversed} reversed, {open} no difference shown.",
+            claims.len(),
+            if holds == 1 { "holds" } else { "hold" }
         ),
         width,
         "",

@@ -31,7 +31,7 @@ pub(crate) enum Ask {
     /// Make and mount; answered by [`Answer::Staged`].
     Stage {
         /// The contender.
-        contender: Contender,
+        contender: Box<Contender>,
         /// Its filesystem's description, as its file has it.
         description: String,
         /// Id of the run's mark, so that labels on the disk are those that the host knows.

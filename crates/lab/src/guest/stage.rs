@@ -87,7 +87,7 @@ impl Ground {
         };
         let ground = &mut *stage.ground;
         let machine = Machine::start(&parts, &ground.journal, &mut ground.mark).map_err(of_contender)?;
-        let ask = Ask::Stage { contender: in_guest(contender), description, id: stage.ground.id().into() };
+        let ask = Ask::Stage { contender: Box::new(in_guest(contender)), description, id: stage.ground.id().into() };
         let mut guest = GuestStage {
             machine: Some(machine),
             stage,
