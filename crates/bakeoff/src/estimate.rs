@@ -19,6 +19,9 @@ const ASSUMED_STREAM: f64 = 50_000_000.0;
 /// Seconds for making, mounting, settling, unmounting and checking.
 const ASSUMED_STAGING: f64 = 3.0;
 
+/// Seconds for booting a guest.
+const ASSUMED_BOOT: f64 = 5.0;
+
 /// Seconds that one trial of a workload takes on a fresh filesystem.
 pub fn trial_seconds(compiled: &Compiled) -> f64 {
     let phases = compiled.program.phases.iter().zip(&compiled.estimate.phases);
@@ -50,7 +53,8 @@ pub fn block_seconds(scheme: &Scheme) -> f64 {
 /// once more by work on aged files.
 fn staged_seconds(scheme: &Scheme, contender: usize, work: usize) -> f64 {
     let compiled = &scheme.works[work].compiled;
-    let seconds = trial_seconds(compiled);
+    let boot = if lab::is_guest(scheme.contenders[contender].asked.kernel.as_deref()) { ASSUMED_BOOT } else { 0.0 };
+    let seconds = trial_seconds(compiled) + boot;
     let aged = scheme.ages.as_ref().and_then(|ages| ages.of(&scheme.contenders[contender].asked));
     let (Some((_, fill)), Some(volume)) = (aged, resolve::size_of(&scheme.place)) else {
         return seconds;

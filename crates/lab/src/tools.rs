@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Where distributions may put such folders, and where they lie in a guest.
-pub(crate) const PACKAGED: &str = "/usr/lib/bakeoff";
+const PACKAGED: &str = "/usr/lib/bakeoff";
 
 /// What stands on the PATH behind the folder.
 const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
@@ -37,8 +37,21 @@ pub(crate) fn find(filesystem: &Filesystem, program: &str) -> Option<PathBuf> {
 
 /// Words that stand before every command of a filesystem whose tools lie unpacked; none for all others.
 pub(crate) fn prefix(filesystem: &Filesystem) -> Vec<String> {
-    folder(filesystem)
-        .map_or_else(Vec::new, |folder| vec!["env".into(), format!("PATH={}:{SYSTEM}", programs(&folder).display())])
+    folder(filesystem).map_or_else(Vec::new, |folder| before(&folder))
+}
+
+/// The words that stand there in a guest, to which the folder is copied.
+pub(crate) fn prefix_in_guest(filesystem: &Filesystem) -> Vec<String> {
+    folder(filesystem).map_or_else(Vec::new, |folder| before(&in_guest(&folder)))
+}
+
+/// Where such a folder lies in a guest.
+pub(crate) fn in_guest(folder: &Path) -> PathBuf {
+    Path::new(PACKAGED).join(folder.file_name().unwrap_or_default())
+}
+
+fn before(folder: &Path) -> Vec<String> {
+    vec!["env".into(), format!("PATH={}:{SYSTEM}", programs(folder).display())]
 }
 
 /// What puts a filesystem's tools where they are looked for: an apt-get of the package, or what its description says.
@@ -76,6 +89,9 @@ mod tests {
         assert_eq!(find(&filesystem, "true"), find_program("true"));
         assert_eq!(prefix(&filesystem)[0], "env");
         assert!(prefix(&filesystem)[1].starts_with(&format!("PATH={}/sbin:", place.path().display())));
+        let inside = in_guest(place.path());
+        assert!(inside.starts_with(PACKAGED));
+        assert!(prefix_in_guest(&filesystem)[1].starts_with(&format!("PATH={}/sbin:", inside.display())));
         assert!(way_to(&filesystem, "zfsutils-linux").contains("make openzfs"));
         let ext4 = registry.get("ext4").expect("known");
         assert!(folder(ext4).is_none() && prefix(ext4).is_empty());

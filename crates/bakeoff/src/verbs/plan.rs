@@ -120,6 +120,9 @@ fn costs(scheme: &Scheme) {
         minutes(seconds),
         ASSUMED_RATE / 1e6
     );
+    if scheme.contenders.iter().any(|entry| lab::is_guest(entry.asked.kernel.as_deref())) {
+        println!("  a guest that has to be emulated takes several times as long as this");
+    }
     if let Some(budget) = estimate::budget(scheme) {
         print!("{}", text::wrapped(&budget, text::width(), "", "  "));
     }

@@ -124,7 +124,7 @@ fn programs(filesystems: &[&Filesystem]) -> BTreeSet<String> {
 /// The folder of tools that are not installed, with the libraries that these need beside those that lie in it.
 fn add_unpacked(archive: &mut Archive<impl std::io::Write>, filesystem: &Filesystem) -> Result<(), LabError> {
     let Some(folder) = tools::folder(filesystem) else { return Ok(()) };
-    let place = Path::new(tools::PACKAGED).join(folder.file_name().unwrap_or_default());
+    let place = tools::in_guest(&folder);
     let mut found = Vec::new();
     for part in ["sbin", "lib"] {
         let inside = folder.join(part);
@@ -303,7 +303,7 @@ mod tests {
         assert!(!programs(&[&own]).contains("mkfs.ext2") && programs(&[&own]).contains("mknod"));
         let mut archive = Archive::new(Vec::new());
         add_unpacked(&mut archive, &own).expect("it can be read");
-        let inside = Path::new(tools::PACKAGED).join(place.path().file_name().expect("it has a name"));
+        let inside = tools::in_guest(place.path());
         assert!(archive.holds(&inside.join("sbin/mkfs.ext2")) && archive.holds(&inside.join("lib/libof.so.1")));
     }
 
