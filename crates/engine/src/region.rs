@@ -60,16 +60,17 @@ const HUGE: usize = 2 << 20;
 /// (Intel Xeon, and for the large ones AMD EPYC; medians of 11 to 21 alternate rounds, tmpfs and ext4). malloc(3), whose large blocks begin
 /// 16 bytes into a page, gives other programs the first without their knowing.
 pub fn read_skew(call: u64) -> usize {
-    if call >= LARGE_CALL { BESIDE_A_LINE } else { WRITE_SKEW }
+    if call >= LARGE_CALL { BESIDE_A_LINE } else { AT_A_LINE }
 }
 
 /// Calls from which on a buffer is best off a cache line's beginning.
 const LARGE_CALL: u64 = 32 << 10;
 
 const BESIDE_A_LINE: usize = 48;
+const AT_A_LINE: usize = 64;
 
 /// Skew of buffers for writing through it.
-pub const WRITE_SKEW: usize = 64;
+pub const WRITE_SKEW: usize = AT_A_LINE;
 
 impl Buffer {
     /// A buffer of so many bytes, zeroed, that starts at a page.

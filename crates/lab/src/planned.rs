@@ -68,12 +68,12 @@ fn plan_device(
         add(journal, guest::planned(kernel, &places.device, &mark.folder()));
         let inside = Journal::planning();
         let disk = Places { device: guest::DISK.into(), name: "vda".into(), ..places.clone() };
-        let tools = tools::prefix_in_guest(registry.get(&contender.filesystem)?);
-        plan_filesystem(registry, contender, &disk, tools, false, &inside)?;
+        let prefix = tools::prefix_in_guest(registry.get(&contender.filesystem)?);
+        plan_filesystem(registry, contender, &disk, prefix, false, &inside)?;
         inside.drain().into_iter().for_each(|record| journal.add(Record { guest: Some(kernel.into()), ..record }));
     } else if contender.filesystem != crate::DEVICE {
-        let tools = tools::prefix(registry.get(&contender.filesystem)?);
-        plan_filesystem(registry, contender, &places, tools, file.is_some(), journal)?;
+        let prefix = tools::prefix(registry.get(&contender.filesystem)?);
+        plan_filesystem(registry, contender, &places, prefix, file.is_some(), journal)?;
     } else {
         add(journal, caches::drop_command());
     }
@@ -95,12 +95,11 @@ fn plan_filesystem(
     registry: &Registry,
     contender: &Contender,
     places: &Places,
-    tools: Vec<String>,
+    mut prefix: Vec<String>,
     on_image: bool,
     journal: &Journal,
 ) -> Result<(), LabError> {
     let filesystem = registry.get(&contender.filesystem)?;
-    let mut prefix = tools;
     let options = template::make_options(filesystem, contender);
     let mut list = template::mount_options(filesystem, contender);
     if list.is_empty() {

@@ -50,7 +50,7 @@ pub struct Tool {
 
 /// What the tools of a filesystem say their versions are.
 pub(crate) fn versions(filesystem: &Filesystem, journal: &Journal) -> Vec<String> {
-    filesystem.tools.iter().filter_map(|need| version(filesystem, &need.version, journal)).collect()
+    filesystem.tools.iter().filter_map(|need| version(filesystem, need, journal)).collect()
 }
 
 /// Looks at all of them.
@@ -63,12 +63,11 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
         .tools
         .iter()
         .map(|need| {
-            let found = tools::find(filesystem, &need.program).is_some();
-            let version = if found { version(filesystem, &need.version, journal) } else { None };
+            let version = tools::find(filesystem, &need.program).and_then(|_| version(filesystem, need, journal));
             Tool {
                 program: need.program.clone(),
                 package: need.package.clone(),
-                found: found && is_meant(need, version.as_deref()),
+                found: is_here(filesystem, need, || version.clone()),
                 version,
             }
         })
@@ -114,9 +113,7 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
 /// The error that says which tool is missing; Ok where all are here.
 pub(crate) fn tools_are_here(filesystem: &Filesystem) -> Result<(), LabError> {
     for need in &filesystem.tools {
-        let found = tools::find(filesystem, &need.program).is_some();
-        let told = if need.shows.is_empty() { None } else { version(filesystem, &need.version, &Journal::new()) };
-        if !found || !is_meant(need, told.as_deref()) {
+        if !is_here(filesystem, need, || version(filesystem, need, &Journal::new())) {
             return Err(LabError::MissingTool {
                 what: filesystem.name.clone(),
                 program: need.program.clone(),
@@ -159,18 +156,19 @@ fn kernel_has(name: &str) -> bool {
     })
 }
 
-/// Whether a program that was found is the one that is needed, and not another of the same name.
-fn is_meant(need: &ToolNeed, version: Option<&str>) -> bool {
-    need.shows.is_empty() || version.is_some_and(|version| version.starts_with(&need.shows))
+/// Whether a program is here and is the one that is needed; its version is asked for only where another has the same name.
+fn is_here(filesystem: &Filesystem, need: &ToolNeed, version: impl FnOnce() -> Option<String>) -> bool {
+    let found = tools::find(filesystem, &need.program).is_some();
+    found && (need.shows.is_empty() || version().is_some_and(|version| version.starts_with(&need.shows)))
 }
 
 /// The line that names a version: tools print it on either stream, among other things.
-fn version(filesystem: &Filesystem, command: &[String], journal: &Journal) -> Option<String> {
-    if command.is_empty() {
+fn version(filesystem: &Filesystem, need: &ToolNeed, journal: &Journal) -> Option<String> {
+    if need.version.is_empty() {
         return None;
     }
     let answer =
-        Command::new(command.to_vec()).prefixed(&tools::prefix(filesystem)).accept(&[0, 1, 2]).run(journal).ok()?;
+        Command::new(need.version.clone()).prefixed(&tools::prefix(filesystem)).accept(&[0, 1, 2]).run(journal).ok()?;
     let text = format!("{}\n{}", answer.stdout, answer.stderr);
     let line = text.lines().find(|line| line.chars().any(|c| c.is_ascii_digit()))?;
     Some(line.trim().to_string())
