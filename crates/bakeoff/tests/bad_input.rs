@@ -62,17 +62,18 @@ fn without_root_images_are_refused_with_the_way_out() {
     let place = Place::new();
     let open = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(place.folder(), open).expect("anybody may write there");
+    // The folder of this build may be closed to others; a copy beside the work is not.
+    let program = place.path("program");
+    std::fs::copy(env!("CARGO_BIN_EXE_bakeoff"), &program).expect("the program is copied");
     let output = Command::new("setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_bakeoff")])
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&program)
         .args(["run", "small-files", "--fs", "ext4", "--image", "1GiB", "--scratch", "."])
         .current_dir(place.folder())
         .output()
         .expect("setpriv runs");
     let said = Said::from(output);
-    if said.err.contains("Permission denied") && said.err.contains("setpriv") {
-        eprintln!("skipped: nobody may not execute {}", env!("CARGO_BIN_EXE_bakeoff"));
-        return;
-    }
+    std::fs::remove_file(program).expect("it was there");
     untouched(&place, said, &["needs root", "--dir"]);
 }
 

@@ -24,7 +24,7 @@ fn guests() -> Option<MutexGuard<'static, ()>> {
         lab::guests_lack().or_else(|| (!lab::kernel_is_here(KERNEL) && !fetched()).then(|| "no kernel to boot".into()))
     });
     if let Some(lack) = lack {
-        println!("skipped: {lack}");
+        prerequisites::leave_out("guests", lack);
         return None;
     }
     Some(TURN.lock().unwrap_or_else(|poison| poison.into_inner()))
@@ -151,7 +151,7 @@ fn openzfs_competes_where_its_module_was_built() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     if !place.bakeoff("systems").well().out.contains("--fs openzfs runs there") {
-        println!("skipped: OpenZFS is not here (make openzfs)");
+        prerequisites::leave_out("openzfs", "OpenZFS' module for guests is not built (make openzfs)");
         return;
     }
     let said = place

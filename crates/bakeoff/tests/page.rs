@@ -2,6 +2,7 @@
 
 mod support;
 
+use prerequisites::needs;
 use std::process::Command;
 use support::{Place, root};
 
@@ -42,10 +43,7 @@ fn filesystems_are_formatted_measured_and_judged_and_every_form_of_the_result_is
 }
 
 fn page_is_quiet(place: &Place) {
-    if Command::new("chromium").arg("--version").output().is_err() {
-        eprintln!("chromium is not installed: the page was not opened");
-        return;
-    }
+    needs!(chromium);
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])

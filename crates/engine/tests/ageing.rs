@@ -72,7 +72,7 @@ fn what_is_written_fresh_is_named_and_sized_as_what_the_history_left() {
 #[test]
 fn space_that_runs_out_is_counted_and_changes_nothing_for_what_follows() {
     let Some(mount) = Mounted::tmpfs("size=12m") else {
-        eprintln!("skipped: mounting a small tmpfs needs root");
+        prerequisites::leave_out("root", "a small tmpfs could not be mounted");
         return;
     };
     let plan = history("old", 24 << 20, 0.8);

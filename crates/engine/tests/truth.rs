@@ -10,6 +10,7 @@ mod throttled;
 
 use bare::{bare_durable_rate, bare_rate};
 use common::*;
+use prerequisites::needs;
 use std::path::Path;
 use std::sync::Mutex;
 use throttled::Throttled;
@@ -203,10 +204,7 @@ fn an_operation_that_the_device_refuses_is_named() {
 #[test]
 fn the_engine_and_fio_agree_on_a_device_of_known_speed() {
     let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
-    if std::process::Command::new("fio").arg("--version").output().is_err() {
-        eprintln!("skipped: fio is not installed");
-        return;
-    }
+    needs!(fio);
     let Some(device) = Throttled::new(512) else { return };
     let reads = for_a_while(direct(Engine::Calls, 16_384, Step::Read));
     let mut agent = Agent::with(&program(device.mount.path(), vec![big(256)], vec![lay_out(), reads]));
@@ -224,10 +222,7 @@ fn the_engine_and_fio_agree_on_a_device_of_known_speed() {
 #[test]
 fn the_engine_and_bonnie_agree_on_a_device_of_known_speed() {
     let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
-    if std::process::Command::new("bonnie++").output().is_err() {
-        eprintln!("skipped: bonnie++ is not installed");
-        return;
-    }
+    needs!(bonnie);
     let Some(device) = Throttled::new(512) else { return };
     // What bonnie++ -D -f writes: 8 KiB at a time past the page cache, in order, until safe. What it reads then comes
     // from the page cache all the same, so writing is what can be compared.

@@ -115,10 +115,7 @@ fn a_git_history_is_checked_out_commit_by_commit_and_its_repository_stays_as_it_
     if !root() {
         return;
     }
-    if host::command::find_program("git").is_none() {
-        println!("skipped: git is not installed");
-        return;
-    }
+    prerequisites::needs!(git);
     let bench = Bench::new();
     let repository = bench.folder.path().join("repository");
     let git = |words: &[&str]| {

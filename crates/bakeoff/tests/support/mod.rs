@@ -102,12 +102,10 @@ impl Said {
 }
 
 /// Whether this process is root; tests that need it say so and do nothing where it is not.
-pub fn root(test: &str) -> bool {
-    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"));
-    if !root {
-        eprintln!("{test}: skipped, it needs root");
-    }
-    root
+pub fn root(_test: &str) -> bool {
+    let lack = prerequisites::lack_of("root");
+    lack.iter().for_each(|why| prerequisites::leave_out("root", why));
+    lack.is_none()
 }
 
 /// What carries the mark of this program on this machine and lies in `folder`: mounts, loop devices, image files.

@@ -28,7 +28,8 @@ impl Throttled {
     pub fn new(mebibytes: u64) -> Option<Throttled> {
         let made = Throttled::make(mebibytes);
         if made.is_none() {
-            eprintln!("skipped: a throttled device needs root, zram, mkfs.ext4 and the blkio controller of cgroup v1");
+            let why = "a throttled device needs root, zram, mkfs.ext4 and the blkio controller of cgroup v1";
+            prerequisites::leave_out("throttled_device", why);
         }
         made
     }

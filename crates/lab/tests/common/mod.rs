@@ -11,11 +11,9 @@ pub const MIB: u64 = 1 << 20;
 
 /// Prints why a test does nothing, and says whether it may go on.
 pub fn root() -> bool {
-    let root = host::process::is_root();
-    if !root {
-        println!("skipped: this test needs root, for loop devices and mounts");
-    }
-    root
+    let lack = prerequisites::lack_of("root");
+    lack.iter().for_each(|why| prerequisites::leave_out("root", why));
+    lack.is_none()
 }
 
 /// Runs a command, which must succeed.
