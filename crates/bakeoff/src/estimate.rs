@@ -6,7 +6,6 @@ use crate::resolve;
 use judge::{Cell, Facts, Operation, OperationId, Table};
 use runner::Scheme;
 use workload::facts::Compiled;
-use workload::program::Over;
 
 /// Bytes a second that a device is assumed to move.
 pub const ASSUMED_RATE: f64 = 300e6;
@@ -28,8 +27,7 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
     let of_phases: f64 = phases
         .map(|(phase, estimate)| {
             let moved = (estimate.bytes_written + estimate.bytes_read) as f64;
-            let of_files = |over: &Over| matches!(over, Over::Files { .. } | Over::Directories { .. } | Over::Aged);
-            let files = phase.groups.iter().any(|group| of_files(&group.over));
+            let files = phase.groups.iter().any(|group| !group.over.is_of_blocks());
             let rate = match files {
                 true => ASSUMED_FILES,
                 false if phase.groups.iter().any(|group| group.io.stdio) => ASSUMED_STREAM,

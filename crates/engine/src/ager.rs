@@ -5,7 +5,7 @@
 use crate::clock::kernel_ns;
 use crate::content::{Generator, Source};
 use crate::dirs::{self, exists_is_fine};
-use crate::draw::mix;
+use crate::hash::mix;
 use crate::history::{Life, Step};
 use crate::names::Name;
 use crate::places::Places;

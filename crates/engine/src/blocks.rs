@@ -1,21 +1,21 @@
 //! Work on blocks of files or of the raw device, by system calls.
 //! In: a worker's task. Out: its tally.
-//! Other ways to move the same blocks (`streams`, `uring`, `mapped`) build on what is made ready here.
+//! Other ways to move the same blocks (`stdio`, `uring`, `mapped`) build on what is made ready here.
 
 use crate::content::{GRAIN, Generator, Source};
 use crate::dirs::Directories;
-use crate::draw::{below, mix, mix_all};
 use crate::files::check_grains;
+use crate::hash::{below, mix, mix_all};
 use crate::names::{Files, Name};
 use crate::ops::{self, Act, Op, Ops, salt};
-use crate::order::Course;
+use crate::order::{Course, Share};
 use crate::pace::Pacer;
 use crate::region::{Buffer, WRITE_SKEW, read_skew};
 use crate::space::{Place, Space};
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::tally::Tally;
 use crate::worker::{Task, version};
-use workload::program::{Content, Io, Order, Over, Step, SyncCall};
+use workload::program::{Content, Io, Order, Step, SyncCall, has};
 
 /// Open files that one worker keeps at most.
 const OPEN_FILES: u64 = 1024;
@@ -57,25 +57,33 @@ pub struct BlockWork<'a> {
 }
 
 impl<'a> BlockWork<'a> {
+    /// Work on the blocks of files.
+    pub fn of_files(task: &'a Task<'a>, fileset: usize, block: u64, length: Option<u64>) -> Result<Self, String> {
+        let files = task.files(fileset);
+        let space = Space::of_files(&files, block, length)?;
+        let course = task.course(space.blocks(), fileset);
+        BlockWork::new(task, Some(files), (space, course, block), task.program.filesets[fileset].content)
+    }
+
+    /// Work on the first `length` bytes of the device.
+    pub fn of_device(task: &'a Task<'a>, block: u64, length: u64) -> Result<Self, String> {
+        let space = Space::of_device(block, length);
+        let share = Share { worker: u64::from(task.worker), workers: u64::from(task.group().workers) };
+        let course = task.course_shared(space.blocks(), share);
+        let mut work = BlockWork::new(task, None, (space, course, block), Content::default())?;
+        work.open_device()?;
+        Ok(work)
+    }
+
     /// Make ready what can be made ready before the clock starts.
-    pub fn new(task: &'a Task<'a>) -> Result<BlockWork<'a>, String> {
+    fn new(
+        task: &'a Task<'a>,
+        files: Option<Files>,
+        (space, course, block): (Space, Course, u64),
+        content: Content,
+    ) -> Result<Self, String> {
         let group = task.group();
-        let (files, space, course, block, content) = match group.over {
-            Over::Blocks { fileset, block, length } => {
-                let files = task.files(fileset);
-                let space = Space::of_files(&files, block, length)?;
-                let course = task.course(space.blocks(), fileset);
-                (Some(files), space, course, block, task.program.filesets[fileset].content)
-            }
-            Over::Device { block, length } => {
-                let space = Space::of_device(block, length);
-                let share = crate::order::Share { worker: u64::from(task.worker), workers: u64::from(group.workers) };
-                let course = task.course_shared(space.blocks(), share);
-                (None, space, course, block, Content::default())
-            }
-            _ => return Err("work on blocks was asked for over something else".into()),
-        };
-        let writes = ops::any(&group.steps, &|s| matches!(s, Step::Write));
+        let writes = has(&group.steps, &Step::Write);
         let skew = match (group.io.direct, writes) {
             (true, _) => 0,
             (false, true) => WRITE_SKEW,
@@ -83,7 +91,7 @@ impl<'a> BlockWork<'a> {
         };
         let buffer =
             Buffer::skewed(block as usize, skew).map_err(|e| format!("no memory for a block of {block} bytes: {e}"))?;
-        let mut work = BlockWork {
+        Ok(BlockWork {
             ops: Ops::new(group),
             dirs: files.as_ref().map(|f| Directories::new(task.root, f)),
             open: vec![None; space.files().clamp(1, OPEN_FILES) as usize],
@@ -93,7 +101,7 @@ impl<'a> BlockWork<'a> {
             checker: Generator::new(task.program.seed, content),
             verify: content.verify,
             writes,
-            modifies: ops::any(&group.steps, &|s| matches!(s, Step::Modify)),
+            modifies: has(&group.steps, &Step::Modify),
             io: group.io,
             since_sync: 0,
             direct_refused: false,
@@ -103,11 +111,7 @@ impl<'a> BlockWork<'a> {
             buffer,
             block,
             files,
-        };
-        if work.files.is_none() {
-            work.open_device()?;
-        }
-        Ok(work)
+        })
     }
 
     fn open_device(&mut self) -> Result<(), String> {
@@ -386,8 +390,8 @@ impl<'a> BlockWork<'a> {
 
 /// Flags with which a group opens its files.
 fn open_flags(group: &workload::program::Group) -> i32 {
-    let reads = ops::any(&group.steps, &|s| matches!(s, Step::Read));
-    let writes = ops::any(&group.steps, &|s| matches!(s, Step::Write));
+    let reads = has(&group.steps, &Step::Read);
+    let writes = has(&group.steps, &Step::Write);
     let mapped = group.io.engine == workload::program::Engine::Mmap;
     let access = match (reads || mapped, writes) {
         (true, true) => libc::O_RDWR,
@@ -400,7 +404,7 @@ fn open_flags(group: &workload::program::Group) -> i32 {
 /// Whether files are truncated by the worker as it comes to their first block, within the clock; elsewhere that would
 /// destroy what another worker, or an earlier round, wrote, and it is done before the clock starts.
 pub fn truncates_while_working(program: &workload::program::Program, group: &workload::program::Group) -> bool {
-    let Over::Blocks { fileset, .. } = group.over else { return false };
+    let Some(fileset) = group.over.fileset() else { return false };
     let alone = group.workers == 1 || program.filesets[fileset].per_worker;
     let once = group.count.is_none() && group.rate.is_none();
     alone && once && group.order == Order::InOrder && group.io.engine != workload::program::Engine::Mmap

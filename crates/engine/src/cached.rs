@@ -3,14 +3,15 @@
 //! Counting opens the files it looks at, which brings their inodes back into memory: count, then drop once more, where a
 //! phase is to start with nothing cached at all.
 
-use crate::dirs::{self, Directories, Listing};
+use crate::dirs::{self, Directories};
+use crate::kinds;
 use crate::names::{Files, Name};
 use crate::prepare::owners;
 use crate::region::Buffer;
 use crate::sys::{self, Answer, Errno, Fd};
 use std::time::{Duration, Instant};
 use workload::message::Reply;
-use workload::program::{Group, Order, Over, Program};
+use workload::program::{Group, Program};
 
 /// Files looked at when counting, at most.
 const SAMPLE: u64 = 4096;
@@ -19,7 +20,7 @@ const SAMPLE: u64 = 4096;
 const CHUNK: usize = 1 << 20;
 
 /// What a visitor does with each open file.
-type Visit<'a> = dyn FnMut(Fd) -> Answer<()> + 'a;
+pub type Visit<'a> = dyn FnMut(Fd) -> Answer<()> + 'a;
 
 /// Read the files of a phase once.
 pub fn warm(program: &Program, phase: usize) -> Reply {
@@ -82,7 +83,7 @@ fn visit_phase(program: &Program, phase: usize, limit: u64, visit: &mut Visit) -
             continue;
         }
         seen.push((group.over, group.first, group.count));
-        let result = visit_group(program, group, root, limit, visit);
+        let result = kinds::of(group.over).visit(program, group, root, limit, visit);
         match result {
             Ok(n) => visited += n,
             Err(e) => {
@@ -95,22 +96,15 @@ fn visit_phase(program: &Program, phase: usize, limit: u64, visit: &mut Visit) -
     Ok(visited)
 }
 
-fn visit_group(program: &Program, group: &Group, root: Fd, limit: u64, visit: &mut Visit) -> Result<u64, String> {
-    let (fileset, whole) = match group.over {
-        Over::Files { fileset } => (fileset, group.order == Order::Random || group.order == Order::Readdir),
-        Over::Blocks { fileset, .. } => (fileset, true),
-        // What is asked of them is asked cold, and counting would open them all.
-        Over::Aged => return Ok(0),
-        Over::Directories { fileset } => return list_directories(program, group, fileset, root),
-        Over::Device { .. } => {
-            let Some(device) = &program.device else { return Ok(0) };
-            let fd = sys::open(libc::AT_FDCWD, &dirs::path(&device.to_string_lossy()), libc::O_RDONLY, 0)
-                .map_err(|e| format!("opening {}: {e}", device.display()))?;
-            let answer = visit(fd);
-            let _ = sys::close(fd);
-            return answer.map(|()| 1).map_err(|e| format!("{}: {e}", device.display()));
-        }
-    };
+/// Visit files of a fileset; `whole`: all that it may draw from or list, whatever the group's range.
+pub fn visit_fileset(
+    program: &Program,
+    group: &Group,
+    (fileset, whole): (usize, bool),
+    root: Fd,
+    limit: u64,
+    visit: &mut Visit,
+) -> Result<u64, String> {
     let all = owners(program, group, fileset);
     let share = (limit / all.len().max(1) as u64).max(1);
     let mut visited = 0;
@@ -147,18 +141,4 @@ fn visit_files(files: &Files, first: u64, last: u64, limit: u64, root: Fd, visit
         }
     }
     Ok(visited)
-}
-
-/// Directories are warmed by listing them; they have no pages of their own to count.
-fn list_directories(program: &Program, group: &Group, fileset: usize, root: Fd) -> Result<u64, String> {
-    for files in owners(program, group, fileset) {
-        let mut handles = Directories::new(root, &files);
-        for directory in 0..files.directories() {
-            let Ok(fd) = handles.get(directory, &files) else { continue };
-            let mut listing = Listing::new();
-            sys::seek(fd, 0).map_err(|e| format!("listing {}: {e}", files.base))?;
-            while listing.fetch(fd).map_err(|e| format!("listing {}: {e}", files.base))? {}
-        }
-    }
-    Ok(0)
 }

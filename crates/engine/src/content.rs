@@ -3,7 +3,7 @@
 //! A pool of good random words is combined with a key that is new for every 4 KiB and moves on with every 64 bytes: as
 //! fast as a copy, and no compressor or deduplicator finds anything in it.
 
-use crate::draw::{below, mix, mix_all};
+use crate::hash::{below, mix, mix_all};
 use crate::stamp;
 use workload::program::Content;
 

@@ -1,10 +1,10 @@
 //! Work on whole files: one item a file, the steps of the group carried out on each.
 //! In: a worker's task. Out: its tally.
-//! Files are taken by computed index, or as readdir lists them (`crate::listed`).
+//! Files are taken by computed index, or as readdir lists them (`crate::readdir`).
 
 use crate::content::{Generator, Source};
 use crate::dirs::Directories;
-use crate::draw::{below, mix, mix_all, mix_bytes};
+use crate::hash::{below, mix, mix_all, mix_bytes};
 use crate::names::{Files, Name};
 use crate::ops::{Act, Op, Ops, salt};
 use crate::order::Course;

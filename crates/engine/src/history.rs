@@ -2,7 +2,7 @@
 //! In: `workload::ageing::History`. Out: [`Step`]s; equal histories give equal steps, whatever becomes of them.
 //! What is remembered of a file is its number and size, eight bytes; names and directories are computed from the number.
 
-use crate::draw::{below, mix, mix_all};
+use crate::hash::{below, mix, mix_all};
 use crate::places::Places;
 use std::collections::VecDeque;
 use workload::ageing::{Churn, FILES_LIMIT, GRAIN, History};

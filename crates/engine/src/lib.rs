@@ -2,23 +2,25 @@
 //! In: requests of `workload::message`, as JSON lines. Out: replies, as JSON lines.
 //! Knows nothing of devices, filesystems or statistics.
 
+mod aged_files;
 mod ager;
 mod blocks;
 mod cached;
 mod ceiling;
 mod check;
 mod clock;
+mod collect;
 mod content;
 mod dirs;
-mod draw;
 mod durable;
 mod extents;
 mod files;
-mod gather;
+mod hash;
 mod histogram;
 mod history;
-mod listed;
+mod kinds;
 mod mapped;
+mod movers;
 mod names;
 mod ops;
 mod order;
@@ -28,15 +30,15 @@ mod places;
 mod prepare;
 mod process;
 mod protocol;
+mod readdir;
 mod region;
 mod shared;
 mod space;
 mod stamp;
-mod streams;
+mod stdio;
 mod survey;
 mod sys;
 mod tally;
-mod tree;
 mod uring;
 mod worker;
 

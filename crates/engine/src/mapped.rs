@@ -4,7 +4,8 @@
 #![allow(unsafe_code)]
 
 use crate::blocks::BlockWork;
-use crate::draw::{below, mix_all};
+use crate::hash::{below, mix_all};
+use crate::movers::Mover;
 use crate::ops::{Act, Op};
 use crate::pace::Pacer;
 use crate::shared::Count;
@@ -72,9 +73,8 @@ impl Drop for Map {
     }
 }
 
-impl Mapping {
-    /// Carry out the work.
-    pub fn run(mut self, work: &mut BlockWork, tally: &mut Tally, pacer: &mut Pacer) {
+impl Mover for Mapping {
+    fn run(&mut self, work: &mut BlockWork, tally: &mut Tally, pacer: &mut Pacer) -> Result<(), String> {
         let list = std::mem::take(&mut work.ops.list);
         let mut next = (work.course.from < work.course.to).then_some(work.course.from);
         while let Some(position) = next
@@ -102,8 +102,11 @@ impl Mapping {
         tally.slot().set(Count::CurrentFile, 0);
         work.ops.list = list;
         work.close_all(tally);
+        Ok(())
     }
+}
 
+impl Mapping {
     fn steps(&mut self, list: &[Op], work: &mut BlockWork, place: Place, position: u64, tally: &mut Tally) -> bool {
         for op in list {
             if let Act::Share(percent, number, inner) = &op.act {

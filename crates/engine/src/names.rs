@@ -2,7 +2,7 @@
 //! In: a fileset, an owner, an index. Out: a directory number, a name, a size; never stored, so ten million files take no memory.
 //! The rules are those of `Layout`, `Names` and `Size`.
 
-use crate::draw::{below, mix, mix_all, mix_bytes};
+use crate::hash::{below, mix, mix_all, mix_bytes};
 use std::ffi::CStr;
 use workload::program::{Fileset, Layout, Names, Size};
 

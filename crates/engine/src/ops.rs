@@ -2,8 +2,8 @@
 //! In: a group's steps and I/O settings. Out: operations with the number of the histogram that each records into.
 //! Directories that steps rename into are numbered here, too.
 
-use crate::draw::mix;
-use workload::program::{Engine, Group, Io, Order, Over, Step, SyncCall, SyncMode};
+use crate::hash::mix;
+use workload::program::{Engine, Group, Io, Order, Step, SyncCall, SyncMode};
 
 /// One operation, ready.
 #[derive(Debug, Clone)]
@@ -102,9 +102,7 @@ impl Ops {
         };
         let mut shares = 0;
         ops.list = group.steps.iter().map(|s| ops.ready(s, &group.io, &mut shares)).collect();
-        if matches!(group.order, Order::Readdir | Order::Follow)
-            && matches!(group.over, Over::Files { .. } | Over::Aged)
-        {
+        if matches!(group.order, Order::Readdir | Order::Follow) {
             ops.readdir = ops.histogram("readdir");
         }
         if group.io.sync_every.is_some() || group.io.fsync_on_close {
@@ -173,13 +171,6 @@ impl Ops {
     }
 }
 
-/// Whether any of the steps, also inside shares, is of this kind.
-pub fn any(steps: &[Step], wanted: &dyn Fn(&Step) -> bool) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Share(_, inner) => any(inner, wanted),
-        step => wanted(step),
-    })
-}
 /// What sets the operations of one histogram apart in the hash of the work.
 #[inline]
 pub fn salt(histogram: usize) -> u64 {

@@ -2,7 +2,7 @@
 //! In: the group's order, its range of items and its share of the work. Out: the item at each position.
 //! Computed position by position; nothing is kept.
 
-use crate::draw::{Permutation, below, mix, mix_all};
+use crate::hash::{Permutation, below, mix, mix_all};
 use workload::program::Order;
 
 /// One worker's way through the items of its group.

@@ -2,7 +2,7 @@
 //! In: a rate and a schedule that the group's workers share. Out: the moment each operation was due, and how many were late.
 //! Response times run from that moment, so that waiting is not omitted.
 
-use crate::draw::mix;
+use crate::hash::mix;
 use crate::shared::Count;
 use crate::tally::Tally;
 use std::sync::atomic::{AtomicU64, Ordering};

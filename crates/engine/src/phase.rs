@@ -10,12 +10,12 @@ use crate::shared::{Common, Count, Note, Shared, Stop};
 use crate::sys::{self, Fd};
 use crate::tally::intervals;
 use crate::worker::{Task, work};
-use crate::{durable, gather, prepare};
+use crate::{collect, durable, kinds};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use workload::message::Reply;
-use workload::program::{End, Group, Order, Over, Phase, Program};
+use workload::program::{End, Group, Order, Phase, Program};
 
 /// Between two progress messages.
 const PROGRESS: Duration = Duration::from_secs(1);
@@ -78,7 +78,9 @@ fn start<'a>(
     calibrator: &Calibrator,
     root: Fd,
 ) -> Result<Pass<'a>, String> {
-    prepare::phase(program, phase, root)?;
+    for group in &program.phases[phase].groups {
+        kinds::of(group.over).prepare(program, group, root)?;
+    }
     let groups = &program.phases[phase].groups;
     let workers: usize = groups.iter().map(|g| g.workers as usize).sum();
     let histograms = groups.iter().map(|g| Ops::new(g).histograms.len()).max().unwrap_or(0);
@@ -247,7 +249,7 @@ impl Pass<'_> {
             (None, None) => Ok(()),
             (Some(Stop::Errors), _) => {
                 let count = self.shared.common(Common::Errors).load(Ordering::Relaxed);
-                let first = gather::errors(self).first.first().map(gather::sentence).unwrap_or_default();
+                let first = collect::errors(self).first.first().map(collect::sentence).unwrap_or_default();
                 Err(format!(
                     "{count} operations failed (the limit is {}); the first: {first}",
                     self.program.error_limit
@@ -289,7 +291,7 @@ impl Pass<'_> {
         if phase.end != End::Work {
             return None;
         }
-        phase.groups.iter().map(|g| expected_of(self.program, g)).sum()
+        phase.groups.iter().map(|g| kinds::expected(self.program, g)).sum()
     }
 
     /// Durable time, and the outcome.
@@ -302,11 +304,11 @@ impl Pass<'_> {
             let used = Duration::from_nanos(self.clock.now().saturating_sub(start));
             let left = Duration::from_secs(self.program.time_limit).saturating_sub(used);
             match self.make_durable(left) {
-                Ok(at) => durable_ns = Some(at - gather::begin(self)),
+                Ok(at) => durable_ns = Some(at - collect::begin(self)),
                 Err(reason) => watched = Err(format!("the data could not be made safe: {reason}")),
             }
         }
-        let outcome = Box::new(gather::outcome(self, durable_ns));
+        let outcome = Box::new(collect::outcome(self, durable_ns));
         match watched {
             Ok(()) => Reply::Done(outcome),
             Err(reason) => Reply::Failed { phase: self.phase, partial: Some(outcome), reason },
@@ -356,26 +358,5 @@ fn death(ending: Option<Ending>) -> Option<String> {
             "a worker was killed by SIGBUS: the filesystem could not provide a page (no space, or an I/O error)".into(),
         ),
         Ending::Signal(signal) => Some(format!("a worker was killed by signal {signal}")),
-    }
-}
-
-fn expected_of(program: &Program, group: &Group) -> Option<u64> {
-    if group.order == Order::Follow {
-        return Some(0);
-    }
-    match group.over {
-        Over::Files { fileset } => {
-            let owners = prepare::owners(program, group, fileset);
-            let each = group.count.unwrap_or(owners.first()?.count.saturating_sub(group.first));
-            Some(each * owners.len() as u64)
-        }
-        Over::Blocks { fileset, block, length } => {
-            let owners = prepare::owners(program, group, fileset);
-            let all =
-                || Some(crate::space::Space::of_files(owners.first()?, block, length).ok()?.blocks() - group.first);
-            Some(group.count.or_else(all)? * owners.len() as u64)
-        }
-        Over::Device { block, length } => Some(group.count.unwrap_or((length / block).saturating_sub(group.first))),
-        Over::Directories { .. } | Over::Aged => None,
     }
 }

@@ -2,7 +2,7 @@
 //! In: a history's seed and sizes, numbers. Out: directories, names; equal in, equal out.
 //! Nothing is remembered, so a tree of ten million files takes no memory.
 
-use crate::draw::{below, mix, mix_all};
+use crate::hash::{below, mix, mix_all};
 use crate::names::Name;
 use workload::ageing::History;
 

@@ -1,13 +1,11 @@
 //! What must be there before the clock of a phase starts, because it is no part of the work that is timed.
-//! In: a program and a phase. Out: directories that files are created in or moved to; files that must be empty.
+//! In: a group of a phase. Out: directories that files are created in or moved to; files that must be empty.
 //! A phase whose steps make directories themselves makes them within its clock; so does one over directories.
 
-use crate::blocks::truncates_while_working;
 use crate::dirs::{self, Directories};
 use crate::names::{Files, Name};
-use crate::ops;
 use crate::sys::{self, Answer, Fd};
-use workload::program::{Engine, Group, Order, Over, Program, Step};
+use workload::program::{Group, Order, Program, Step, has};
 
 /// Files of a group, one for each owner.
 pub fn owners(program: &Program, group: &Group, fileset: usize) -> Vec<Files> {
@@ -16,29 +14,26 @@ pub fn owners(program: &Program, group: &Group, fileset: usize) -> Vec<Files> {
     (0..owners).map(|owner| Files::new(program.seed, fileset, set, owner, group.workers)).collect()
 }
 
-/// Prepare one phase.
-pub fn phase(program: &Program, phase: usize, root: Fd) -> Result<(), String> {
-    for group in &program.phases[phase].groups {
-        let (fileset, blocks) = match group.over {
-            Over::Files { fileset } => (fileset, false),
-            Over::Blocks { fileset, .. } => (fileset, true),
-            Over::Directories { .. } | Over::Device { .. } | Over::Aged => continue,
-        };
-        for files in owners(program, group, fileset) {
-            let said = |e: sys::Errno| format!("preparing {} below the root: {e}", files.base);
-            targets(&group.steps, &files, root).map_err(said)?;
-            let makes = ops::any(&group.steps, &|s| matches!(s, Step::Mkdir));
-            let creates = group.io.create || ops::any(&group.steps, &|s| matches!(s, Step::Create));
-            if creates && !makes {
-                directories(&files, root).map_err(said)?;
-            }
-            if group.order == Order::Follow {
-                dirs::make_path(root, &files.base).map_err(said)?;
-            }
-            if blocks && group.io.create && !truncates_while_working(program, group) {
-                empty_files(&files, root, group.io.engine == Engine::Mmap).map_err(said)?;
-            }
+/// What the files of a group need before its clock starts; for each owner's files the caller may do more.
+pub fn files(
+    program: &Program,
+    group: &Group,
+    fileset: usize,
+    root: Fd,
+    more: &dyn Fn(&Files) -> Answer<()>,
+) -> Result<(), String> {
+    for files in owners(program, group, fileset) {
+        let said = |e: sys::Errno| format!("preparing {} below the root: {e}", files.base);
+        targets(&group.steps, &files, root).map_err(said)?;
+        let makes = has(&group.steps, &Step::Mkdir);
+        let creates = group.io.create || has(&group.steps, &Step::Create);
+        if creates && !makes {
+            directories(&files, root).map_err(said)?;
         }
+        if group.order == Order::Follow {
+            dirs::make_path(root, &files.base).map_err(said)?;
+        }
+        more(&files).map_err(said)?;
     }
     Ok(())
 }
@@ -61,7 +56,7 @@ fn directories(files: &Files, root: Fd) -> Answer<()> {
 }
 
 /// Create files empty, or at their full size for mappings, which cannot make a file grow.
-fn empty_files(files: &Files, root: Fd, full: bool) -> Answer<()> {
+pub fn empty_files(files: &Files, root: Fd, full: bool) -> Answer<()> {
     let mut handles = Directories::new(root, files);
     let mut name = Name::new();
     for index in 0..files.count {

@@ -3,7 +3,7 @@
 //! The rest of the grain follows from the stamp, so every byte can be checked without remembering anything.
 
 use crate::content::{GRAIN, Generator, Source};
-use crate::draw::mix_all;
+use crate::hash::mix_all;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"bakeoff1");
 

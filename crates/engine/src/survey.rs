@@ -3,8 +3,8 @@
 //! Directories are walked one after the other; nothing is remembered of files.
 
 use crate::dirs::{self, Kind, Listing};
-use crate::draw::{mix, mix_bytes};
 use crate::extents;
+use crate::hash::{mix, mix_bytes};
 use crate::region::Buffer;
 use crate::sys::{self, Errno, Fd};
 use std::ffi::CString;

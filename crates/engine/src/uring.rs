@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::blocks::BlockWork;
+use crate::movers::Mover;
 use crate::ops::{Act, Op};
 use crate::pace::Pacer;
 use crate::region::Buffer;
@@ -44,6 +45,25 @@ struct Slot {
 const IDLE: Slot =
     Slot { place: Place { file: 0, offset: 0, length: 0 }, done: 0, op: 0, writes: false, started: 0, due: 0 };
 
+impl Mover for Ring {
+    fn run(&mut self, work: &mut BlockWork, tally: &mut Tally, pacer: &mut Pacer) -> Result<(), String> {
+        let list = std::mem::take(&mut work.ops.list);
+        let registered = self.open_files(work, tally);
+        let answer = match registered {
+            Ok(()) => self.turn(&list, work, tally, pacer),
+            Err((file, errno)) => {
+                tally.skip();
+                tally.fail("open", work.path(file), None, errno);
+                Ok(())
+            }
+        };
+        work.ops.list = list;
+        let _ = self.ring.submitter().unregister_files();
+        work.close_all(tally);
+        answer
+    }
+}
+
 impl Ring {
     /// Set up a ring before the clock starts.
     pub fn new(work: &BlockWork, depth: u32) -> Result<Ring, String> {
@@ -80,24 +100,6 @@ impl Ring {
             prepared: Vec::with_capacity(depth as usize),
             reaped: Vec::with_capacity(depth as usize),
         })
-    }
-
-    /// Carry out the work.
-    pub fn run(&mut self, work: &mut BlockWork, tally: &mut Tally, pacer: &mut Pacer) -> Result<(), String> {
-        let list = std::mem::take(&mut work.ops.list);
-        let registered = self.open_files(work, tally);
-        let answer = match registered {
-            Ok(()) => self.turn(&list, work, tally, pacer),
-            Err((file, errno)) => {
-                tally.skip();
-                tally.fail("open", work.path(file), None, errno);
-                Ok(())
-            }
-        };
-        work.ops.list = list;
-        let _ = self.ring.submitter().unregister_files();
-        work.close_all(tally);
-        answer
     }
 
     fn open_files(&mut self, work: &mut BlockWork, tally: &mut Tally) -> Result<(), (u64, Errno)> {

@@ -2,10 +2,8 @@
 //! In: the program, and which worker of which group of which phase it is. Out: its slot of the shared memory.
 //! The same code runs in a process of its own or in a thread.
 
-use crate::blocks::BlockWork;
 use crate::clock::Clock;
-use crate::files::FileWork;
-use crate::mapped::Mapping;
+use crate::kinds;
 use crate::names::Files;
 use crate::ops::Ops;
 use crate::order::{Course, Share};
@@ -14,9 +12,8 @@ use crate::process;
 use crate::shared::{Common, Note, Shared};
 use crate::sys::Fd;
 use crate::tally::{Limits, Tally, intervals};
-use crate::uring::Ring;
 use std::sync::atomic::Ordering;
-use workload::program::{End, Engine, Group, Order, Over, Phase, Program};
+use workload::program::{End, Group, Order, Phase, Program};
 
 /// What one worker is to do.
 pub struct Task<'a> {
@@ -116,14 +113,14 @@ impl<'a> Task<'a> {
 
     /// The group's open loop, if it has one.
     pub fn pacer(&self) -> Pacer<'a> {
-        let seed = crate::draw::mix_all(&[self.program.seed, self.phase as u64, u64::from(self.pass), 0x9ace]);
+        let seed = crate::hash::mix_all(&[self.program.seed, self.phase as u64, u64::from(self.pass), 0x9ace]);
         Pacer::new(self.group().rate, self.shared.group(self.group), seed)
     }
 }
 
 /// Do the work of one worker from beginning to end.
 pub fn work(task: &Task) {
-    if let Err(reason) = carry_out(task) {
+    if let Err(reason) = kinds::of(task.group().over).work(task) {
         task.shared.slot(task.slot).note(&Note::Fatal(reason));
         task.shared.stop(crate::shared::Stop::Death);
         // Nobody must wait for a worker that will never be ready.
@@ -133,57 +130,4 @@ pub fn work(task: &Task) {
     if !task.follows() {
         task.shared.common(Common::Producers).fetch_sub(1, Ordering::AcqRel);
     }
-}
-
-fn carry_out(task: &Task) -> Result<(), String> {
-    match task.group().over {
-        Over::Files { fileset } | Over::Directories { fileset } => on_files(task, fileset),
-        Over::Blocks { .. } | Over::Device { .. } => on_blocks(task),
-        Over::Aged => crate::tree::work(task),
-    }
-}
-
-fn on_files(task: &Task, fileset: usize) -> Result<(), String> {
-    let files = task.files(fileset);
-    let mut work = FileWork::new(task, files).map_err(|e| format!("no memory for the I/O buffer: {e}"))?;
-    let mut pacer = task.pacer();
-    task.wait_for_start();
-    let mut tally = task.tally(&work.ops);
-    let directories = matches!(task.group().over, Over::Directories { .. });
-    match task.group().order {
-        _ if directories => work.on_directories(&mut tally, &mut pacer),
-        Order::Readdir => {
-            let limit = task.group().count.unwrap_or(u64::MAX);
-            let share = task.share(fileset);
-            let limit = if limit == u64::MAX { limit } else { limit.div_ceil(share.workers) };
-            work.by_readdir(limit, &mut tally, &mut pacer);
-        }
-        Order::Follow => work.by_following(&mut tally, &mut pacer),
-        _ => {
-            let course = task.course(work.files.count, fileset);
-            work.by_index(&course, &mut tally, &mut pacer);
-        }
-    }
-    tally.finish();
-    Ok(())
-}
-
-fn on_blocks(task: &Task) -> Result<(), String> {
-    let mut work = BlockWork::new(task)?;
-    let mut pacer = task.pacer();
-    let io = task.group().io;
-    let mut ring = match io.engine {
-        Engine::IoUring(depth) => Some(Ring::new(&work, depth)?),
-        _ => None,
-    };
-    task.wait_for_start();
-    let mut tally = task.tally(&work.ops);
-    match (&mut ring, io.engine) {
-        _ if io.stdio => crate::streams::run(&mut work, &mut tally),
-        (Some(ring), _) => ring.run(&mut work, &mut tally, &mut pacer)?,
-        (None, Engine::Mmap) => Mapping::default().run(&mut work, &mut tally, &mut pacer),
-        (None, _) => work.by_calls(&mut tally, &mut pacer),
-    }
-    tally.finish();
-    Ok(())
 }

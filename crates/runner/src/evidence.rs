@@ -6,7 +6,7 @@ use host::noise::Disturbance;
 use ledger::Evidence;
 use workload::facts::PhaseEstimate;
 use workload::outcome::{Ceiling, PhaseOutcome};
-use workload::program::{Cache, Content, Engine, Over, Phase, Program, Step};
+use workload::program::{Cache, Content, Engine, Phase, Program, Step, has};
 
 /// A cold read of which more than this share did not come from the device was served by a cache.
 pub const CACHE_SHARE: f64 = 0.02;
@@ -135,10 +135,7 @@ fn was_in_memory(seen: &host::counters::Evidence, outcome: &PhaseOutcome) -> boo
 
 fn generates(program: &Program, phase: &Phase) -> bool {
     phase.groups.iter().any(|group| {
-        let fileset = match group.over {
-            Over::Files { fileset } | Over::Blocks { fileset, .. } => fileset,
-            Over::Directories { .. } | Over::Device { .. } | Over::Aged => return false,
-        };
+        let Some(fileset) = group.over.content() else { return false };
         let content = program.filesets.get(fileset).map_or_else(Content::default, |fileset| fileset.content);
         has(&group.steps, &Step::Write) && !content.zeros
     })
@@ -150,11 +147,4 @@ fn generator_share(ceiling: &Ceiling, phase: &Phase, outcome: &PhaseOutcome) -> 
     let most = ceiling.write_bytes_per_second * f64::from(workers.clamp(1, cores));
     let seconds = outcome.returned_ns as f64 / 1e9;
     (most > 0.0 && seconds > 0.0 && outcome.bytes_written > 0).then(|| outcome.bytes_written as f64 / seconds / most)
-}
-
-fn has(steps: &[Step], wanted: &Step) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Share(_, inner) => has(inner, wanted),
-        step => step == wanted,
-    })
 }

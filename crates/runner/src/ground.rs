@@ -90,14 +90,7 @@ pub fn contender(asked: &workload::Contender) -> lab::Contender {
 /// How much of the raw device is read at most.
 fn raw_bytes(scheme: &Scheme) -> u64 {
     let phases = scheme.works.iter().flat_map(|work| &work.compiled.program.phases);
-    phases
-        .flat_map(|phase| &phase.groups)
-        .filter_map(|group| match group.over {
-            workload::program::Over::Device { length, .. } => Some(length),
-            _ => None,
-        })
-        .max()
-        .unwrap_or(0)
+    phases.flat_map(|phase| &phase.groups).filter_map(|group| group.over.device_bytes()).max().unwrap_or(0)
 }
 
 impl Venue for LabVenue {

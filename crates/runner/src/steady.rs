@@ -4,15 +4,14 @@
 use judge::SteadyState;
 use ledger::PhaseRecord;
 use workload::facts::PhaseFacts;
-use workload::program::{Over, Phase};
+use workload::program::Phase;
 
 /// Rounds of a window, by the rule of SNIA's Performance Test Specification.
 const WINDOW: usize = 5;
 
 /// Whether a phase can be done again and again: block work on files that are there, or the raw device.
 pub fn repeatable(phase: &Phase) -> bool {
-    let on_blocks = |over: &Over| matches!(over, Over::Blocks { .. } | Over::Device { .. });
-    phase.passes <= 1 && !phase.preparation && phase.groups.iter().all(|group| on_blocks(&group.over))
+    phase.passes <= 1 && !phase.preparation && phase.groups.iter().all(|group| group.over.is_of_blocks())
 }
 
 /// Whether the rounds of a phase are at their end; then each is marked as counting or not.

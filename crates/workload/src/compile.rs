@@ -1,8 +1,7 @@
 //! From a raw workload file and its variables to a flat program.
-//! In: [`RawWorkload`], one scale's variables, a seed. Out: [`Compiled`], checked by [`crate::check`].
+//! In: [`RawWorkload`], one scale's variables, a seed. Out: [`Compiled`], checked by [`crate::validate`].
 //! Phases whose condition does not hold, and filesets that no phase uses, are left out.
 
-use crate::check;
 use crate::error::Problem;
 use crate::facts::{Compiled, PhaseFacts, TotalFacts};
 use crate::fileset;
@@ -10,6 +9,7 @@ use crate::program::{After, Cache, Durable, End, Figure, Fileset, Phase, Program
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
 use crate::syntax::{RawPhase, RawTotal, RawWorkload, each};
+use crate::validate;
 use crate::work;
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
         filesets: context.filesets,
         phases,
     };
-    let estimate = check::check(&program, &facts, &spans)?;
+    let estimate = validate::check(&program, &facts, &spans)?;
     let mut settings = resolved.settings;
     settings.retain(|_, value| !value.is_empty());
     Ok(Compiled { program, phases: facts, totals, estimate, scale: scale.to_owned(), settings })

@@ -253,6 +253,40 @@ pub enum Over {
     },
 }
 
+/// What others than the engine and the language need to know of a kind of work.
+impl Over {
+    /// Index of the fileset that it is about.
+    pub fn fileset(&self) -> Option<usize> {
+        match *self {
+            Over::Files { fileset } | Over::Blocks { fileset, .. } | Over::Directories { fileset } => Some(fileset),
+            Over::Aged | Over::Device { .. } => None,
+        }
+    }
+
+    /// Index of the fileset whose content it may write or read.
+    pub fn content(&self) -> Option<usize> {
+        if matches!(self, Over::Directories { .. }) { None } else { self.fileset() }
+    }
+
+    /// Its items are blocks of what is there, so that it can be done again and again.
+    pub fn is_of_blocks(&self) -> bool {
+        matches!(self, Over::Blocks { .. } | Over::Device { .. })
+    }
+
+    /// Bytes of the raw device that it reads; None where it does not touch the device.
+    pub fn device_bytes(&self) -> Option<u64> {
+        match *self {
+            Over::Device { length, .. } => Some(length),
+            _ => None,
+        }
+    }
+
+    /// It needs a filesystem that was aged.
+    pub fn needs_ageing(&self) -> bool {
+        *self == Over::Aged
+    }
+}
+
 /// Order in which a group takes its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -352,6 +386,19 @@ impl Step {
             Step::Share(..) => "share",
         }
     }
+}
+
+/// Whether any of the steps, also inside shares, is one of those wanted.
+pub fn any(steps: &[Step], wanted: &dyn Fn(&Step) -> bool) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Share(_, inner) => any(inner, wanted),
+        step => wanted(step),
+    })
+}
+
+/// Whether a step is among the steps, also inside shares.
+pub fn has(steps: &[Step], wanted: &Step) -> bool {
+    any(steps, &|step| step == wanted)
 }
 
 /// How blocks are read and written.

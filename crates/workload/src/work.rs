@@ -1,6 +1,6 @@
 //! The work of a phase: who does which steps on what, in which order.
 //! In: [`RawWork`] tables and variables. Out: [`Group`]s, each sound in itself.
-//! What needs the whole workload to be judged (do the files exist?) is left to [`crate::check`].
+//! What needs the whole workload to be judged (do the files exist?) is left to [`crate::validate`].
 
 use crate::compile::{Context, Outcome, fileset_index, identifier, limited, optional};
 use crate::error::Problem;
@@ -125,7 +125,7 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
         (None, None, Some(name), false) => no_blocks(Over::Directories { fileset: fileset_index(context, name)? }),
         (None, Some(name), None, false) => {
             let fileset = fileset_index(context, name)?;
-            let whole = crate::check::end_to_end(&context.filesets[fileset]);
+            let whole = crate::validate::end_to_end(&context.filesets[fileset]);
             // A length that the files do not have means all of them: `char-limit` may exceed a small `size`.
             let length = length.filter(|length| *length < whole);
             Ok(Over::Blocks { fileset, block: block.ok_or_else(lacks_block)?, length })

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use workload::outcome::{
     CpuTime, Errors, GroupOutcome, Histogram, OperationError, Pace, PhaseOutcome, Series, Verified,
 };
-use workload::program::{Group, Over};
+use workload::program::Group;
 
 /// Share of operations that may start late before a rate counts as not sustained.
 const SATURATED: f64 = 0.01;
@@ -165,10 +165,8 @@ pub fn sentence(error: &OperationError) -> String {
 }
 
 fn verified(pass: &Pass) -> Option<Verified> {
-    let verifies = pass.of_phase().groups.iter().any(|g| match g.over {
-        Over::Files { fileset } | Over::Blocks { fileset, .. } => pass.program.filesets[fileset].content.verify,
-        _ => false,
-    });
+    let verifies =
+        pass.of_phase().groups.iter().filter_map(|g| g.over.content()).any(|f| pass.program.filesets[f].content.verify);
     let (blocks, wrong) = (sum(pass, Count::Checked), sum(pass, Count::Wrong));
     let first = notes(pass).into_iter().filter_map(|note| match note {
         Note::Wrong(text) => Some(text),

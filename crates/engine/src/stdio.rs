@@ -5,7 +5,9 @@
 #![allow(unsafe_code)]
 
 use crate::blocks::BlockWork;
+use crate::movers::Mover;
 use crate::ops::Act;
+use crate::pace::Pacer;
 use crate::space::Place;
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::tally::Tally;
@@ -52,40 +54,45 @@ impl Stream {
     }
 }
 
-/// Put or get every byte in order.
-pub fn run(work: &mut BlockWork, tally: &mut Tally) {
-    let op = work.ops.list[0].clone();
-    let writes = matches!(op.act, Act::Write);
-    let mut position = work.course.from;
-    let mut current: Option<(u64, Stream)> = None;
-    while position < work.course.to && tally.running() {
-        let place = work.space.place(work.course.item(position));
-        let run = CHARACTERS.min(work.course.to - position);
-        match stretch(work, &mut current, place, run, writes, position, tally) {
-            Ok(done) => {
-                tally.lap(op.histogram);
-                work.fold(op.histogram, Place { length: done as usize, ..place }, tally);
-                if writes {
-                    tally.written(done as usize)
-                } else {
-                    tally.read(done as usize)
+/// Every byte put or got in order; streams have no pace.
+pub struct Streams;
+
+impl Mover for Streams {
+    fn run(&mut self, work: &mut BlockWork, tally: &mut Tally, _pacer: &mut Pacer) -> Result<(), String> {
+        let op = work.ops.list[0].clone();
+        let writes = matches!(op.act, Act::Write);
+        let mut position = work.course.from;
+        let mut current: Option<(u64, Stream)> = None;
+        while position < work.course.to && tally.running() {
+            let place = work.space.place(work.course.item(position));
+            let run = CHARACTERS.min(work.course.to - position);
+            match stretch(work, &mut current, place, run, writes, position, tally) {
+                Ok(done) => {
+                    tally.lap(op.histogram);
+                    work.fold(op.histogram, Place { length: done as usize, ..place }, tally);
+                    if writes {
+                        tally.written(done as usize)
+                    } else {
+                        tally.read(done as usize)
+                    }
+                    tally.items(done);
+                    position += done;
                 }
-                tally.items(done);
-                position += done;
-            }
-            Err(errno) => {
-                tally.skip();
-                tally.fail(op.name, work.path(place.file), Some(place.offset), errno);
-                position += run;
+                Err(errno) => {
+                    tally.skip();
+                    tally.fail(op.name, work.path(place.file), Some(place.offset), errno);
+                    position += run;
+                }
             }
         }
+        if let Some((file, stream)) = current.take()
+            && let Err(errno) = stream.close()
+        {
+            tally.fail("close", work.path(file), None, errno);
+        }
+        work.close_all(tally);
+        Ok(())
     }
-    if let Some((file, stream)) = current.take()
-        && let Err(errno) = stream.close()
-    {
-        tally.fail("close", work.path(file), None, errno);
-    }
-    work.close_all(tally);
 }
 
 /// Up to `run` characters, to the end of the file at most.

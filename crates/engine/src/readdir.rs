@@ -3,8 +3,8 @@
 //! Directories are shared out by number, the entries of a single directory by a hash of the name.
 
 use crate::dirs::{self, Kind, Listing};
-use crate::draw::{below, mix, mix_bytes};
 use crate::files::{FileWork, Item, Trouble};
+use crate::hash::{below, mix, mix_bytes};
 use crate::names::Name;
 use crate::ops::{Act, Op, salt};
 use crate::pace::Pacer;

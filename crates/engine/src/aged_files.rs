@@ -3,7 +3,7 @@
 //! Names come from the directories themselves, so any tree will do; it is only read.
 
 use crate::dirs::{Kind, Listing};
-use crate::draw::{mix, mix_bytes};
+use crate::hash::{mix, mix_bytes};
 use crate::ops::{Act, Op, Ops};
 use crate::region::{Buffer, read_skew};
 use crate::sys::{self, Answer, Errno, Fd};

@@ -6,10 +6,10 @@ use crate::compile::Outcome;
 use crate::error::Problem;
 use crate::facts::{Estimate, PhaseEstimate, PhaseFacts};
 use crate::fileset;
-use crate::program::{Cache, End, Group, Layout, Order, Over, Phase, Program, Step};
+use crate::kinds;
+use crate::program::{Cache, End, Group, Layout, Order, Phase, Program, Step, has};
 use crate::quantity::QUANTITY_LIMIT;
-use crate::steps;
-use crate::walk::World;
+use crate::simulate::{World, leaves_less};
 use std::ops::Range;
 
 /// Items that one pass of a phase may have.
@@ -38,20 +38,12 @@ pub(crate) fn check(program: &Program, facts: &[PhaseFacts], spans: &[Range<usiz
     }
     let groups = || program.phases.iter().flat_map(|phase| &phase.groups);
     estimate.needs_direct = groups().any(|group| group.io.direct);
-    estimate.needs_device = groups().any(|group| matches!(group.over, Over::Device { .. }));
-    estimate.needs_aged = groups().any(|group| group.over == Over::Aged);
-    estimate.needs_files = groups().any(|group| !matches!(group.over, Over::Device { .. }));
+    estimate.needs_device = groups().any(|group| group.over.device_bytes().is_some());
+    estimate.needs_aged = groups().any(|group| group.over.needs_ageing());
+    estimate.needs_files = groups().any(|group| group.over.device_bytes().is_none());
     estimate.needs_cold = program.phases.iter().any(|phase| phase.cache == Cache::Cold || phase.after.drop_caches);
     estimate.directories = world.directories();
     Ok(estimate)
-}
-
-/// Index of the fileset that a group works on.
-pub(crate) fn fileset_of(group: &Group) -> Option<usize> {
-    match group.over {
-        Over::Files { fileset } | Over::Directories { fileset } | Over::Blocks { fileset, .. } => Some(fileset),
-        Over::Device { .. } | Over::Aged => None,
-    }
 }
 
 /// Two filesets in one directory would take each other's files for their own.
@@ -74,7 +66,7 @@ fn same_owners(program: &Program) -> std::result::Result<(), (usize, Problem)> {
     for (index, fileset) in program.filesets.iter().enumerate().filter(|(_, fileset)| fileset.per_worker) {
         let mut before: Option<(u32, &str)> = None;
         for (number, phase) in program.phases.iter().enumerate() {
-            for group in phase.groups.iter().filter(|group| fileset_of(group) == Some(index)) {
+            for group in phase.groups.iter().filter(|group| group.over.fileset() == Some(index)) {
                 match before {
                     Some((workers, name)) if workers != group.workers => {
                         let problem = Problem::new(format!(
@@ -102,14 +94,14 @@ fn one_phase(program: &Program, phase: &Phase, world: &mut World, whole: &mut Es
         fed(program, group, &others)?;
     }
     for group in others.into_iter().chain(followers) {
-        let work = world.perform(group)?;
+        let work = kinds::of(group.over).simulate(&mut *world, group)?;
         if work.items > ITEMS_LIMIT {
             return Err(Problem::new(format!("{} items; the limit is 2^48", work.items)));
         }
         part.items = part.items.saturating_add(work.items.saturating_mul(passes));
         part.bytes_written = part.bytes_written.saturating_add(work.bytes_written.saturating_mul(passes));
         part.bytes_read = part.bytes_read.saturating_add(work.bytes_read.saturating_mul(passes));
-        if matches!(group.over, Over::Device { .. }) {
+        if group.over.device_bytes().is_some() {
             let bytes = work.bytes_read.saturating_mul(passes);
             whole.device_bytes_read = whole.device_bytes_read.saturating_add(bytes);
         }
@@ -144,7 +136,7 @@ fn begun_again(phase: &Phase) -> Outcome<()> {
         if by_time && group.order == Order::Follow {
             return Err(Problem::new("a phase that ends by time cannot follow others"));
         }
-        if crate::walk::leaves_less(&group.steps) {
+        if leaves_less(&group.steps) {
             return Err(Problem::new(format!("it {again}, but its steps take the files away"))
                 .help("create them again among the steps, or do it once"));
         }
@@ -154,12 +146,12 @@ fn begun_again(phase: &Phase) -> Outcome<()> {
 
 /// A follower that nobody feeds, or that leaves everything where it is, would never end.
 fn fed(program: &Program, group: &Group, others: &[&Group]) -> Outcome<()> {
-    let Some(index) = fileset_of(group) else { return Ok(()) };
+    let Some(index) = group.over.fileset() else { return Ok(()) };
     let fileset = &program.filesets[index];
     let feeds = |other: &&&Group| {
-        let Some(from) = fileset_of(other) else { return false };
+        let Some(from) = other.over.fileset() else { return false };
         let renames = |step: &Step| matches!(step, Step::Rename(to) if target(&program.filesets[from].directory, to) == fileset.directory);
-        (from == index && steps::any(&other.steps, &Step::Create)) || other.steps.iter().any(renames)
+        (from == index && has(&other.steps, &Step::Create)) || other.steps.iter().any(renames)
     };
     if !others.iter().any(|other| feeds(&other)) {
         return Err(Problem::new(format!(

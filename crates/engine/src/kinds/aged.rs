@@ -1,0 +1,33 @@
+//! Work on the files that ageing left: one item a file, read only.
+
+use super::Kind;
+use super::files::check_steps;
+use crate::aged_files;
+use crate::cached::Visit;
+use crate::check::Check;
+use crate::sys::Fd;
+use crate::worker::Task;
+use workload::program::{Group, Order, Program, Step};
+
+/// The tree that ageing left beside the root.
+pub struct Aged;
+
+impl Kind for Aged {
+    fn check(&self, _program: &Program, group: &Group) -> Check {
+        check_steps(group)?;
+        let fits = |s: &Step| matches!(s, Step::Open | Step::Read | Step::Close | Step::Stat);
+        if !group.steps.iter().all(fits) || group.order != Order::Readdir || group.workers != 1 {
+            return Err("aged files are opened, read, closed and looked at by one worker, as readdir lists them".into());
+        }
+        Ok(())
+    }
+
+    fn work(&self, task: &Task) -> Result<(), String> {
+        aged_files::work(task)
+    }
+
+    /// What is asked of them is asked cold, and counting would open them all.
+    fn visit(&self, _: &Program, _: &Group, _: Fd, _: u64, _: &mut Visit) -> Result<u64, String> {
+        Ok(0)
+    }
+}

@@ -1,0 +1,48 @@
+//! Work on blocks of the raw device, which is only ever read: one item a block.
+
+use super::Kind;
+use super::blocks::{check_blocks, move_blocks};
+use crate::blocks::BlockWork;
+use crate::cached::Visit;
+use crate::check::Check;
+use crate::dirs;
+use crate::sys::{self, Fd};
+use crate::worker::Task;
+use workload::program::{Group, Program, Step, any};
+
+/// The blocks of the device's first `length` bytes.
+pub struct Device {
+    pub block: u64,
+    pub length: u64,
+}
+
+impl Kind for Device {
+    fn check(&self, program: &Program, group: &Group) -> Check {
+        let Device { block, length } = *self;
+        check_blocks(group, block)?;
+        if program.device.is_none() {
+            return Err("it works on a device, but the program names none".into());
+        }
+        if group.io.create || any(&group.steps, &|s| !matches!(s, Step::Read)) {
+            return Err("a raw device is only ever read".into());
+        }
+        if length < block { Err(format!("no block of {block} bytes lies within {length}")) } else { Ok(()) }
+    }
+
+    fn expected(&self, _program: &Program, group: &Group) -> Option<u64> {
+        Some(group.count.unwrap_or((self.length / self.block).saturating_sub(group.first)))
+    }
+
+    fn work(&self, task: &Task) -> Result<(), String> {
+        move_blocks(task, BlockWork::of_device(task, self.block, self.length)?)
+    }
+
+    fn visit(&self, program: &Program, _: &Group, _: Fd, _: u64, visit: &mut Visit) -> Result<u64, String> {
+        let Some(device) = &program.device else { return Ok(0) };
+        let fd = sys::open(libc::AT_FDCWD, &dirs::path(&device.to_string_lossy()), libc::O_RDONLY, 0)
+            .map_err(|e| format!("opening {}: {e}", device.display()))?;
+        let answer = visit(fd);
+        let _ = sys::close(fd);
+        answer.map(|()| 1).map_err(|e| format!("{}: {e}", device.display()))
+    }
+}

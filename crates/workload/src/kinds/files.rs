@@ -1,0 +1,149 @@
+//! Work on files: one item a file.
+
+use super::Kind;
+use crate::compile::Outcome;
+use crate::error::Problem;
+use crate::fileset::{mean_bytes, most_bytes};
+use crate::program::{Fileset, Group, Order, Step, has};
+use crate::simulate::{Work, World, beyond, creates, share_left, times};
+use crate::steps::{closes_what_it_opens, without_block_settings};
+use crate::validate::target;
+
+/// The files of a fileset.
+pub(crate) struct Files {
+    pub fileset: usize,
+}
+
+impl Kind for Files {
+    fn check(&self, group: &Group) -> Outcome<()> {
+        without_block_settings(group)?;
+        closes_what_it_opens(group)
+    }
+
+    fn simulate(&self, world: &mut World, group: &Group) -> Outcome<Work> {
+        world.over_files(group, self.fileset)
+    }
+}
+
+impl World<'_> {
+    fn over_files(&mut self, group: &Group, index: usize) -> Outcome<Work> {
+        let fileset = &self.filesets[index];
+        let owners = self.owners(group, index);
+        let items = self.taken(group, index)?;
+        // The engine makes the directories of files that are created before the clock starts, unless the steps do.
+        if creates(&group.steps) || has(&group.steps, &Step::Mkdir) {
+            self.states[index].directories = true;
+        }
+        let renamed = self.rename_targets(group, index);
+        let left = share_left(&group.steps, 1.0);
+        let state = &mut self.states[index];
+        if creates(&group.steps) && !matches!(group.order, Order::Readdir | Order::Follow) {
+            let end = group.first.saturating_add(items);
+            // Those before `first` may have gone elsewhere, so a range beyond what exists only adds to it.
+            let files =
+                if group.first > state.files { state.files.saturating_add(items) } else { end.max(state.files) };
+            state.files = files.min(fileset.files);
+        }
+        let gone = (items as f64 * (1.0 - left)).round() as u64;
+        state.files = state.files.saturating_sub(gone);
+        if gone > 0 || creates(&group.steps) || has(&group.steps, &Step::OpenTruncate) {
+            state.bytes = None;
+        }
+        for (to, share) in renamed {
+            let arrived = (items as f64 * share).round() as u64;
+            match to {
+                Some(to) => {
+                    let most = self.filesets[to].files;
+                    let state = &mut self.states[to];
+                    state.files = state.files.saturating_add(arrived).min(most);
+                    state.directories = true;
+                }
+                None => self.moved(fileset, arrived, owners),
+            }
+        }
+        let bytes = |share: f64| (mean_bytes(fileset, items) as f64 * share) as u64;
+        Ok(Work {
+            items: items.saturating_mul(owners),
+            bytes_written: bytes(times(&group.steps, &Step::Write)).saturating_mul(owners),
+            bytes_read: bytes(times(&group.steps, &Step::Read)).saturating_mul(owners),
+        })
+    }
+
+    /// Files that a group takes from each owner, after making sure that they are there.
+    fn taken(&self, group: &Group, index: usize) -> Outcome<u64> {
+        let (fileset, state) = (&self.filesets[index], &self.states[index]);
+        let name = &fileset.name;
+        let needed = needs_file(&group.steps);
+        if needed && state.files == 0 {
+            return Err(Problem::new(format!(
+                "it needs the files of fileset `{name}`, which no phase before creates, or all are gone"
+            ))
+            .help("add a phase that creates them; `preparation = true` keeps it out of the results"));
+        }
+        match group.order {
+            Order::Readdir | Order::Follow if !needed => Err(Problem::new(format!(
+                "readdir finds only files that exist, but its steps create those of `{name}`"
+            ))
+            .help("create with `order = \"in-order\"`")),
+            Order::Readdir | Order::Follow => Ok(group.count.unwrap_or(state.files).min(state.files)),
+            Order::Random if group.first >= fileset.files => Err(beyond(group, fileset.files, "files", name)),
+            Order::Random if needed && state.files < fileset.files => Err(Problem::new(format!(
+                "it draws from all {} files of fileset `{name}`, but only {} exist then",
+                fileset.files, state.files
+            ))),
+            Order::Random if !needed => {
+                Err(Problem::new(format!("drawing with replacement does not create all files of fileset `{name}`"))
+                    .help("create them in order or shuffled"))
+            }
+            Order::Random => Ok(group.count.unwrap_or(fileset.files)),
+            Order::InOrder | Order::Shuffled => {
+                let items = group.count.unwrap_or(fileset.files.saturating_sub(group.first));
+                let end = group.first.saturating_add(items);
+                if end > fileset.files || items == 0 {
+                    return Err(beyond(group, fileset.files, "files", name));
+                }
+                if needed && end > state.files {
+                    return Err(Problem::new(format!(
+                        "it needs {end} files of fileset `{name}`, but only {} exist then",
+                        state.files
+                    )));
+                }
+                Ok(items)
+            }
+        }
+    }
+
+    /// Where files are renamed to, with the share of items that stays there: a fileset, or no declared one.
+    fn rename_targets(&self, group: &Group, index: usize) -> Vec<(Option<usize>, f64)> {
+        let mut targets = Vec::new();
+        for (place, step) in group.steps.iter().enumerate() {
+            let Step::Rename(to) = step else { continue };
+            let directory = target(&self.filesets[index].directory, to);
+            let found = self.filesets.iter().position(|fileset| fileset.directory == directory);
+            targets.push((found, share_left(&group.steps[place + 1..], 1.0)));
+        }
+        targets
+    }
+
+    /// Files that lie in a directory of no fileset from now on.
+    fn moved(&mut self, fileset: &Fileset, files: u64, owners: u64) {
+        let sum = &mut self.elsewhere;
+        sum.0 = sum.0.saturating_add(files.saturating_mul(owners));
+        sum.1 = sum.1.saturating_add(mean_bytes(fileset, files).saturating_mul(owners));
+        sum.2 = sum.2.saturating_add(most_bytes(fileset, files).saturating_mul(owners));
+    }
+}
+
+/// Whether the first step that concerns the file wants it to exist.
+fn needs_file(steps: &[Step]) -> bool {
+    for step in steps {
+        match step {
+            Step::Mkdir | Step::FsyncDirectory => {}
+            Step::Share(_, inner) if needs_file(inner) => return true,
+            Step::Share(..) => {}
+            Step::Create => return false,
+            _ => return true,
+        }
+    }
+    false
+}
