@@ -37,8 +37,13 @@ impl Place {
     }
 
     fn command(&self, words: &str) -> Command {
+        let words: Vec<String> = words.split_whitespace().map(str::to_string).collect();
+        self.command_of(&words)
+    }
+
+    fn command_of(&self, words: &[String]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
-        command.args(words.split_whitespace()).current_dir(self.folder.path()).env("NO_COLOR", "1");
+        command.args(words).current_dir(self.folder.path()).env("NO_COLOR", "1");
         command.env("XDG_CONFIG_HOME", self.folder.path().join("config"));
         command.stdin(Stdio::null());
         command
@@ -47,6 +52,11 @@ impl Place {
     /// Runs the program to its end.
     pub fn bakeoff(&self, words: &str) -> Said {
         Said::from(self.command(words).output().expect("the program starts"))
+    }
+
+    /// The same, where words hold spaces.
+    pub fn bakeoff_words(&self, words: &[String]) -> Said {
+        Said::from(self.command_of(words).output().expect("the program starts"))
     }
 
     /// Starts the program and goes on.

@@ -1,0 +1,276 @@
+//! What README.md and docs/ show is true: commands are carried out (small, or as a plan), files are read, options exist.
+//! A block of a document says in its first line what it holds: ```sh, ```toml workload, ```text ...
+
+mod support;
+
+use prerequisites::needs;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{Place, Said};
+
+/// A block between fences.
+struct Block {
+    place: String,
+    holds: String,
+    text: String,
+}
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// README.md, CONTRIBUTING.md and everything in docs/, with names for errors.
+fn documents() -> Vec<(String, String)> {
+    let mut paths = vec![top().join("README.md"), top().join("CONTRIBUTING.md")];
+    let docs = std::fs::read_dir(top().join("docs")).expect("docs is there");
+    paths.extend(docs.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "md")));
+    paths.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(&path).expect("a document is text"))
+    };
+    paths.into_iter().filter(|path| path.exists()).map(read).collect()
+}
+
+fn blocks() -> Vec<Block> {
+    let mut found = Vec::new();
+    for (name, text) in documents() {
+        let mut open: Option<Block> = None;
+        for (number, line) in text.lines().enumerate() {
+            match (line.strip_prefix("```"), &mut open) {
+                (Some(holds), None) => {
+                    let place = format!("{name}:{}", number + 1);
+                    open = Some(Block { place, holds: holds.trim().into(), text: String::new() });
+                }
+                (Some(_), Some(_)) => found.extend(open.take()),
+                (None, Some(block)) => block.text += &format!("{line}\n"),
+                (None, None) => {}
+            }
+        }
+        assert!(open.is_none(), "{name}: a block is not closed");
+    }
+    found
+}
+
+/// The commands of a document: those in blocks, or those between backticks in its sentences.
+fn commands_in_blocks() -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    for block in blocks().iter().filter(|block| block.holds == "sh") {
+        for line in block.text.replace("\\\n", " ").lines() {
+            let line = line.split(" # ").next().unwrap_or_default();
+            for command in line.split(';').map(str::trim).filter(|command| !command.is_empty()) {
+                let words = shell_words::split(command).unwrap_or_else(|e| panic!("{}: {command}: {e}", block.place));
+                found.push((format!("{}: {command}", block.place), words));
+            }
+        }
+    }
+    assert!(found.len() > 20, "the documents show commands");
+    found
+}
+
+fn commands_in_sentences() -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    for (name, text) in documents() {
+        // Every second piece between backticks is code; blocks have three, and their pieces hold line ends.
+        for code in
+            text.split('`').skip(1).step_by(2).filter(|code| code.starts_with("bakeoff ") && !code.contains('\n'))
+        {
+            let words = code.split_whitespace().map(str::to_string).collect();
+            found.push((format!("{name}: {code}"), words));
+        }
+    }
+    assert!(found.len() > 20, "the sentences speak of commands");
+    found
+}
+
+#[test]
+fn every_block_says_what_it_holds() {
+    let known = ["sh", "text", "json", "toml workload", "toml plan", "toml age", "toml filesystem", "toml contenders"];
+    let unknown: Vec<String> = blocks()
+        .iter()
+        .filter(|block| !known.contains(&block.holds.as_str()) && !block.holds.starts_with("csv"))
+        .map(|block| format!("{}: {:?}", block.place, block.holds))
+        .collect();
+    assert_eq!(unknown, Vec::<String>::new(), "known are {known:?}");
+}
+
+/// Verbs and options that are spoken of exist.
+#[test]
+fn every_verb_and_option_that_is_shown_exists() {
+    let place = Place::new();
+    let mut help: BTreeMap<String, String> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (shown, words) in commands_in_blocks().into_iter().chain(commands_in_sentences()) {
+        if words[0] != "bakeoff" {
+            continue;
+        }
+        let Some(verb) = words.get(1).filter(|word| !word.starts_with("--")) else { continue };
+        let text = help.entry(verb.clone()).or_insert_with(|| {
+            let Said { status, out, .. } = place.bakeoff(&format!("{verb} --help"));
+            if status == Some(0) { out } else { String::new() }
+        });
+        if text.is_empty() {
+            wrong.push(format!("{shown}: no verb {verb}"));
+        }
+        for option in words.iter().filter(|word| word.starts_with("--")) {
+            let option = option.split(['=', ',']).next().unwrap_or_default();
+            let there = text.split(|c: char| !(c.is_alphanumeric() || c == '-')).any(|word| word == option);
+            if !there && !text.is_empty() {
+                wrong.push(format!("{shown}: {verb} has no {option}"));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_make_target_that_is_shown_exists() {
+    let makefile = std::fs::read_to_string(top().join("Makefile")).expect("it is there");
+    let sentences = documents().into_iter().flat_map(|(name, text)| {
+        let codes: Vec<String> = text.split('`').skip(1).step_by(2).map(str::to_string).collect();
+        codes.into_iter().map(move |code| (name.clone(), code.split_whitespace().map(str::to_string).collect()))
+    });
+    for (shown, words) in commands_in_blocks().into_iter().chain(sentences) {
+        if words.first().is_some_and(|word: &String| word == "make") && words.len() == 2 && !words[1].contains('=') {
+            let target = format!("\n{}:", words[1]);
+            assert!(makefile.contains(&target), "{shown}: the Makefile has no target {}", words[1]);
+        }
+    }
+}
+
+/// Room that no disk of a test machine has: a filesystem in memory that would hold what is only planned.
+struct Room(PathBuf);
+
+impl Room {
+    fn new(point: PathBuf) -> Room {
+        std::fs::create_dir(&point).expect("made");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=4T", "room"]).arg(&point).status();
+        assert!(mounted.is_ok_and(|status| status.success()), "a tmpfs is mounted");
+        Room(point)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Files of the documents, as a user would save them.
+fn save_files(place: &Place) {
+    for block in blocks() {
+        let path = match block.holds.as_str() {
+            "toml workload" => "mine.toml",
+            "toml age" => "config/bakeoff/ages/mine.toml",
+            _ => continue,
+        };
+        let path = place.path(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, &block.text).expect("written");
+    }
+}
+
+/// `run` as a plan: the same words, without those that only a run has; a device of one's own is an image here.
+fn as_plan(place: &Place, words: &[String]) -> Vec<String> {
+    let mut plan = vec!["plan".to_string()];
+    let mut words = words.iter().skip(2);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--on" | "--erase" | "--report" | "--mix" => drop(words.next()),
+            "--plain" | "--no-report" => {}
+            "--dir" => {
+                let folder = place.path(words.next().expect("a folder").trim_start_matches('/'));
+                std::fs::create_dir_all(&folder).expect("made");
+                plan.extend(["--dir".into(), folder.display().to_string()]);
+            }
+            _ => plan.push(word.clone()),
+        }
+    }
+    plan
+}
+
+#[test]
+fn every_run_that_is_shown_can_be_planned() {
+    needs!(root, xfs, btrfs);
+    let place = Place::new();
+    let room = Room::new(place.path("room"));
+    save_files(&place);
+    let mut wrong = Vec::new();
+    let shown = commands_in_blocks().into_iter().chain(commands_in_sentences());
+    for (shown, words) in shown.filter(|(_, words)| words.get(1).is_some_and(|verb| verb == "run" || verb == "plan")) {
+        // Words in capitals stand for something else.
+        if words.iter().any(|word| word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase() || c == '|')) {
+            continue;
+        }
+        let mut plan = as_plan(&place, &words);
+        if !plan.iter().any(|word| word == "--dir" || word == "--scratch") {
+            plan.extend(["--scratch".into(), room.0.display().to_string()]);
+        }
+        let said = place.bakeoff_words(&plan);
+        if said.status != Some(0) {
+            wrong.push(format!("{shown}\n  {plan:?}\n  {}", said.err));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_file_that_is_shown_is_read() {
+    let mut read = 0;
+    for block in blocks().iter().filter(|block| block.holds.starts_with("toml")) {
+        let place = Place::new();
+        save_files(&place);
+        let folder = place.path("srv");
+        std::fs::create_dir_all(&folder).expect("made");
+        let said = match block.holds.as_str() {
+            "toml workload" => place.bakeoff("plan mine.toml --dir srv"),
+            "toml plan" => {
+                place.write("plan.toml", &block.text);
+                place.bakeoff("plan plan.toml")
+            }
+            "toml age" => place.bakeoff("plan sequential --fs ext4 --age mine"),
+            "toml filesystem" => {
+                std::fs::create_dir_all(place.path("config/bakeoff/filesystems")).expect("made");
+                place.write("config/bakeoff/filesystems/mine.toml", &block.text);
+                place.bakeoff("plan sequential --fs mine")
+            }
+            "toml contenders" => {
+                std::fs::create_dir_all(place.path("config/bakeoff")).expect("made");
+                place.write("config/bakeoff/contenders.toml", &block.text);
+                place.bakeoff("plan sequential --fs ext4")
+            }
+            other => panic!("{}: nobody reads {other}", block.place),
+        };
+        assert_eq!(said.status, Some(0), "{}: {}", block.place, said.err);
+        read += 1;
+    }
+    assert!(read >= 3, "the documents show files");
+}
+
+/// Verbs that look at a ledger, as they are shown, on a ledger that has what they speak of.
+#[test]
+fn every_look_at_a_ledger_that_is_shown_works() {
+    let place = Place::in_memory();
+    std::fs::create_dir(place.path("a")).expect("made");
+    std::fs::create_dir(place.path("b")).expect("made");
+    place
+        .bakeoff("run small-files --set files=200 --set some=50 --dir a --dir b --samples 3 --plain --no-report")
+        .well();
+    let looks = ["show", "report", "compare", "claims", "export", "systems", "workloads", "doctor"];
+    let mut wrong = Vec::new();
+    for (shown, words) in commands_in_blocks() {
+        if words[0] != "bakeoff" || !words.get(1).is_some_and(|verb| looks.contains(&verb.as_str())) {
+            continue;
+        }
+        // Contenders and axes of the README's own runs are others than those of this one.
+        if words.iter().any(|word| word == "--pivot" || word == "--why" || word == "--fetch") || words[1] == "compare" {
+            continue;
+        }
+        let said = place.bakeoff_words(&words[1..]);
+        if said.status != Some(0) {
+            wrong.push(format!("{shown}: {}", said.err));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
