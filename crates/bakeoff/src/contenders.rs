@@ -4,10 +4,11 @@
 use crate::args::What;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
+use records::FRESH;
 use runner::{DEVICE, Entry, Place};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workload::ages::{FRESH, parse_fill};
+use workload::ages::parse_fill;
 use workload::axes::Axes;
 use workload::names::{Known, resolve};
 use workload::plan::Plan;

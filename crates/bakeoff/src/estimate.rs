@@ -98,8 +98,8 @@ pub fn table(scheme: &Scheme) -> Table {
 /// What the budget will buy by this estimate; `None` where there is none.
 pub fn budget(scheme: &Scheme) -> Option<String> {
     let budget = scheme.sampling.budget_seconds?;
-    let plan = judge::plan_budget(&table(scheme), &scheme.sampling.policy(0.0)).ok()?;
-    let least = scheme.sampling.policy(0.0).min_blocks;
+    let plan = judge::plan_budget(&table(scheme), &runner::policy(&scheme.sampling, 0.0)).ok()?;
+    let least = scheme.sampling.range().0;
     let block = duration(plan.block_seconds);
     let bought = match (plan.blocks, plan.smallest_shown) {
         (0, _) => format!("less than one block, which takes about {block}"),

@@ -5,7 +5,7 @@ use crate::estimate;
 use crate::failure::Failure;
 use crate::text;
 use judge::{Mix, MixJudgement, Relation, Table};
-use ledger::{TrialRecord, TrialStatus};
+use records::{TrialRecord, TrialStatus};
 use report::{Material, View};
 use runner::Scheme;
 

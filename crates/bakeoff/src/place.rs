@@ -3,8 +3,10 @@
 
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
-use host::{BlockDevice, Journal};
-use runner::{Ager, DEVICE, LabVenue, Place, Scheme, Venue, contender, places};
+use host::{BlockDevice, Journal, Sysfs as _};
+use records::Machine;
+use runner::{Ager, DEVICE, LabVenue, Place, Scheme, Venue, places};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use workload::quantity::show_bytes;
 
@@ -27,7 +29,7 @@ pub fn check(scheme: &Scheme) -> Result<(), Failure> {
         let mut count = 0;
         for entry in real {
             count += 1;
-            if let Err(error) = ground.check(&contender(&entry.asked)) {
+            if let Err(error) = ground.check(&entry.asked) {
                 refusals.push(error.to_string());
             }
         }
@@ -62,21 +64,20 @@ fn fits(scheme: &Scheme, bytes: u64, what: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// This machine, with the tools of the filesystems that compete.
-pub fn machine(scheme: &Scheme) -> serde_json::Value {
-    let mut machine = serde_json::to_value(host::machine::describe()).unwrap_or_default();
-    if let (Ok(catalogue), serde_json::Value::Object(fields)) = (Catalogue::open(&[]), &mut machine) {
-        let names: Vec<&str> = scheme.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
-        let tools: Vec<_> = lab::systems(&catalogue.filesystems, &Journal::new())
-            .into_iter()
-            .filter(|system| names.contains(&system.name.as_str()))
-            .flat_map(|system| system.tools)
-            .filter_map(|tool| Some((tool.program, serde_json::Value::String(tool.version?))))
-            .collect();
-        fields.insert("tools".into(), serde_json::Value::Object(tools.into_iter().collect()));
-        fields.insert("device".into(), serde_json::to_value(devices(&scheme.place)).unwrap_or_default());
-    }
-    machine
+/// This machine, with the tools of the filesystems that compete and the devices that the work ends on.
+pub fn machine(scheme: &Scheme) -> Machine {
+    Machine { tools: tools(scheme), device: devices(&scheme.place), ..host::machine::describe() }
+}
+
+fn tools(scheme: &Scheme) -> BTreeMap<String, String> {
+    let Ok(catalogue) = Catalogue::open(&[]) else { return BTreeMap::new() };
+    let names: Vec<&str> = scheme.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
+    lab::systems(&catalogue.filesystems, &Journal::new())
+        .into_iter()
+        .filter(|system| names.contains(&system.name.as_str()))
+        .flat_map(|system| system.tools)
+        .filter_map(|tool| Some((tool.program, tool.version?)))
+        .collect()
 }
 
 /// The devices that the work ends on, each with all that lies beneath it, the topmost first: name and description.
@@ -125,7 +126,7 @@ pub fn clean_before(scheme: &Scheme) -> Result<Vec<String>, Failure> {
     if let Some(ages) = &scheme.ages {
         // Images that lie in the cache under the name of a run that is gone were never finished.
         cleaned.extend(clean(std::slice::from_ref(&ages.folder))?);
-        cleaned.extend(ages.cache().sweep());
+        cleaned.extend(runner::cache(ages).sweep());
     }
     Ok(cleaned)
 }

@@ -5,7 +5,7 @@ use crate::log::Log;
 use crate::standing::standing;
 use crate::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ledger::{TrialRecord, TrialStatus};
+use records::{TrialRecord, TrialStatus};
 use runner::{News, Watcher};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;

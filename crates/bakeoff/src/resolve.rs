@@ -7,10 +7,10 @@ use crate::claims::{self, Chosen};
 use crate::contenders;
 use crate::failure::Failure;
 use crate::varied;
+use host::Sysfs as _;
 use runner::{Ages, DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, Shard, TWIN, Work};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use workload::ages::age_of;
 use workload::plan::{self, Plan, PlannedWork};
 use workload::quantity::{parse_bytes, parse_duration, parse_share, show_bytes};
 
@@ -272,7 +272,7 @@ fn default_scratch() -> PathBuf {
 fn ages(what: &What, entries: &[Entry], catalogue: &Catalogue, place: &Place) -> Result<Option<Ages>, Failure> {
     let mut profiles = BTreeMap::new();
     for entry in entries {
-        let Some((name, _)) = age_of(&entry.asked) else { continue };
+        let Some((name, _)) = entry.asked.ageing() else { continue };
         profiles.insert(name.to_owned(), catalogue.work.age(name)?.clone());
     }
     if profiles.is_empty() {

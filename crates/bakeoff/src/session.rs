@@ -6,7 +6,8 @@ use crate::place;
 use crate::progress::Progress;
 use crate::show;
 use crate::verbs::agent;
-use ledger::{Access, Ledger, NewRun, Origin};
+use ledger::{Access, Ledger};
+use records::{NewRun, Origin, RunRecord, RunStatus};
 use runner::{Ager, Ended, Run, Sampling, Scheme, Stop};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,9 +33,10 @@ pub fn begin(path: &Path, scheme: &Scheme, output: &Output) -> Result<u8, Failur
     let mut ledger = Ledger::open(path, Access::Write)?;
     let new = NewRun {
         title: scheme.title.clone(),
-        plan: serde_json::to_value(scheme)?,
+        plan: Some(scheme.clone()),
         seed: scheme.seed,
-        machine: serde_json::to_value(place::machine(scheme))?,
+        machine: Some(place::machine(scheme)),
+        merged: None,
         version: env!("CARGO_PKG_VERSION").into(),
         command_line: std::env::args().collect(),
         origin: Origin::Measured,
@@ -54,15 +56,14 @@ pub fn resume(path: &Path, asked: Option<&str>, samples: Option<u32>, output: &O
     if run.new.origin != Origin::Measured {
         return Err(Failure::new(format!("resuming run {}: it was not measured here, but imported", run.id)));
     }
-    if run.status == ledger::RunStatus::Finished && samples.is_none() {
+    if run.status == RunStatus::Finished && samples.is_none() {
         let why = run.ending.unwrap_or_default();
         let ways = "see `bakeoff show`, or ask for more blocks with --samples";
         return Err(Failure::new(format!("resuming run {}: it is finished ({why}); {ways}", run.id)));
     }
     let id = run.id.clone();
-    let mut scheme: Scheme = serde_json::from_value(run.new.plan.clone()).map_err(|error| {
-        Failure::new(format!("resuming run {}: its plan cannot be read by this version: {error}", run.id))
-    })?;
+    let no_plan = || Failure::new(format!("resuming run {}: the ledger holds no plan of it", run.id));
+    let mut scheme = run.new.plan.clone().ok_or_else(no_plan)?;
     if let Some(samples) = samples {
         more_blocks(&mut ledger, run, &mut scheme, samples)?;
     }
@@ -70,7 +71,7 @@ pub fn resume(path: &Path, asked: Option<&str>, samples: Option<u32>, output: &O
 }
 
 /// Has the plan of a run hold so many blocks, and nothing else end it.
-fn more_blocks(ledger: &mut Ledger, run: ledger::RunRecord, scheme: &mut Scheme, samples: u32) -> Result<(), Failure> {
+fn more_blocks(ledger: &mut Ledger, run: RunRecord, scheme: &mut Scheme, samples: u32) -> Result<(), Failure> {
     let id = run.id;
     let there = ledger.trials(&id)?.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     if samples < there {
@@ -86,7 +87,7 @@ fn more_blocks(ledger: &mut Ledger, run: ledger::RunRecord, scheme: &mut Scheme,
     scheme.sampling =
         Sampling { samples: Some(samples), budget_seconds: None, until: Until::Precision, ..scheme.sampling };
     let mut new = run.new;
-    new.plan = serde_json::to_value(&*scheme)?;
+    new.plan = Some(scheme.clone());
     new.command_line = with_samples(&new.command_line, samples);
     ledger.reopen(&id, &new)?;
     Ok(())

@@ -3,7 +3,8 @@
 
 use crate::failure::Failure;
 use crate::published;
-use ledger::{Ledger, TrialStatus};
+use ledger::Ledger;
+use records::TrialStatus;
 use report::{Material, View, terminal};
 use std::path::{Path, PathBuf};
 

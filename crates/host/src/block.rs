@@ -2,103 +2,9 @@
 //! In: any path that leads to a device (symlink, partition), or its number. Out: [`BlockDevice`].
 //! Reading only; what may be done to a device is decided elsewhere.
 
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+pub use records::{BlockDevice, Number, Queue};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-
-/// Device number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Number {
-    /// Major number.
-    pub major: u32,
-    /// Minor number.
-    pub minor: u32,
-}
-
-impl Number {
-    /// From the form that stat(2) gives.
-    pub fn from_raw(raw: u64) -> Number {
-        Number { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
-    }
-
-    /// From `major:minor`.
-    pub fn parse(text: &str) -> Option<Number> {
-        let (major, minor) = text.trim().split_once(':')?;
-        Some(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
-    }
-}
-
-impl std::fmt::Display for Number {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{}:{}", self.major, self.minor)
-    }
-}
-
-/// One block device or partition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BlockDevice {
-    /// Device node, all symlinks resolved.
-    pub path: PathBuf,
-    /// Name in sysfs: `sda1`, `nvme0n1`, `loop3`.
-    pub name: String,
-    /// Device number.
-    pub number: Number,
-    /// Bytes.
-    pub size_bytes: u64,
-    /// Serial number, of the whole disk for a partition; absent where the device tells none.
-    pub serial: Option<String>,
-    /// World-wide name; absent where the device tells none.
-    pub wwid: Option<String>,
-    /// Names under /dev/disk/by-id that lead to this very device.
-    pub by_id: Vec<String>,
-    /// Model, of the whole disk for a partition.
-    pub model: Option<String>,
-    /// Kernel driver or transport, as far as sysfs tells: `virtio_blk`, `nvme`, `sd`, `loop`.
-    pub driver: Option<String>,
-    /// Spins, by its own word.
-    pub rotational: bool,
-    /// Removable, by its own word.
-    pub removable: bool,
-    /// Read-only now.
-    pub read_only: bool,
-    /// Smallest unit that can be addressed, in bytes.
-    pub logical_sector: u32,
-    /// Unit that is written without reading first, in bytes.
-    pub physical_sector: u32,
-    /// Discards (TRIM) take effect.
-    pub discards: bool,
-    /// Counts every disk that appeared since boot: a device that was pulled out and put back has another.
-    pub sequence: Option<u64>,
-    /// The disk that this is a partition of.
-    pub parent: Option<String>,
-    /// Partitions of this disk.
-    pub partitions: Vec<String>,
-    /// Devices built on this one (device mapper, RAID, bcache).
-    pub holders: Vec<String>,
-    /// Devices that this one is built on.
-    pub slaves: Vec<String>,
-    /// What kind of layer it is, in words: `partition 1, from byte 1048576`, `RAID (raid5) of 3 devices`; absent for a plain disk.
-    #[serde(default)]
-    pub layout: Option<String>,
-    /// File behind a loop device.
-    pub backing_file: Option<PathBuf>,
-    /// Loop devices only: whether direct I/O to the backing file is on.
-    pub loop_direct: Option<bool>,
-    /// Queue settings.
-    pub queue: Queue,
-}
-
-/// Settings of a device's queue (of the whole disk for a partition).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Queue {
-    /// I/O scheduler in use; absent where the device has none.
-    pub scheduler: Option<String>,
-    /// Schedulers that could be used.
-    pub schedulers: Vec<String>,
-    /// Everything else in `queue/` that is worth keeping, by file name: read_ahead_kb, nr_requests, write_cache, max_sectors_kb ...
-    pub settings: BTreeMap<String, String>,
-}
 
 /// Why a path does not lead to a block device.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -126,9 +32,29 @@ pub enum BlockError {
     },
 }
 
-impl BlockDevice {
+/// From the form that stat(2) gives.
+pub fn number_from_raw(raw: u64) -> Number {
+    Number { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
+}
+
+/// Looking at block devices.
+pub trait Sysfs: Sized {
     /// Looks at the device that a path leads to.
-    pub fn find(path: &Path) -> Result<BlockDevice, BlockError> {
+    fn find(path: &Path) -> Result<BlockDevice, BlockError>;
+    /// Looks at a device by its number; None where the kernel knows none.
+    fn numbered(number: Number) -> Option<BlockDevice>;
+    /// Looks at a device by its name in sysfs.
+    fn named(name: &str) -> Option<BlockDevice>;
+    /// The device that holds a file's data, as far as the kernel tells: by device number, else by what is mounted there.
+    fn beneath(path: &Path) -> Option<BlockDevice>;
+    /// All whole disks.
+    fn all() -> Vec<BlockDevice>;
+    /// Every device under this one: the disk of a partition, the slaves, the device beneath a loop's backing file, and theirs.
+    fn below(&self) -> Vec<BlockDevice>;
+}
+
+impl Sysfs for BlockDevice {
+    fn find(path: &Path) -> Result<BlockDevice, BlockError> {
         let unreachable =
             |error: std::io::Error| BlockError::Unreachable { path: path.into(), error: error.to_string() };
         let resolved = path.canonicalize().map_err(unreachable)?;
@@ -136,99 +62,89 @@ impl BlockDevice {
         if !facts.file_type().is_block_device() {
             return Err(BlockError::NotBlock(path.into()));
         }
-        let number = Number::from_raw(facts.rdev());
-        BlockDevice::read(number, resolved.clone()).ok_or(BlockError::Unknown { path: resolved, number })
+        let number = number_from_raw(facts.rdev());
+        read(number, resolved.clone()).ok_or(BlockError::Unknown { path: resolved, number })
     }
 
-    /// Looks at a device by its number; None where the kernel knows none.
-    pub fn numbered(number: Number) -> Option<BlockDevice> {
+    fn numbered(number: Number) -> Option<BlockDevice> {
         let folder = sysfs(number)?;
         let name = folder.file_name()?.to_string_lossy().replace('!', "/");
-        BlockDevice::read(number, Path::new("/dev").join(name))
+        read(number, Path::new("/dev").join(name))
     }
 
-    /// Looks at a device by its name in sysfs.
-    pub fn named(name: &str) -> Option<BlockDevice> {
+    fn named(name: &str) -> Option<BlockDevice> {
         let number = crate::text(Path::new("/sys/class/block").join(name.replace('/', "!")).join("dev"))?;
         BlockDevice::numbered(Number::parse(&number)?)
     }
 
-    /// The device that holds a file's data, as far as the kernel tells: by device number, else by what is mounted there.
-    pub fn beneath(path: &Path) -> Option<BlockDevice> {
-        let number = Number::from_raw(path.metadata().ok()?.dev());
+    fn beneath(path: &Path) -> Option<BlockDevice> {
+        let number = number_from_raw(path.metadata().ok()?.dev());
         BlockDevice::numbered(number).or_else(|| {
             let mount = crate::mounts::of_path(path)?;
             BlockDevice::find(Path::new(&mount.source)).ok()
         })
     }
 
-    /// All whole disks.
-    pub fn all() -> Vec<BlockDevice> {
+    fn all() -> Vec<BlockDevice> {
         let mut found: Vec<BlockDevice> =
             entries(Path::new("/sys/block")).iter().filter_map(|name| BlockDevice::named(name)).collect();
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found
     }
 
-    /// The whole disk: the parent of a partition, else the device itself.
-    pub fn disk(&self) -> String {
-        self.parent.clone().unwrap_or_else(|| self.name.clone())
-    }
-
-    /// Every device under this one: the disk of a partition, the slaves, the device beneath a loop's backing file, and theirs.
-    pub fn below(&self) -> Vec<BlockDevice> {
+    fn below(&self) -> Vec<BlockDevice> {
         let mut found: Vec<BlockDevice> = Vec::new();
-        let mut waiting = self.just_below();
+        let mut waiting = just_below(self);
         // Stacks are a handful of layers; the limit is against a loop in sysfs.
         while let Some(device) = waiting.pop().filter(|_| found.len() < 64) {
             if found.iter().all(|known| known.number != device.number) {
-                waiting.extend(device.just_below());
+                waiting.extend(just_below(&device));
                 found.push(device);
             }
         }
         found
     }
+}
 
-    fn just_below(&self) -> Vec<BlockDevice> {
-        let backing = self.backing_file.as_deref().and_then(BlockDevice::beneath);
-        self.parent.iter().chain(&self.slaves).filter_map(|name| BlockDevice::named(name)).chain(backing).collect()
-    }
+fn just_below(device: &BlockDevice) -> Vec<BlockDevice> {
+    let backing = device.backing_file.as_deref().and_then(BlockDevice::beneath);
+    device.parent.iter().chain(&device.slaves).filter_map(|name| BlockDevice::named(name)).chain(backing).collect()
+}
 
-    fn read(number: Number, path: PathBuf) -> Option<BlockDevice> {
-        let folder = sysfs(number)?;
-        let is_partition = folder.join("partition").exists();
-        let disk = if is_partition { folder.parent()?.to_path_buf() } else { folder.clone() };
-        let name = folder.file_name()?.to_string_lossy().replace('!', "/");
-        let queue = disk.join("queue");
-        let sector = |file: &str| crate::number(queue.join(file)).unwrap_or(512);
-        Some(BlockDevice {
-            number,
-            // The kernel counts in 512-byte units whatever the sector size is.
-            size_bytes: crate::number::<u64>(folder.join("size"))? * 512,
-            serial: serial(&disk),
-            wwid: word(disk.join("wwid")).or_else(|| word(disk.join("device/wwid"))),
-            by_id: by_id(&path),
-            model: word(disk.join("device/model")),
-            driver: driver(&disk),
-            rotational: crate::number::<u8>(queue.join("rotational")) == Some(1),
-            removable: crate::number::<u8>(disk.join("removable")) == Some(1),
-            read_only: crate::number::<u8>(folder.join("ro")) == Some(1),
-            logical_sector: sector("logical_block_size"),
-            physical_sector: sector("physical_block_size"),
-            discards: crate::number::<u64>(queue.join("discard_max_bytes")).unwrap_or(0) > 0,
-            sequence: crate::number(disk.join("diskseq")),
-            parent: is_partition.then(|| disk.file_name().unwrap_or_default().to_string_lossy().into_owned()),
-            partitions: partitions(&folder),
-            holders: entries(&folder.join("holders")),
-            slaves: entries(&folder.join("slaves")),
-            layout: crate::layout::layout(&folder),
-            backing_file: backing_file(&disk),
-            loop_direct: crate::number::<u8>(disk.join("loop/dio")).map(|on| on == 1),
-            queue: read_queue(&queue),
-            path,
-            name,
-        })
-    }
+fn read(number: Number, path: PathBuf) -> Option<BlockDevice> {
+    let folder = sysfs(number)?;
+    let is_partition = folder.join("partition").exists();
+    let disk = if is_partition { folder.parent()?.to_path_buf() } else { folder.clone() };
+    let name = folder.file_name()?.to_string_lossy().replace('!', "/");
+    let queue = disk.join("queue");
+    let sector = |file: &str| crate::number(queue.join(file)).unwrap_or(512);
+    Some(BlockDevice {
+        number,
+        // The kernel counts in 512-byte units whatever the sector size is.
+        size_bytes: crate::number::<u64>(folder.join("size"))? * 512,
+        serial: serial(&disk),
+        wwid: word(disk.join("wwid")).or_else(|| word(disk.join("device/wwid"))),
+        by_id: by_id(&path),
+        model: word(disk.join("device/model")),
+        driver: driver(&disk),
+        rotational: crate::number::<u8>(queue.join("rotational")) == Some(1),
+        removable: crate::number::<u8>(disk.join("removable")) == Some(1),
+        read_only: crate::number::<u8>(folder.join("ro")) == Some(1),
+        logical_sector: sector("logical_block_size"),
+        physical_sector: sector("physical_block_size"),
+        discards: crate::number::<u64>(queue.join("discard_max_bytes")).unwrap_or(0) > 0,
+        sequence: crate::number(disk.join("diskseq")),
+        parent: is_partition.then(|| disk.file_name().unwrap_or_default().to_string_lossy().into_owned()),
+        partitions: partitions(&folder),
+        holders: entries(&folder.join("holders")),
+        slaves: entries(&folder.join("slaves")),
+        layout: crate::layout::layout(&folder),
+        backing_file: backing_file(&disk),
+        loop_direct: crate::number::<u8>(disk.join("loop/dio")).map(|on| on == 1),
+        queue: read_queue(&queue),
+        path,
+        name,
+    })
 }
 
 fn sysfs(number: Number) -> Option<PathBuf> {
@@ -347,12 +263,5 @@ mod tests {
         assert!(error.to_string().contains("not a block device"));
         let error = BlockDevice::find(Path::new("/dev/no-such-disk")).expect_err("nothing");
         assert!(error.to_string().contains("No such file"));
-    }
-
-    #[test]
-    fn a_number_is_read_as_it_is_written() {
-        let number = Number { major: 259, minor: 3 };
-        assert_eq!(Number::parse(&number.to_string()), Some(number));
-        assert_eq!(Number::parse("259"), None);
     }
 }

@@ -2,7 +2,7 @@
 //! In: /proc/diskstats, /proc/stat, /proc/loadavg, /proc/pressure, cpu frequencies. Out: [`Evidence`].
 //! A look costs well under a millisecond, so one stands before and one behind every phase.
 
-use crate::block::BlockDevice;
+use crate::block::{BlockDevice, Sysfs as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -2,7 +2,7 @@
 //! In: settings and the load of this machine, the folder or device that will be measured. Out: a list of [`Check`]s.
 //! Each says what was found and what to do; nothing is changed.
 
-use crate::block::BlockDevice;
+use crate::block::{BlockDevice, Sysfs as _};
 use crate::counters::{Snapshot, Watch};
 use crate::machine::{self, Machine};
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,7 @@ pub mod mounts;
 pub mod noise;
 pub mod process;
 
-pub use block::BlockDevice;
+pub use block::{BlockDevice, Sysfs};
 pub use command::{Command, CommandError};
 pub use counters::{Evidence, Snapshot, Watch};
 pub use doctor::{Check, Level};

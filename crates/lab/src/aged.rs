@@ -3,16 +3,14 @@
 //! Who ages is not known here: between putting up and keeping, somebody works on the mounted filesystem.
 
 use crate::cache::{AgedCache, AgedImage, key_of};
-use crate::contender::Contender;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::{Ground, Where};
 use crate::mark::{Made, image_name};
 use crate::stage::{SYNC_LIMIT, Stage, State, usage};
 use crate::{image, systems, template};
-use host::{BlockDevice, Command, Journal, Snapshot};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use host::{BlockDevice, Command, Journal, Snapshot, Sysfs as _};
+use records::{AgedState, Contender, FreeSpace, Kept, Restored};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -29,28 +27,6 @@ pub(crate) struct Beginning<'a> {
     pub restored: Option<(&'a AgedCache, &'a AgedImage)>,
     /// Volume label, where it is not that of the run.
     pub volume: Option<String>,
-}
-
-/// Free space as the filesystem's own tool tells it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FreeSpace {
-    /// Free extents; absent where the tool's answer could not be read.
-    pub extents: Option<u64>,
-    /// Mean bytes of one.
-    pub mean_bytes: Option<u64>,
-    /// What the tool said.
-    pub answer: String,
-}
-
-/// A filesystem's aged state right before it is kept.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Kept {
-    /// Space and inodes.
-    pub used: crate::Usage,
-    /// Its free space; absent where no tool tells it.
-    pub free_space: Option<FreeSpace>,
-    /// Why there is none.
-    pub no_free_space: Option<String>,
 }
 
 impl Ground {
@@ -132,7 +108,7 @@ impl Ground {
         stage.mount_again(&filesystem, contender)?;
         stage.state.filesystem = Some(filesystem);
         stage.read_back(contender)?;
-        stage.state.found.aged = Some(Aged { state: image.state.clone(), restored_seconds: took });
+        stage.state.found.aged = Some(Restored { state: image.state.clone(), restored_seconds: took });
         stage.state.began = Some(Snapshot::take());
         Ok(stage)
     }
@@ -150,15 +126,6 @@ impl Ground {
         cache.restore_to_file(aged, &file, &self.journal)?;
         image::attach_made(&self.journal, folder, file, aged.bytes)
     }
-}
-
-/// What is known of an aged contender's state, for the ledger.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Aged {
-    /// What was found when its image was made.
-    pub state: Value,
-    /// Seconds that restoring and proving it took.
-    pub restored_seconds: f64,
 }
 
 /// Volume label of an aged image: it goes with the image from run to run.
@@ -179,7 +146,7 @@ impl Stage<'_> {
         cache: &AgedCache,
         key: &str,
         title: &str,
-        state: &mut dyn FnMut(Kept) -> Value,
+        state: &mut dyn FnMut(Kept) -> AgedState,
     ) -> Result<AgedImage, LabError> {
         self.sync()?;
         let mut kept = Kept { used: usage(&self.state.seen(self.top()))?, ..Kept::default() };

@@ -5,8 +5,8 @@
 use crate::error::LabError;
 use crate::image::in_words;
 use host::{Command, Journal};
+use records::AgedState;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub struct AgedImage {
     /// BLAKE3 of its content, holes left out.
     pub hash: String,
     /// What was found on it.
-    pub state: Value,
+    pub state: AgedState,
     #[serde(skip)]
     file: PathBuf,
 }
@@ -84,7 +84,7 @@ impl AgedCache {
     }
 
     /// Takes an image over that lies in this folder under another name, and removes those that are too many.
-    pub(crate) fn keep(&self, part: &Path, key: &str, title: &str, state: Value) -> Result<AgedImage, LabError> {
+    pub(crate) fn keep(&self, part: &Path, key: &str, title: &str, state: AgedState) -> Result<AgedImage, LabError> {
         let failed = |doing| move |error: std::io::Error| LabError::file(doing, part, error);
         let source = File::open(part).map_err(failed("open the aged image"))?;
         source.sync_all().map_err(failed("write back the aged image"))?;
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn a_copy_is_proven_equal_and_one_that_is_not_is_refused_and_forgotten() {
         let (folder, cache) = cache(1 << 30);
-        let image = cache.keep(&part(&cache, 7, 3 << 20), &key(1), "it", Value::Null).expect("kept");
+        let image = cache.keep(&part(&cache, 7, 3 << 20), &key(1), "it", AgedState::default()).expect("kept");
         assert_eq!(cache.find(&key(1)), Some(image.clone()));
         let copy = folder.path().join("copy");
         cache.restore_to_file(&image, &copy, &Journal::new()).expect("restored");
@@ -404,13 +404,13 @@ mod tests {
         let (_folder, cache) = cache(500_000);
         let soon = || std::thread::sleep(Duration::from_millis(20));
         for number in 1..=2 {
-            cache.keep(&part(&cache, number, 0), &key(number.into()), "it", Value::Null).expect("kept");
+            cache.keep(&part(&cache, number, 0), &key(number.into()), "it", AgedState::default()).expect("kept");
             soon();
         }
         let first = cache.find(&key(1)).expect("there");
         cache.restore_to_file(&first, &cache.folder.join("copy"), &Journal::new()).expect("restored");
         soon();
-        cache.keep(&part(&cache, 3, 0), &key(3), "it", Value::Null).expect("kept");
+        cache.keep(&part(&cache, 3, 0), &key(3), "it", AgedState::default()).expect("kept");
         let there: Vec<bool> = (1..=3).map(|number| cache.find(&key(number)).is_some()).collect();
         assert_eq!(there, [true, false, true]);
     }
@@ -418,8 +418,8 @@ mod tests {
     #[test]
     fn an_image_without_its_description_is_no_image() {
         let (_folder, cache) = cache(1 << 30);
-        let image = cache.keep(&part(&cache, 1, 0), &key(1), "it", Value::Null).expect("kept");
-        let whole = cache.keep(&part(&cache, 2, 0), &key(2), "it", Value::Null).expect("kept");
+        let image = cache.keep(&part(&cache, 1, 0), &key(1), "it", AgedState::default()).expect("kept");
+        let whole = cache.keep(&part(&cache, 2, 0), &key(2), "it", AgedState::default()).expect("kept");
         std::fs::remove_file(cache.description(&key(1))).expect("removed");
         std::fs::write(cache.folder.join("mine.img"), "of somebody else").expect("written");
         assert_eq!(cache.find(&key(1)), None);

@@ -8,7 +8,7 @@ use crate::mark::{self, Content, Made};
 use crate::setting::write_setting;
 use crate::{custody, image};
 use host::process::Process;
-use host::{BlockDevice, Command, Journal, mounts};
+use host::{BlockDevice, Command, Journal, Sysfs as _, mounts};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -5,57 +5,10 @@
 use crate::error::LabError;
 use crate::registry::Registry;
 use crate::scheduler::Schedulers;
-use serde::{Deserialize, Serialize};
+use records::Contender;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// One thing that is compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Contender {
-    /// Name in tables; unique within a plan.
-    pub label: String,
-    /// Name of a file in `filesystems/`, or [`crate::DEVICE`], or [`crate::DIRECTORY`].
-    pub filesystem: String,
-    /// Options for mkfs, one word each, as on its command line.
-    #[serde(default)]
-    pub mkfs: Vec<String>,
-    /// mkfs settings by the names that the filesystem's file gives them, from axes (`rmapbt` = `1`).
-    #[serde(default)]
-    pub settings: BTreeMap<String, String>,
-    /// Mount options, separated by commas; empty for the filesystem's own defaults.
-    #[serde(default)]
-    pub mount: String,
-    /// I/O scheduler, by today's name or an old one; absent: as the device has it.
-    #[serde(default)]
-    pub scheduler: Option<String>,
-    /// Other queue settings: `read_ahead`, `requests`, `write_cache`, or any by its name in sysfs (`nomerges`).
-    #[serde(default)]
-    pub queue: BTreeMap<String, String>,
-    /// Kernel to run it on; absent: this one.
-    #[serde(default)]
-    pub kernel: Option<String>,
-}
-
-impl Contender {
-    /// A filesystem with all its defaults.
-    pub fn plain(filesystem: &str) -> Contender {
-        Contender {
-            label: filesystem.into(),
-            filesystem: filesystem.into(),
-            mkfs: Vec::new(),
-            settings: BTreeMap::new(),
-            mount: String::new(),
-            scheduler: None,
-            queue: BTreeMap::new(),
-            kernel: None,
-        }
-    }
-
-    /// Its mount options, one by one.
-    pub fn mount_options(&self) -> Vec<String> {
-        self.mount.split(',').map(str::trim).filter(|option| !option.is_empty()).map(str::to_string).collect()
-    }
-}
 
 /// One option set, as it stands in a file.
 #[derive(Debug, Clone, Deserialize)]
@@ -112,11 +65,11 @@ impl Contenders {
                 label: label.clone(),
                 filesystem: set.fs,
                 mkfs: set.mkfs,
-                settings: BTreeMap::new(),
                 mount: set.mount,
                 scheduler,
-                queue: set.queue,
+                device: set.queue,
                 kernel: set.kernel,
+                ..Contender::default()
             };
             self.named.insert(label, contender);
         }

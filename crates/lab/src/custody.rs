@@ -5,7 +5,7 @@
 use crate::error::LabError;
 use crate::mark::RUN_FOLDER;
 use host::block::Number;
-use host::{BlockDevice, Command, Journal, mounts};
+use host::{BlockDevice, Command, Journal, Sysfs as _, mounts};
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -177,7 +177,7 @@ fn node_number(path: &Path) -> Option<Number> {
         return None;
     }
     let facts = path.metadata().ok()?;
-    facts.file_type().is_block_device().then(|| Number::from_raw(facts.rdev()))
+    facts.file_type().is_block_device().then(|| host::block::number_from_raw(facts.rdev()))
 }
 
 fn swaps() -> Vec<(String, Number)> {

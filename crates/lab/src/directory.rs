@@ -2,15 +2,16 @@
 //! In: a directory that exists. Out: a stage in a folder of its own within it, which is removed in the end.
 //! What cannot be done there is said beside the results.
 
-use crate::contender::Contender;
-use crate::durability::Durability;
 use crate::error::LabError;
-use crate::found::{Durable, Found};
 use crate::ground::{Ground, Where};
 use crate::mark::Made;
 use crate::stage::{Stage, State, usage};
 use crate::template::Places;
-use host::{BlockDevice, Watch, mounts};
+use host::{BlockDevice, Sysfs as _, Watch, mounts};
+use records::Contender;
+use records::Durability;
+use records::Found;
+use records::program::Durable;
 use std::path::{Path, PathBuf};
 
 /// Refuses a path that is no directory, or cannot be written to.

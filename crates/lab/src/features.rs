@@ -14,9 +14,9 @@ mod volume;
 pub use answer::{Answer, Feature};
 pub use facts::FeatureTools;
 
-use crate::contender::Contender;
 use crate::error::LabError;
 use crate::ground::Ground;
+use records::Contender;
 use std::path::Path;
 
 /// What is asked: a key, and the question in a few words.

@@ -2,10 +2,10 @@
 //! In: TOML. Out: [`Filesystem`]; a key that is not known is an error.
 //! In commands stand `{device}`, `{name}`, `{options}`, `{list}`, `{mountpoint}`, `{label}`, `{nodes}` and `{pid}`: see template.rs.
 
-use crate::durability::{DataMode, Journaling};
 use crate::error::LabError;
 use crate::features::FeatureTools;
 use crate::named::{Exclusion, NamedSetting};
+use records::{DataMode, Journaling};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 

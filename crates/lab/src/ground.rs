@@ -3,10 +3,8 @@
 //! A device is held from opening to dropping; an image is made for each stage and removed after it.
 
 use crate::aged::Beginning;
-use crate::contender::Contender;
 use crate::custody::Erasable;
 use crate::error::LabError;
-use crate::found::{Durable, Found};
 use crate::guest::Guests;
 use crate::mark::{Made, Mark};
 use crate::registry::Registry;
@@ -14,6 +12,9 @@ use crate::stage::{Stage, State};
 use crate::template::{self, Places};
 use crate::{guest, image, systems};
 use host::{BlockDevice, Command, Journal, Snapshot, Watch};
+use records::Contender;
+use records::Found;
+use records::program::Durable;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -403,7 +404,7 @@ pub(crate) fn check(
         }
         None => systems::usable(filesystem)?,
     }
-    if let Some(problem) = crate::named::problem(filesystem, &contender.settings) {
+    if let Some(problem) = crate::named::problem(filesystem, &contender.mkfs_settings) {
         return Err(LabError::contender(
             &contender.label,
             problem,
@@ -418,32 +419,5 @@ pub(crate) fn check(
             way_out: format!("at least {}", image::in_words(least)),
         }),
         _ => Ok(()),
-    }
-}
-
-impl Found {
-    /// Before anything was looked at.
-    pub(crate) fn nothing() -> Found {
-        Found {
-            filesystem: String::new(),
-            mount_options: Vec::new(),
-            super_options: Vec::new(),
-            more_options: Vec::new(),
-            inspected: Default::default(),
-            options: Vec::new(),
-            scheduler: None,
-            device: None,
-            beneath: Vec::new(),
-            durability: crate::Durability::unknown(),
-            remarks: Vec::new(),
-            cold_possible: true,
-            empty: Default::default(),
-            aged: None,
-            mkfs_seconds: None,
-            mount_seconds: None,
-            backend: None,
-            kernel: None,
-            boot_seconds: None,
-        }
     }
 }

@@ -13,7 +13,7 @@ mod stage;
 mod watched;
 
 pub use kernel::{check_kernel_name, fetch_kernel, is_guest, kernel_is_here};
-pub use machine::{AgentLine, Backend};
+pub use machine::AgentLine;
 pub(crate) use message::DISK;
 pub use serve::serve;
 pub use stage::GuestStage;

@@ -5,7 +5,7 @@
 
 use crate::error::LabError;
 use crate::mark::{Made, Mark, image_name};
-use host::{BlockDevice, Command, Journal};
+use host::{BlockDevice, Command, Journal, Sysfs as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -14,7 +14,6 @@ mod durability;
 mod error;
 pub mod features;
 mod filesystem;
-mod found;
 mod ground;
 mod guest;
 mod image;
@@ -34,27 +33,25 @@ mod systems;
 mod template;
 mod tools;
 
-pub use aged::{Aged, FreeSpace, Kept};
 pub use cache::{AgedCache, AgedImage};
 pub use caches::Dropped;
 pub use clean::{Cleaned, Leftover, clean, leftovers};
-pub use contender::{Contender, Contenders};
-pub use durability::{DataMode, Durability, Journaling};
+pub use contender::Contenders;
 pub use error::LabError;
 pub use filesystem::Filesystem;
-pub use found::{Closing, Durable, Found, OptionFound, Settled, Usage};
 pub use ground::{Ground, Where};
 pub use guest::lacks as guests_lack;
-pub use guest::{AgentLine, Backend, GuestStage, check_kernel_name, fetch_kernel, is_guest, kernel_is_here, serve};
+pub use guest::{AgentLine, GuestStage, check_kernel_name, fetch_kernel, is_guest, kernel_is_here, serve};
 pub use named::{Exclusion, NamedSetting};
 pub use planned::commands_for;
 pub use registry::Registry;
 pub use replay::commits;
 pub use scheduler::{SchedulerFound, Schedulers, schedulers_found};
-pub use stage::Stage;
+pub use stage::{Settled, Stage};
 pub use systems::{System, Tool, guest_kernel, systems};
 
-/// Name of the pseudo contender that is the raw device beneath.
-pub const DEVICE: &str = "device";
-/// Name of the pseudo contender that is a plain directory.
-pub const DIRECTORY: &str = "directory";
+pub use records::program::Durable;
+pub use records::{
+    AgedState, Backend, Closing, Contender, DEVICE, DIRECTORY, DataMode, Durability, Found, FreeSpace, Journaling,
+    Kept, OptionFound, Restored, Usage,
+};

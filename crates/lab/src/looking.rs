@@ -2,16 +2,16 @@
 //! In: a stage. Out: its [`crate::Found`] and what makes its data safe.
 //! An option that was asked for and is not there ends the stage with an error of its contender.
 
-use crate::contender::Contender;
-use crate::durability::Durability;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
-use crate::found::Durable;
 use crate::ground::of_contender;
 use crate::readback::{self, Shown};
 use crate::stage::{Stage, usage};
 use crate::template;
-use host::{BlockDevice, Command};
+use host::{BlockDevice, Command, Sysfs as _};
+use records::Contender;
+use records::Durability;
+use records::program::Durable;
 use std::collections::BTreeSet;
 
 impl Stage<'_> {
@@ -112,7 +112,7 @@ impl Stage<'_> {
             .cloned()
             .chain(inspected.filter(|word| !word.is_empty()).map(str::to_string))
             .collect();
-        let class = Durability::of(&filesystem.durability, &words);
+        let class = crate::durability::class(&filesystem.durability, &words);
         let flushes = if self.state.flushes_off { Some(false) } else { class.flushes };
         Durability { flushes, ..class }
     }

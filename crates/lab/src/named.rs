@@ -139,15 +139,15 @@ pub(crate) fn problem(filesystem: &Filesystem, settings: &BTreeMap<String, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contender::Contender;
     use crate::registry::Registry;
     use crate::template;
+    use records::Contender;
 
     fn words(filesystem: &str, own: &str, settings: &[(&str, &str)]) -> String {
         let registry = Registry::embedded().expect("good");
         let mut contender = Contender::plain(filesystem);
         contender.mkfs = own.split_whitespace().map(str::to_string).collect();
-        contender.settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        contender.mkfs_settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         template::asked_words(registry.get(filesystem).expect("known"), &contender).join(" ")
     }
 

@@ -3,7 +3,6 @@
 //! Made from the same descriptions as the real thing; what is only known then stands in capitals: N, ID, PID.
 
 use crate::caches;
-use crate::contender::Contender;
 use crate::error::LabError;
 use crate::ground::{Where, check};
 use crate::mark::{Mark, image_name};
@@ -13,7 +12,8 @@ use crate::setting::setting_command;
 use crate::template::{self, Places};
 use crate::tools;
 use crate::{guest, image};
-use host::{BlockDevice, Command, Journal, Record};
+use host::{BlockDevice, Command, Journal, Record, Sysfs as _};
+use records::Contender;
 use std::path::PathBuf;
 
 /// The commands for one trial of a contender.

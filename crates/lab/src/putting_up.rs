@@ -2,7 +2,6 @@
 //! In: a stage with its device. Out: the same stage, mounted.
 //! Every step is a command that a person could type.
 
-use crate::contender::Contender;
 use crate::daemon::Daemon;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
@@ -10,6 +9,7 @@ use crate::ground::{MAKE_LIMIT, of_contender};
 use crate::stage::{SYNC_LIMIT, Stage};
 use crate::{template, tools};
 use host::{Command, Journal};
+use records::Contender;
 use std::time::{Duration, Instant};
 
 /// How long the device may be busy after mkfs and mount before it is only remarked upon.

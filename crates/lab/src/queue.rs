@@ -2,14 +2,14 @@
 //! In: what a contender asks for. Out: settings written, read back and remembered, so that they are put back in the end.
 //! A write cache is switched in the device where the kernel can do that; elsewhere only the kernel's view of it changes, and is said.
 
-use crate::contender::Contender;
 use crate::error::LabError;
-use crate::found::OptionFound;
 use crate::mark::Made;
 use crate::readback;
 use crate::setting::{read_setting, write_setting};
 use crate::stage::Stage;
 use host::BlockDevice;
+use records::Contender;
+use records::OptionFound;
 use std::path::{Path, PathBuf};
 
 /// Names that need no knowledge of sysfs, and the files that they mean.
@@ -35,7 +35,7 @@ pub(crate) struct QueueSetting {
 /// What a contender asks of a disk's queue, in the order in which it is written.
 pub(crate) fn settings(contender: &Contender, disk: &str) -> Result<Vec<QueueSetting>, LabError> {
     let scheduler = contender.scheduler.iter().map(|name| ("scheduler", name));
-    let others = contender.queue.iter().map(|(name, value)| (name.as_str(), value));
+    let others = contender.device.iter().map(|(name, value)| (name.as_str(), value));
     let all = scheduler.chain(others).map(|(name, value)| {
         one(disk, name, value).map_err(|problem| LabError::contender(&contender.label, problem, ""))
     });

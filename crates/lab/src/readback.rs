@@ -3,7 +3,7 @@
 //! An option that was ignored is an error of its contender, never a silent run.
 
 use crate::filesystem::{Filesystem, Form, ReadBack};
-use crate::found::OptionFound;
+use records::OptionFound;
 use std::collections::BTreeMap;
 
 /// Options of the mount layer that are not shown because they are the default, or that only mount(8) reads:

@@ -4,6 +4,7 @@
 
 use crate::error::LabError;
 use host::BlockDevice;
+use host::Sysfs as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -6,12 +6,13 @@ use crate::caches::{self, Dropped};
 use crate::daemon::Daemon;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
-use crate::found::{Closing, Durable, Found, Settled, Usage};
 use crate::ground::Ground;
 use crate::image::Image;
 use crate::mark::Made;
 use crate::template::Places;
 use host::{BlockDevice, Command, Snapshot, Watch, mounts};
+use records::program::Durable;
+use records::{Closing, Found, Usage};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,15 @@ pub(crate) struct State {
     pub found: Found,
     /// A folder in a user's directory that is removed with its content.
     pub work: Option<PathBuf>,
+}
+
+/// How the wait for an idle device ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settled {
+    /// Seconds waited.
+    pub seconds: f64,
+    /// Whether it was idle in the end, rather than the patience over.
+    pub idle: bool,
 }
 
 impl Stage<'_> {

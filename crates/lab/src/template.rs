@@ -2,8 +2,8 @@
 //! In: the words of a filesystem's file, and [`Places`]. Out: the words of a command.
 //! `{options}` becomes as many words as there are options; every other place stays within its word, `{list}` with commas.
 
-use crate::contender::Contender;
 use crate::filesystem::Filesystem;
+use records::Contender;
 use std::path::{Path, PathBuf};
 
 /// What goes into the places of a command.
@@ -51,7 +51,7 @@ impl Places {
 /// The mkfs words that a contender asks for: its own, with its named settings written as the filesystem's file says.
 pub(crate) fn asked_words(filesystem: &Filesystem, contender: &Contender) -> Vec<String> {
     let mut words = contender.mkfs.clone();
-    for (name, value) in &contender.settings {
+    for (name, value) in &contender.mkfs_settings {
         // One that is not known was refused before anything was made.
         if let Some(setting) = filesystem.settings.get(name) {
             setting.write_into(&mut words, value);

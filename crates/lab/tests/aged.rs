@@ -6,7 +6,6 @@ mod common;
 
 use common::{Bench, Disk, root};
 use lab::{AgedCache, Ground};
-use serde_json::{Value, json};
 use std::path::PathBuf;
 
 fn cache(bench: &Bench) -> AgedCache {
@@ -28,13 +27,14 @@ fn keep(ground: &mut Ground, bench: &Bench, name: &str) -> String {
     let stage = ground.stage_to_age(&contender, &cache(bench), &key).unwrap_or_else(|error| panic!("{name}: {error}"));
     let file = reach(&stage, stage.top()).join("years");
     std::fs::write(file, vec![7; 3 << 20]).expect("written");
-    let mut state = |kept: lab::Kept| json!({ "used": kept.used.used_bytes, "free": kept.free_space });
+    let mut state =
+        |kept: lab::Kept| lab::AgedState { used: kept.used, free_space: kept.free_space, ..lab::AgedState::default() };
     let image = stage.keep(&cache(bench), &key, name, &mut state).unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert!(image.state["used"].as_u64().is_some_and(|used| used > 3 << 20), "{name}: {image:?}");
+    assert!(image.state.used.used_bytes > 3 << 20, "{name}: {image:?}");
     key
 }
 
-fn restored(ground: &mut Ground, bench: &Bench, name: &str, key: &str, spoil: bool) -> Value {
+fn restored(ground: &mut Ground, bench: &Bench, name: &str, key: &str, spoil: bool) -> lab::Found {
     let image = cache(bench).find(key).expect("it is kept");
     let contender = bench.contender(name);
     let stage = ground.stage_aged(&contender, &cache(bench), &image).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -44,7 +44,7 @@ fn restored(ground: &mut Ground, bench: &Bench, name: &str, key: &str, spoil: bo
     if spoil {
         std::fs::write(&file, "of the trial before").expect("written");
     }
-    let found = serde_json::to_value(stage.found()).expect("it can be kept");
+    let found = stage.found().clone();
     let closing = stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_ne!(closing.whole, Some(false), "{name}: {closing:?}");
     found
@@ -61,7 +61,7 @@ fn an_aged_image_comes_back_for_each_trial_whatever_the_trial_before_did() {
         let key = keep(&mut ground, &bench, name);
         for spoil in [true, false] {
             let found = restored(&mut ground, &bench, name, &key, spoil);
-            assert!(found["aged"]["state"]["used"].is_u64(), "{name}: {found}");
+            assert!(found.aged.is_some_and(|aged| aged.state.used.used_bytes > 0), "{name}");
         }
         drop(ground);
         let left: Vec<_> = std::fs::read_dir(bench.folder.path()).expect("there").flatten().collect();
@@ -70,7 +70,7 @@ fn an_aged_image_comes_back_for_each_trial_whatever_the_trial_before_did() {
     assert_eq!(cache(&bench).all().len(), 4);
     let free = |name: &str| {
         let image = cache(&bench).all().into_iter().find(|image| image.title == name).expect("kept");
-        image.state["free"]["extents"].as_u64()
+        image.state.free_space.and_then(|free| free.extents)
     };
     assert!(free("ext4").is_some_and(|extents| extents > 0) && free("xfs").is_some_and(|extents| extents > 0));
     assert_eq!(free("btrfs"), None, "no tool tells it");

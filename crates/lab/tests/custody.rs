@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Bench, Disk, Mounted, root, run};
-use host::{Command, Journal};
+use host::{Command, Journal, Sysfs as _};
 use lab::{LabError, Where};
 use std::path::{Path, PathBuf};
 

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Bench, root};
+use host::Sysfs as _;
 use lab::{Leftover, Where};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 fn with(bench: &Bench, name: &str, settings: &[(&str, &str)], mount: &str) -> Contender {
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Contender { settings, mount: mount.into(), ..bench.contender(name) }
+    Contender { mkfs_settings: settings, mount: mount.into(), ..bench.contender(name) }
 }
 
 fn found(options: &[OptionFound], asked: &str) -> String {
@@ -77,8 +77,8 @@ fn a_write_cache_that_only_the_kernel_sees_costs_the_flushes_and_is_said() {
     let bench = Bench::new();
     let mut ground = bench.open(&bench.image(100)).expect("an image");
     let mut contender = bench.contender("ext4");
-    contender.queue.insert("write_cache".into(), "off".into());
-    contender.queue.insert("read_ahead".into(), "1M".into());
+    contender.device.insert("write_cache".into(), "off".into());
+    contender.device.insert("read_ahead".into(), "1M".into());
     let stage = ground.stage(&contender).unwrap_or_else(|error| panic!("{error}"));
     let name = stage.device().expect("a loop device").name.clone();
     let options = stage.found().options.clone();
@@ -88,7 +88,7 @@ fn a_write_cache_that_only_the_kernel_sees_costs_the_flushes_and_is_said() {
     assert!(stage.found().remarks.iter().any(|remark| remark.contains("no flushes")), "{:?}", stage.found().remarks);
     stage.close().expect("closed");
     assert_eq!(queue(&name, "write_cache"), "write back");
-    contender.queue.insert("write_cache".into(), "perhaps".into());
+    contender.device.insert("write_cache".into(), "perhaps".into());
     let error = ground.stage(&contender).expect_err("neither on nor off");
     assert!(error.is_of_contender() && error.to_string().contains("on or off"), "{error}");
 }
@@ -113,8 +113,8 @@ fn settings_are_put_back_after_a_failure() {
         let mut odd = bench.contender("ext4+bfq");
         odd.mkfs = vec!["-O".into(), mkfs.into()];
         odd.mount = mount.into();
-        odd.queue.insert("read_ahead".into(), "2M".into());
-        odd.queue.insert("requests".into(), "32".into());
+        odd.device.insert("read_ahead".into(), "2M".into());
+        odd.device.insert("requests".into(), "32".into());
         ground.stage(&odd).expect_err("it is refused");
         let after = (queue(&name, "scheduler"), queue(&name, "read_ahead_kb"), queue(&name, "nr_requests"));
         assert_eq!(after, before);

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Bench, root};
+use host::Sysfs as _;
 use lab::{DataMode, Journaling, Stage, Where};
 use std::io::Write;
 use std::path::PathBuf;
@@ -163,14 +164,14 @@ fn schedulers_take_effect_and_are_put_back() {
         assert_eq!(now.queue.scheduler.as_deref(), Some("none"), "{name}");
     }
     let mut odd = bench.contender("ext4");
-    odd.queue.insert("read_ahead_kb".into(), "64".into());
+    odd.device.insert("read_ahead_kb".into(), "64".into());
     let stage = ground.stage(&odd).expect("it can be set");
     assert_eq!(
         stage.found().device.as_ref().and_then(|device| device.queue.settings.get("read_ahead_kb").cloned()),
         Some("64".into())
     );
     stage.close().expect("closed");
-    odd.queue.insert("no_such_setting".into(), "1".into());
+    odd.device.insert("no_such_setting".into(), "1".into());
     let error = ground.stage(&odd).expect_err("it is not there");
     assert!(error.is_of_contender() && error.to_string().contains("no_such_setting"), "{error}");
 }

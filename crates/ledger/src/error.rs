@@ -48,6 +48,20 @@ pub enum LedgerError {
         /// What there is instead.
         why: String,
     },
+    /// A field holds something else than a ledger of this version keeps there.
+    #[error(
+        "reading the ledger {path}: {place}: the field {field} cannot be read: {why}. The ledger was changed or damaged after it was written; take an undamaged copy of it, or `bakeoff export` its other runs"
+    )]
+    Unreadable {
+        /// The ledger file.
+        path: PathBuf,
+        /// The run, and within it the contender, or the trial with its number from 0.
+        place: String,
+        /// Name of the field, with the way into it: `found.device.size_bytes`.
+        field: String,
+        /// What is wrong.
+        why: String,
+    },
     /// The system or SQLite refused.
     #[error("{doing} {path}: {answer}")]
     Refused {

@@ -15,7 +15,7 @@ pub use keep::Kept;
 pub use portable::{PORTABLE_VERSION, export};
 
 use crate::error::LedgerError;
-use crate::record::{ContenderRecord, RunRecord, TrialRecord};
+use ::records::{ContenderRecord, RunRecord, TrialRecord};
 use std::path::Path;
 
 #[cfg(doc)]

@@ -3,19 +3,20 @@
 //! Knows nothing of how anything is judged or shown.
 
 mod error;
+mod fields;
 pub mod import;
+mod migrate;
 mod read;
-mod record;
 mod schema;
 mod store;
 
 pub use error::LedgerError;
-pub use record::{
-    CommandRecord, ContenderRecord, Evidence, NewRun, Origin, PhaseRecord, RunRecord, RunStatus, TrialRecord,
-    TrialStatus, WorkRecord,
+pub use records::outcome::GroupOutcome;
+pub use records::{
+    CommandRecord, ContenderRecord, Evidence, Merged, NewRun, Origin, Part, PhaseRecord, RunRecord, RunStatus,
+    TrialRecord, TrialStatus, WorkRecord,
 };
 pub use store::{Access, Ledger};
-pub use workload::outcome::GroupOutcome;
 
-/// What records are made of, for those who read them and do not know the workload language.
-pub use workload::{facts, outcome, program};
+/// What records are made of.
+pub use records::{facts, outcome, program};

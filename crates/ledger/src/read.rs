@@ -1,67 +1,66 @@
 //! Reading a ledger: runs, contenders, trials.
-//! In: an open ledger and a run's id. Out: the records as they were kept.
+//! In: an open ledger and a run's id. Out: the records as they were kept, or the ledger, the run and the field that cannot be read.
 
 use crate::error::LedgerError;
-use crate::record::{CommandRecord, ContenderRecord, PhaseRecord, RunRecord, TrialRecord};
+use crate::fields::{Fault, from_json, maybe_whole, named, parsed, whole};
 use crate::store::Ledger;
+use records::{CommandRecord, ContenderRecord, PhaseRecord, RunRecord, TrialRecord};
 use rusqlite::{OptionalExtension, Row, params};
-use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
 impl Ledger {
     /// All runs, oldest first.
     pub fn runs(&self) -> Result<Vec<RunRecord>, LedgerError> {
-        self.rows("reading runs from", "SELECT * FROM runs ORDER BY began_ms, id", [], run_from)
+        self.rows("reading runs from", "SELECT * FROM runs ORDER BY began_ms, id", [], |row, _| {
+            run_from(row).map_err(|fault| fault.within(&run_of(row)))
+        })
     }
 
-    /// One run: by its id, the beginning of it, or the latest (`None` or `latest`).
+    /// One run: by its id, the beginning of it, or the latest (`None` or `latest`). Others need not be readable.
     pub fn run(&self, asked: Option<&str>) -> Result<RunRecord, LedgerError> {
-        let runs = self.runs()?;
+        let query = "SELECT id FROM runs ORDER BY began_ms, id";
+        let known: Vec<String> = self.rows("reading runs from", query, [], |row, _| Ok(row.get("id")?))?;
         let no_such = |why: String| LedgerError::NoSuchRun {
             path: self.path().into(),
             asked: asked.unwrap_or("latest").into(),
             why,
         };
-        match asked {
-            None | Some("latest") => runs.into_iter().next_back().ok_or_else(|| no_such("it holds no run yet".into())),
+        let id = match asked {
+            None | Some("latest") => known.last().ok_or_else(|| no_such("it holds no run yet".into()))?,
             Some(asked) => {
-                let known = runs.iter().map(|run| run.id.clone()).collect::<Vec<_>>();
-                let mut matching: Vec<_> = runs.into_iter().filter(|run| run.id.starts_with(asked)).collect();
-                match matching.len() {
-                    1 => Ok(matching.remove(0)),
-                    0 => Err(no_such(format!("there is none; it holds {}", listed(&known)))),
-                    _ => Err(no_such("several begin like that; write more of its id".into())),
+                let mut matching = known.iter().filter(|id| id.starts_with(asked));
+                match (matching.next(), matching.next()) {
+                    (Some(id), None) => id,
+                    (None, _) => return Err(no_such(format!("there is none; it holds {}", listed(&known)))),
+                    _ => return Err(no_such("several begin like that; write more of its id".into())),
                 }
             }
-        }
+        };
+        let mut run = self.rows("reading a run from", "SELECT * FROM runs WHERE id = ?1", params![id], |row, _| {
+            run_from(row).map_err(|fault| fault.within(&run_of(row)))
+        })?;
+        run.pop().ok_or_else(|| no_such("it is gone".into()))
     }
 
     /// Contenders of a run in the order of the plan, hidden twins included.
     pub fn contenders(&self, run: &str) -> Result<Vec<ContenderRecord>, LedgerError> {
-        self.rows(
-            "reading contenders from",
-            "SELECT * FROM contenders WHERE run = ?1 ORDER BY number",
-            params![run],
-            |row| {
-                Ok(ContenderRecord {
-                    index: row.get("number")?,
-                    label: row.get("label")?,
-                    asked: parsed(row, "asked")?,
-                    twin_of: row.get("twin_of")?,
-                    error: row.get("error")?,
-                })
-            },
-        )
+        let query = "SELECT * FROM contenders WHERE run = ?1 ORDER BY number";
+        self.rows("reading contenders from", query, params![run], |row, number| {
+            contender_from(row).map_err(|fault| fault.within(&format!("run {run}, contender {number}")))
+        })
     }
 
     /// Trials of a run in the order in which they were carried out.
     pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, LedgerError> {
-        let mut phases = self.phases(run)?;
-        let mut commands = self.commands(run)?;
-        let rows =
-            self.rows("reading trials from", "SELECT * FROM trials WHERE run = ?1 ORDER BY id", params![run], |row| {
-                Ok((row.get::<_, i64>("id")?, trial_from(row)?))
-            })?;
+        let query = "SELECT * FROM trials WHERE run = ?1 ORDER BY id";
+        let rows = self.rows("reading trials from", query, params![run], |row, number| {
+            let place = format!("run {run}, trial {number}");
+            let trial = trial_from(row).map_err(|fault| fault.within(&place))?;
+            Ok((row.get::<_, i64>("id")?, trial))
+        })?;
+        let numbers: BTreeMap<i64, usize> = rows.iter().enumerate().map(|(number, (id, _))| (*id, number)).collect();
+        let mut phases = self.phases(run, &numbers)?;
+        let mut commands = self.commands(run, &numbers)?;
         Ok(rows
             .into_iter()
             .map(|(id, trial)| TrialRecord {
@@ -72,59 +71,54 @@ impl Ledger {
             .collect())
     }
 
-    fn phases(&self, run: &str) -> Result<BTreeMap<i64, Vec<PhaseRecord>>, LedgerError> {
-        let rows = self.rows(
-            "reading phases from",
-            "SELECT phases.* FROM phases JOIN trials ON trials.id = phases.trial WHERE trials.run = ?1
-             ORDER BY phases.trial, phases.place",
-            params![run],
-            |row| {
-                let phase = PhaseRecord {
-                    name: row.get("name")?,
-                    operation: row.get("operation")?,
-                    cache: named(row, "cache")?,
-                    figure: named(row, "figure")?,
-                    preparation: row.get("preparation")?,
-                    outcome: parsed(row, "outcome")?,
-                    evidence: parsed(row, "evidence")?,
-                };
-                Ok((row.get("trial")?, phase))
-            },
-        )?;
+    fn phases(
+        &self,
+        run: &str,
+        numbers: &BTreeMap<i64, usize>,
+    ) -> Result<BTreeMap<i64, Vec<PhaseRecord>>, LedgerError> {
+        let query = "SELECT phases.* FROM phases JOIN trials ON trials.id = phases.trial WHERE trials.run = ?1
+             ORDER BY phases.trial, phases.place";
+        let rows = self.rows("reading phases from", query, params![run], |row, _| {
+            let part = |trial| format!("run {run}, trial {}, phase {}", numbered(numbers, trial), text(row, "name"));
+            let trial = row.get("trial")?;
+            Ok((trial, phase_from(row).map_err(|fault| fault.within(&part(trial)))?))
+        })?;
         Ok(grouped(rows))
     }
 
-    fn commands(&self, run: &str) -> Result<BTreeMap<i64, Vec<CommandRecord>>, LedgerError> {
-        let rows = self.rows(
-            "reading commands from",
-            "SELECT commands.* FROM commands JOIN trials ON trials.id = commands.trial WHERE trials.run = ?1
-             ORDER BY commands.trial, commands.place",
-            params![run],
-            |row| {
-                let command = CommandRecord {
-                    line: row.get("line")?,
-                    status: row.get("status")?,
-                    output: row.get("output")?,
-                    elapsed_ns: row.get::<_, i64>("elapsed_ns")? as u64,
-                };
-                Ok((row.get("trial")?, command))
-            },
-        )?;
+    fn commands(
+        &self,
+        run: &str,
+        numbers: &BTreeMap<i64, usize>,
+    ) -> Result<BTreeMap<i64, Vec<CommandRecord>>, LedgerError> {
+        let query = "SELECT commands.* FROM commands JOIN trials ON trials.id = commands.trial WHERE trials.run = ?1
+             ORDER BY commands.trial, commands.place";
+        let rows = self.rows("reading commands from", query, params![run], |row, _| {
+            let part = |trial| format!("run {run}, trial {}, its commands", numbered(numbers, trial));
+            let trial = row.get("trial")?;
+            Ok((trial, command_from(row).map_err(|fault| fault.within(&part(trial)))?))
+        })?;
         Ok(grouped(rows))
     }
 
+    /// Rows of a query, each made with its number from 0.
     fn rows<T>(
         &self,
         doing: &'static str,
         query: &str,
         values: impl rusqlite::Params,
-        from: impl FnMut(&Row) -> rusqlite::Result<T>,
+        mut from: impl FnMut(&Row, usize) -> Result<T, Fault>,
     ) -> Result<Vec<T>, LedgerError> {
-        let read = || -> rusqlite::Result<Vec<T>> {
+        let read = || -> Result<Vec<T>, Fault> {
             let mut statement = self.connection.prepare(query)?;
-            statement.query_map(values, from)?.collect()
+            let mut rows = statement.query(values)?;
+            let mut made = Vec::new();
+            while let Some(row) = rows.next()? {
+                made.push(from(row, made.len())?);
+            }
+            Ok(made)
         };
-        read().map_err(|error| self.refusal(doing, &error))
+        read().map_err(|fault| self.fault(doing, fault))
     }
 
     /// Whether the ledger holds a run of this id.
@@ -137,7 +131,20 @@ impl Ledger {
     }
 }
 
-fn run_from(row: &Row) -> rusqlite::Result<RunRecord> {
+fn run_of(row: &Row) -> String {
+    format!("run {}", text(row, "id"))
+}
+
+/// A column for an error that is under way already.
+fn text(row: &Row, column: &str) -> String {
+    row.get(column).unwrap_or_else(|_| "?".into())
+}
+
+fn numbered(numbers: &BTreeMap<i64, usize>, trial: i64) -> String {
+    numbers.get(&trial).map_or_else(|| "?".into(), usize::to_string)
+}
+
+fn run_from(row: &Row) -> Result<RunRecord, Fault> {
     let ceiling: Option<String> = row.get("ceiling")?;
     Ok(RunRecord {
         id: row.get("id")?,
@@ -146,16 +153,26 @@ fn run_from(row: &Row) -> rusqlite::Result<RunRecord> {
         status: named(row, "status")?,
         ending: row.get("ending")?,
         new: parsed(row, "new_run")?,
-        ceiling: ceiling.and_then(|text| serde_json::from_str(&text).ok()),
+        ceiling: ceiling.map(|text| from_json("ceiling", &text)).transpose()?,
     })
 }
 
-fn trial_from(row: &Row) -> rusqlite::Result<TrialRecord> {
+fn contender_from(row: &Row) -> Result<ContenderRecord, Fault> {
+    Ok(ContenderRecord {
+        index: whole(row, "number")?,
+        label: row.get("label")?,
+        asked: parsed(row, "asked")?,
+        twin_of: maybe_whole(row, "twin_of")?,
+        error: row.get("error")?,
+    })
+}
+
+fn trial_from(row: &Row) -> Result<TrialRecord, Fault> {
     Ok(TrialRecord {
-        block: row.get("block")?,
-        position: row.get("position")?,
-        attempt: row.get("attempt")?,
-        contender: row.get("contender")?,
+        block: whole(row, "block")?,
+        position: whole(row, "position")?,
+        attempt: whole(row, "attempt")?,
+        contender: whole(row, "contender")?,
         workload: row.get("workload")?,
         scale: row.get("scale")?,
         began_ms: row.get("began_ms")?,
@@ -170,27 +187,33 @@ fn trial_from(row: &Row) -> rusqlite::Result<TrialRecord> {
     })
 }
 
+fn phase_from(row: &Row) -> Result<PhaseRecord, Fault> {
+    Ok(PhaseRecord {
+        name: row.get("name")?,
+        operation: row.get("operation")?,
+        cache: named(row, "cache")?,
+        figure: named(row, "figure")?,
+        preparation: row.get("preparation")?,
+        outcome: parsed(row, "outcome")?,
+        evidence: parsed(row, "evidence")?,
+    })
+}
+
+fn command_from(row: &Row) -> Result<CommandRecord, Fault> {
+    Ok(CommandRecord {
+        line: row.get("line")?,
+        status: maybe_whole(row, "status")?,
+        output: row.get("output")?,
+        elapsed_ns: whole(row, "elapsed_ns")?,
+    })
+}
+
 fn grouped<T>(rows: Vec<(i64, T)>) -> BTreeMap<i64, Vec<T>> {
     let mut groups: BTreeMap<i64, Vec<T>> = BTreeMap::new();
     for (key, value) in rows {
         groups.entry(key).or_default().push(value);
     }
     groups
-}
-
-fn parsed<T: DeserializeOwned>(row: &Row, column: &str) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    from_json(&text)
-}
-
-fn named<T: DeserializeOwned>(row: &Row, column: &str) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    from_json(&serde_json::Value::String(text).to_string())
-}
-
-fn from_json<T: DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
-    serde_json::from_str(text)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error)))
 }
 
 /// The last few names of a list, in words.

@@ -2,13 +2,22 @@
 //! In: an open SQLite connection. Out: the same at the latest version, or an error that leaves it untouched.
 //! Rule for changes: append a migration, never edit one that has shipped.
 
-use rusqlite::Connection;
+use crate::fields::{self, Fault};
+use crate::migrate;
+use rusqlite::{Connection, Transaction, params};
+use serde_json::Value;
 
 /// Marks the file as a ledger: "Bake" in ASCII.
 pub const APPLICATION_ID: i64 = 0x4261_6b65;
 
+/// Brings a file from one version to the next.
+type Step = fn(&Transaction) -> Result<(), Fault>;
+
 /// One entry for each version; entry `n` brings version `n` to `n + 1`.
-const MIGRATIONS: &[&str] = &["
+const STEPS: &[Step] = &[tables, typed_documents];
+
+/// The tables of version 1.
+const TABLES: &str = "
 CREATE TABLE runs (
   id           TEXT PRIMARY KEY,
   began_ms     INTEGER NOT NULL,
@@ -76,10 +85,40 @@ CREATE TABLE commands (
   PRIMARY KEY (trial, place)
 ) STRICT;
 CREATE INDEX trials_by_run ON trials (run, block, position);
-"];
+";
+
+fn tables(transaction: &Transaction) -> Result<(), Fault> {
+    Ok(transaction.execute_batch(TABLES)?)
+}
+
+/// Version 2 reads what version 1 kept as any JSON as records: what these lack is supplied.
+fn typed_documents(transaction: &Transaction) -> Result<(), Fault> {
+    rewrite(transaction, ("runs", "id", "new_run"), migrate::new_run)?;
+    rewrite(transaction, ("contenders", "run", "asked"), migrate::asked)?;
+    rewrite(transaction, ("trials", "run", "found"), migrate::found)?;
+    rewrite(transaction, ("trials", "run", "closing"), migrate::closing)
+}
+
+/// Changes the JSON of one column in every row of a table; `run` is the column that names the run.
+fn rewrite(
+    transaction: &Transaction,
+    (table, run, column): (&str, &str, &str),
+    change: fn(Value) -> Value,
+) -> Result<(), Fault> {
+    let mut update = transaction.prepare(&format!("UPDATE {table} SET {column} = ?2 WHERE rowid = ?1"))?;
+    let mut select = transaction.prepare(&format!("SELECT rowid, {run}, {column} FROM {table}"))?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let (number, run, text): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let place = format!("run {run}, row {number} of {table}");
+        let before = fields::from_json(column, &text).map_err(|fault| fault.within(&place))?;
+        update.execute(params![number, change(before).to_string()])?;
+    }
+    Ok(())
+}
 
 /// Latest schema version that this program knows.
-pub const LATEST: i64 = MIGRATIONS.len() as i64;
+pub const LATEST: i64 = STEPS.len() as i64;
 
 /// Version and mark of an open file: `(application id, schema version)`; both 0 for an empty one.
 pub fn identify(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
@@ -89,11 +128,11 @@ pub fn identify(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
 }
 
 /// Brings a file from `version` to [`LATEST`], in one transaction.
-pub fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
+pub fn migrate(connection: &mut Connection, version: i64) -> Result<(), Fault> {
     let transaction = connection.transaction()?;
-    for step in &MIGRATIONS[version as usize..] {
-        transaction.execute_batch(step)?;
+    for step in &STEPS[version as usize..] {
+        step(&transaction)?;
     }
     transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {LATEST};"))?;
-    transaction.commit()
+    Ok(transaction.commit()?)
 }

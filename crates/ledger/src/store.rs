@@ -2,8 +2,9 @@
 //! In: a path and records. Out: a file in which every trial is there whole or not at all.
 
 use crate::error::LedgerError;
-use crate::record::{ContenderRecord, NewRun, RunStatus, TrialRecord};
+use crate::fields::Fault;
 use crate::schema;
+use records::{ContenderRecord, NewRun, RunStatus, TrialRecord};
 use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -66,7 +67,8 @@ impl Ledger {
             if access == Access::Read && version == 0 {
                 return Err(foreign(path, "it is empty"));
             }
-            schema::migrate(&mut connection, version).map_err(refused("bringing up to date the ledger"))?;
+            schema::migrate(&mut connection, version)
+                .map_err(|fault| failed(path, "bringing up to date the ledger", fault))?;
         }
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
@@ -140,7 +142,7 @@ impl Ledger {
     }
 
     /// Notes the ceiling of this machine for a run.
-    pub fn set_ceiling(&mut self, run: &str, ceiling: &workload::outcome::Ceiling) -> Result<(), LedgerError> {
+    pub fn set_ceiling(&mut self, run: &str, ceiling: &records::outcome::Ceiling) -> Result<(), LedgerError> {
         self.in_transaction("noting the ceiling in", |transaction| {
             transaction.execute("UPDATE runs SET ceiling = ?2 WHERE id = ?1", params![run, json(ceiling)])?;
             Ok(())
@@ -174,6 +176,10 @@ impl Ledger {
         refusal(&self.path, doing, error)
     }
 
+    pub(crate) fn fault(&self, doing: &'static str, fault: Fault) -> LedgerError {
+        failed(&self.path, doing, fault)
+    }
+
     pub(crate) fn in_transaction(
         &mut self,
         doing: &'static str,
@@ -197,14 +203,7 @@ pub(crate) fn insert_contenders(
     for contender in contenders {
         transaction.execute(
             "INSERT INTO contenders (run, number, label, twin_of, asked, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![
-                run,
-                contender.index,
-                contender.label,
-                contender.twin_of,
-                contender.asked.to_string(),
-                contender.error
-            ],
+            params![run, contender.index, contender.label, contender.twin_of, json(&contender.asked), contender.error],
         )?;
     }
     Ok(())
@@ -231,8 +230,8 @@ pub(crate) fn insert_trial(
             trial.ended_ms,
             text(&trial.status),
             trial.reason,
-            trial.found.to_string(),
-            trial.closing.to_string(),
+            json(&trial.found),
+            json(&trial.closing),
             json(&trial.remarks)
         ],
     )?;
@@ -340,6 +339,13 @@ fn lock(file: &File) -> Result<(), TryLockError> {
 
 fn foreign(path: &Path, why: &str) -> LedgerError {
     LedgerError::Foreign { path: path.into(), why: why.into() }
+}
+
+fn failed(path: &Path, doing: &'static str, fault: Fault) -> LedgerError {
+    match fault {
+        Fault::Sql(error) => refusal(path, doing, &error),
+        Fault::Field { place, field, why } => LedgerError::Unreadable { path: path.into(), place, field, why },
+    }
 }
 
 fn refusal(path: &Path, doing: &'static str, error: &rusqlite::Error) -> LedgerError {

@@ -2,7 +2,7 @@
 //! In: values in base units (bytes or items a second, seconds). Out: scaled text with its unit.
 //! Exact values go to CSV and JSON elsewhere; nothing here rounds what is kept.
 
-use ledger::program::Figure;
+use records::program::Figure;
 use serde::Serialize;
 
 /// Most significant digits that a figure is shown with.

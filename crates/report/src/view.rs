@@ -8,6 +8,7 @@ mod cells;
 mod costs;
 mod material;
 mod options;
+mod pairs;
 mod pivot;
 mod scaling;
 mod spread;
@@ -17,7 +18,7 @@ pub use axes::{AxisGroup, AxisView};
 pub(crate) use build::{slug, trial_name};
 pub use costs::{CostView, CostsView, HEADINGS, LEGEND};
 pub use material::Material;
-pub use options::OptionView;
+pub use options::in_words;
 pub use pivot::{PivotBest, PivotCell, PivotRow, PivotView};
 pub use scaling::{ScalingRow, ScalingView};
 pub(crate) use spread::read_histogram;
@@ -26,14 +27,12 @@ pub(crate) use story::plural;
 
 use crate::number::Unit;
 use judge::{Backend, Durability, NoteKind, Table};
-use ledger::program::Figure;
+use records::OptionFound;
+use records::program::Figure;
 use serde::Serialize;
 
 /// A durable figure is shown beside the returned one where they differ by more than this share.
 pub const WORTH_SHOWING: f64 = 0.20;
-
-/// Filesystem of the pseudo contender that is the raw device beneath all others.
-pub(crate) const DEVICE: &str = "device";
 
 /// Everything that a report of one run says.
 #[derive(Debug, Clone, Serialize)]
@@ -130,7 +129,7 @@ pub struct ContenderView {
     /// What was asked for, flattened.
     pub asked: Vec<(String, String)>,
     /// Options as asked for and as read back.
-    pub options: Vec<OptionView>,
+    pub options: Vec<OptionFound>,
     /// What else was found after mounting, flattened.
     pub found: Vec<(String, String)>,
     /// What was found after unmounting, flattened, of the last trial.

@@ -7,14 +7,13 @@ use crate::trial::Stop;
 use crate::venue::VenueError;
 use crate::watch::{News, Watcher};
 use lab::{AgedCache, Ground, Kept, LabError, Stage};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use records::{AgedState, Ages, Contender};
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use workload::ageing::{Aged, Ageing, FOLDER, Layout, Survey};
-use workload::ages::{Profile, age_of};
+use workload::ages::{Profile, history};
 use workload::program::Durable;
 use workload::quantity::show_bytes;
 
@@ -25,29 +24,9 @@ const TIME_LIMIT: u64 = 14 * 24 * 3600;
 /// How long the ager may be silent: one writing back of everything, on a slow disk.
 const SILENCE: Duration = Duration::from_secs(3600);
 
-/// What a scheme needs to age its contenders.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ages {
-    /// Profiles by name.
-    pub profiles: BTreeMap<String, Profile>,
-    /// Folder of aged images.
-    pub folder: PathBuf,
-    /// Bytes that they may take together.
-    pub limit: u64,
-}
-
-impl Ages {
-    /// The cache of images.
-    pub fn cache(&self) -> AgedCache {
-        AgedCache { folder: self.folder.clone(), limit: self.limit }
-    }
-
-    /// Profile and share of a contender; None where it is fresh.
-    pub fn of(&self, contender: &workload::Contender) -> Option<(&Profile, f64)> {
-        let (name, fill) = age_of(contender)?;
-        let profile = self.profiles.get(name)?;
-        Some((profile, fill.unwrap_or(profile.fill)))
-    }
+/// The cache of aged images.
+pub fn cache(ages: &Ages) -> AgedCache {
+    AgedCache { folder: ages.folder.clone(), limit: ages.limit }
 }
 
 /// What ageing needs beside the lab.
@@ -71,14 +50,14 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// What a contender wants on this ground; None where it is fresh.
-    pub fn of(ages: &Ages, contender: &workload::Contender, volume: u64) -> Result<Option<Self>, VenueError> {
+    pub fn of(ages: &Ages, contender: &Contender, volume: u64) -> Result<Option<Self>, VenueError> {
         let Some((profile, fill)) = ages.of(contender) else {
-            return match age_of(contender) {
+            return match contender.ageing() {
                 Some((name, _)) => Err(VenueError::Contender(format!("{}: there is no age `{name}`", contender.label))),
                 None => Ok(None),
             };
         };
-        let history = profile.history(volume, fill).map_err(VenueError::Contender)?;
+        let history = history(profile, volume, fill).map_err(VenueError::Contender)?;
         let commits = match &profile.git {
             Some(git) => lab::commits(&git.path, git.checkouts).map_err(failed)?,
             None => Vec::new(),
@@ -103,7 +82,7 @@ impl Wanted {
     pub fn make(
         &self,
         ground: &mut Ground,
-        contender: &lab::Contender,
+        contender: &Contender,
         (cache, key): (&AgedCache, &str),
         ager: &Ager,
         watcher: &mut dyn Watcher,
@@ -117,21 +96,15 @@ impl Wanted {
             return Err(VenueError::Stopped);
         }
         watcher.news(News::Step("keeping the aged image"));
-        let mut state = |kept: Kept| self.state(volume, &aged, &layout, &kept);
+        let mut state = |kept: Kept| self.state(volume, &aged, &layout, kept);
         let image = stage.keep(cache, key, &self.title, &mut state).map_err(failed)?;
-        let said = image.state["summary"].as_str().unwrap_or_default();
-        watcher.news(News::Remark(&format!("aged {}: {said}", self.title)));
+        watcher.news(News::Remark(&format!("aged {}: {}", self.title, image.state.summary)));
         Ok(())
     }
 
     /// The history, the git history, and a look at what they left.
     fn live(&self, stage: &Stage<'_>, ager: &Ager, watcher: &mut dyn Watcher) -> Result<(Aged, Layout), VenueError> {
-        let durable = stage.durable();
-        let ageing = Ageing {
-            root: stage.top().into(),
-            durable: Durable { syncfs: durable.syncfs, command: durable.command.clone(), flush: durable.flush.clone() },
-            ..self.ageing.clone()
-        };
+        let ageing = Ageing { root: stage.top().into(), durable: stage.durable().clone(), ..self.ageing.clone() };
         let mut agent = Agent::start(stage.enter(), &ager.agent, Arc::clone(&ager.stop))?;
         let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
         let aged = agent.age(&ageing, SILENCE, &mut progress)?;
@@ -151,21 +124,21 @@ impl Wanted {
         Ok((aged, layout))
     }
 
-    fn state(&self, volume: u64, aged: &Aged, layout: &Layout, kept: &Kept) -> Value {
-        json!({
-            "age": self.profile.name,
-            "fill": self.fill,
-            "seed": self.profile.seed,
-            "sources": self.profile.sources,
-            "volume": volume,
-            "history": aged,
-            "commits": self.commits.len(),
-            "layout": layout,
-            "used": kept.used,
-            "free_space": kept.free_space,
-            "no_free_space": kept.no_free_space,
-            "summary": summary(self, volume, aged, layout, kept),
-        })
+    fn state(&self, volume: u64, aged: &Aged, layout: &Layout, kept: Kept) -> AgedState {
+        AgedState {
+            age: self.profile.name.clone(),
+            fill: self.fill,
+            seed: self.profile.seed,
+            sources: self.profile.sources.clone(),
+            volume,
+            history: aged.clone(),
+            commits: self.commits.len() as u64,
+            layout: layout.clone(),
+            used: kept.used,
+            summary: summary(self, volume, aged, layout, &kept),
+            free_space: kept.free_space,
+            no_free_space: kept.no_free_space,
+        }
     }
 }
 

@@ -2,10 +2,27 @@
 //! In: the judge's table and decision, times of trials. Out: sentences for whoever watches and for the ledger.
 
 use judge::{Decision, Open, Policy, Table};
+use records::{Sampling, Until};
 use std::collections::BTreeMap;
 
 /// Operations whose open figures are named at the end of a run; the others are counted.
 const NAMED: usize = 8;
+
+/// The judge's policy for these sampling rules, `gone` seconds into the run.
+pub fn policy(sampling: &Sampling, gone: f64) -> Policy {
+    let (min_blocks, max_blocks) = sampling.range();
+    Policy {
+        min_blocks,
+        max_blocks,
+        precision: sampling.precision,
+        until: match (sampling.samples, sampling.until) {
+            (Some(_), Until::Precision) => judge::Until::Blocks,
+            (_, Until::Winner) => judge::Until::Winner,
+            (None, Until::Precision) => judge::Until::Precision,
+        },
+        seconds_left: sampling.budget_seconds.map(|budget| (budget - gone).max(0.0)),
+    }
+}
 
 /// Seconds that trials took, by (contender, workload): sum and count.
 #[derive(Debug, Default)]

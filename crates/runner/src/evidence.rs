@@ -3,7 +3,7 @@
 //! The rules and numbers are those of docs/method.md.
 
 use host::noise::Disturbance;
-use ledger::Evidence;
+use records::Evidence;
 use workload::facts::PhaseEstimate;
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::{Cache, Content, Engine, Phase, Program, Step, has};

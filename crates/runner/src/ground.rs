@@ -1,16 +1,14 @@
 //! The lab's answer to the run loop: contenders staged on images, a device, or in directories.
 //! In: a scheme and a run's ground. Out: [`Venue`] and [`Staged`], with the lab's errors sorted into the two kinds.
 
-use crate::aged::{Ager, Ages, Wanted, failed as sorted};
+use crate::aged::{Ager, Wanted, cache, failed as sorted};
 use crate::agent::Line;
-use crate::scheme::{DEVICE, Entry, Place, Scheme};
 use crate::venue::{Staged, Venue, VenueError};
 use crate::watch::Watcher;
 use host::counters::{Evidence, Snapshot, Watch};
 use host::{Journal, journal::Record};
 use lab::{Ground, LabError, Registry, Where};
-use ledger::CommandRecord;
-use serde_json::{Value, json};
+use records::{Ages, Closing, CommandRecord, Contender, DEVICE, Entry, Found, Place, Scheme, Usage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,7 +47,7 @@ impl LabVenue {
         let places: Vec<Where> = places(&scheme.place);
         let mut grounds =
             places.iter().map(|place| Ground::open(registry, place, &journal)).collect::<Result<Vec<_>, _>>()?;
-        let asked: Vec<lab::Contender> = scheme.contenders.iter().map(|entry| contender(&entry.asked)).collect();
+        let asked: Vec<Contender> = scheme.contenders.iter().map(|entry| entry.asked.clone()).collect();
         grounds.iter_mut().for_each(|ground| ground.expect(&asked));
         Ok(Self {
             grounds,
@@ -73,20 +71,6 @@ pub fn places(place: &Place) -> Vec<Where> {
     }
 }
 
-/// The lab's contender for one that was asked for.
-pub fn contender(asked: &workload::Contender) -> lab::Contender {
-    lab::Contender {
-        label: asked.label.clone(),
-        filesystem: asked.filesystem.clone(),
-        mkfs: asked.mkfs.clone(),
-        settings: asked.mkfs_settings.clone(),
-        mount: asked.mount.clone(),
-        scheduler: asked.scheduler.clone(),
-        queue: asked.device.clone(),
-        kernel: asked.kernel.clone(),
-    }
-}
-
 /// How much of the raw device is read at most.
 fn raw_bytes(scheme: &Scheme) -> u64 {
     let phases = scheme.works.iter().flat_map(|work| &work.compiled.program.phases);
@@ -100,22 +84,22 @@ impl Venue for LabVenue {
         let place = self.contenders[index].twin_of.unwrap_or(index);
         let ground = if self.grounds.len() > 1 { &mut self.grounds[place] } else { &mut self.grounds[0] };
         if let Some(kernel) = asked.kernel.as_ref().filter(|kernel| lab::is_guest(Some(kernel))) {
-            let stage = ground.stage_in_guest(&contender(asked)).map_err(sorted)?;
+            let stage = ground.stage_in_guest(asked).map_err(sorted)?;
             let ceiling = self.ceilings.entry(kernel.clone()).or_default();
             return Ok(Box::new(InGuest { stage, ceiling }));
         }
         let shared = asked.filesystem == lab::DIRECTORY;
-        let cache = self.ages.as_ref().map(Ages::cache);
+        let cache = self.ages.as_ref().map(cache);
         let staged = match (self.aged.get(&index), &cache) {
             (Some(key), Some(cache)) => {
                 let image = cache.find(key).ok_or_else(|| {
                     let problem = "its aged image is gone from the cache; another run may have removed it";
                     VenueError::Contender(format!("{}: {problem}", asked.label))
                 })?;
-                ground.stage_aged(&contender(asked), cache, &image)
+                ground.stage_aged(asked, cache, &image)
             }
             _ if asked.filesystem == DEVICE => ground.stage_raw(self.raw_bytes),
-            _ => ground.stage(&contender(asked)),
+            _ => ground.stage(asked),
         };
         Ok(Box::new(LabStage { stage: staged.map_err(sorted)?, shared }))
     }
@@ -130,14 +114,13 @@ impl Venue for LabVenue {
             let problem = "it is to be aged on another kernel, and images are aged on this machine's own";
             return Err(VenueError::Contender(format!("{}: {problem} (leave its age or its kernel out)", asked.label)));
         }
-        let asked = contender(asked);
         let key = match self.aged.get(&index) {
             Some(key) => key.clone(),
-            None => ground.aged_key(&asked, &wanted.recipe()).map_err(sorted)?,
+            None => ground.aged_key(asked, &wanted.recipe()).map_err(sorted)?,
         };
-        let cache = ages.cache();
+        let cache = cache(ages);
         if cache.find(&key).is_none() {
-            wanted.make(ground, &asked, (&cache, &key), &self.ager, watcher)?;
+            wanted.make(ground, asked, (&cache, &key), &self.ager, watcher)?;
         }
         self.aged.insert(index, key);
         Ok(())
@@ -167,7 +150,7 @@ impl Staged for LabStage<'_> {
     }
 
     fn durable(&self) -> Durable {
-        durable(self.stage.durable())
+        self.stage.durable().clone()
     }
 
     fn watch(&self) -> Watch {
@@ -185,8 +168,8 @@ impl Staged for LabStage<'_> {
         self.stage.usage().ok().filter(|usage| usage.total_bytes > 0 && own).map_or((None, None), used)
     }
 
-    fn found(&self) -> Value {
-        value(self.stage.found())
+    fn found(&self) -> Found {
+        self.stage.found().clone()
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -206,8 +189,8 @@ impl Staged for LabStage<'_> {
         Ok(())
     }
 
-    fn close(self: Box<Self>) -> Result<Value, VenueError> {
-        self.stage.close().map_err(sorted).map(closed)
+    fn close(self: Box<Self>) -> Result<Closing, VenueError> {
+        self.stage.close().map_err(sorted)
     }
 }
 
@@ -248,7 +231,7 @@ impl Staged for InGuest<'_> {
     }
 
     fn durable(&self) -> Durable {
-        durable(self.stage.durable())
+        self.stage.durable().clone()
     }
 
     fn watch(&self) -> Watch {
@@ -271,8 +254,8 @@ impl Staged for InGuest<'_> {
         self.stage.usage().map_or((None, None), used)
     }
 
-    fn found(&self) -> Value {
-        value(self.stage.found())
+    fn found(&self) -> Found {
+        self.stage.found().clone()
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -291,40 +274,20 @@ impl Staged for InGuest<'_> {
         self.stage.settle(PATIENCE).map_err(sorted)
     }
 
-    fn close(self: Box<Self>) -> Result<Value, VenueError> {
-        self.stage.close().map_err(sorted).map(closed)
+    fn close(self: Box<Self>) -> Result<Closing, VenueError> {
+        self.stage.close().map_err(sorted)
     }
 }
 
-/// What makes written data safe, in the engine's words.
-fn durable(durable: &lab::Durable) -> Durable {
-    Durable { syncfs: durable.syncfs, command: durable.command.clone(), flush: durable.flush.clone() }
-}
-
 /// Bytes and inodes that are left.
-fn room(usage: lab::Usage) -> (Option<u64>, Option<u64>) {
+fn room(usage: Usage) -> (Option<u64>, Option<u64>) {
     (Some(usage.available_bytes), usage.inodes_free)
 }
 
 /// Bytes and inodes that are taken.
-fn used(usage: lab::Usage) -> (Option<u64>, Option<u64>) {
+fn used(usage: Usage) -> (Option<u64>, Option<u64>) {
     let inodes = usage.inodes.zip(usage.inodes_free).map(|(all, free)| all.saturating_sub(free));
     (Some(usage.used_bytes), inodes)
-}
-
-fn value(found: &lab::Found) -> Value {
-    serde_json::to_value(found).unwrap_or_default()
-}
-
-/// What closing showed, with damage where there is some.
-fn closed(closing: lab::Closing) -> Value {
-    let mut value = serde_json::to_value(&closing).unwrap_or_default();
-    if closing.whole == Some(false)
-        && let Value::Object(fields) = &mut value
-    {
-        fields.insert("damage".into(), json!(closing.check_answer));
-    }
-    value
 }
 
 fn kept(record: Record) -> CommandRecord {

@@ -5,12 +5,12 @@
 use crate::agent::{Agent, AgentError};
 use crate::budget::{self, Times};
 use crate::order;
-use crate::scheme::{Scheme, Shard};
 use crate::trial::{self, Ending, Job, Stop};
 use crate::venue::Venue;
 use crate::watch::{News, Watcher};
 use judge::{Decision, Needed, Policy, Table};
-use ledger::{Ledger, LedgerError, RunRecord, RunStatus, TrialRecord, TrialStatus};
+use ledger::{Ledger, LedgerError};
+use records::{RunRecord, RunStatus, Scheme, Shard, TrialRecord, TrialStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -197,7 +197,7 @@ impl Run<'_> {
 
     fn note(&self, state: &mut State, trial: &TrialRecord, work: usize) {
         let contender = trial.contender as usize;
-        if trial.found.is_object() {
+        if trial.found.is_some() {
             state.staged.insert(contender);
         }
         let failures = state.failures.entry((contender, work)).or_default();
@@ -266,7 +266,7 @@ impl Run<'_> {
     fn decide(&self, state: &State) -> Result<(Table, Policy, Decision), RunError> {
         let trials = self.ledger.trials(self.id)?;
         let table = weigh::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
-        let policy = self.scheme.sampling.policy(state.gone());
+        let policy = budget::policy(&self.scheme.sampling, state.gone());
         let decision = judge::decide(&table, &policy)?;
         Ok((table, policy, decision))
     }
@@ -347,7 +347,7 @@ impl Run<'_> {
     ) -> Result<Result<TrialStatus, Ended>, RunError> {
         let scheme = self.scheme;
         let label = &scheme.contenders[contender].asked.label;
-        let shown = label.trim_end_matches(crate::scheme::TWIN);
+        let shown = label.trim_end_matches(records::TWIN);
         let work_name = &scheme.works[work].name;
         self.watcher.news(News::TrialBegan { block: place.0, contender: shown, workload: work_name });
         let job = Job {

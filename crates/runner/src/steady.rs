@@ -2,7 +2,7 @@
 //! In: the rounds so far. Out: whether to go on; the rounds that count carry a mark. The rule is SNIA's (docs/method.md).
 
 use judge::SteadyState;
-use ledger::PhaseRecord;
+use records::PhaseRecord;
 use workload::facts::PhaseFacts;
 use workload::program::Phase;
 

@@ -6,8 +6,7 @@ use crate::evidence::{self, Before};
 use crate::steady;
 use crate::venue::{Staged, Venue, VenueError};
 use crate::watch::{News, Watcher};
-use ledger::{PhaseRecord, TrialRecord, TrialStatus};
-use serde_json::Value;
+use records::{PhaseRecord, TrialRecord, TrialStatus};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workload::facts::{Compiled, PhaseFacts};
@@ -126,18 +125,17 @@ fn work(
     record: &mut TrialRecord,
     watcher: &mut dyn Watcher,
 ) -> Result<(), Trouble> {
-    record.found = stage.found();
+    record.found = Some(stage.found());
     record.remarks = stage.remarks();
     let phases = phases(&mut *stage, job, record, watcher);
     watcher.news(News::Step("unmounting and checking"));
     let closing = stage.close();
     // The first trouble is the one that matters; what closing says then is a consequence of it.
     phases?;
-    record.closing = closing?;
-    if let Some(damage) = record.closing.get("damage").and_then(Value::as_str) {
-        return Err(Trouble::Trial(format!("the filesystem was damaged after the work: {damage}")));
-    }
-    Ok(())
+    let closing = closing?;
+    let damage = closing.damage().map(|damage| format!("the filesystem was damaged after the work: {damage}"));
+    record.closing = Some(closing);
+    damage.map_or(Ok(()), |damage| Err(Trouble::Trial(damage)))
 }
 
 fn phases(
@@ -327,8 +325,8 @@ fn blank(job: &Job) -> TrialRecord {
         ended_ms: 0,
         status: TrialStatus::Done,
         reason: None,
-        found: Value::Null,
-        closing: Value::Null,
+        found: None,
+        closing: None,
         remarks: Vec::new(),
         phases: Vec::new(),
         commands: Vec::new(),

@@ -5,7 +5,7 @@
 use crate::agent::Line;
 use crate::watch::Watcher;
 use host::counters::{Evidence, Snapshot, Watch};
-use serde_json::Value;
+use records::{Closing, Found};
 use std::path::PathBuf;
 use workload::outcome::Ceiling;
 use workload::program::Durable;
@@ -34,7 +34,7 @@ pub trait Venue {
     /// Formats and mounts contender number `contender` of the plan, reads back what was asked, and hands it over.
     fn stage(&mut self, contender: usize) -> Result<Box<dyn Staged + '_>, VenueError>;
     /// Commands that were run since the last call.
-    fn commands(&mut self) -> Vec<ledger::CommandRecord>;
+    fn commands(&mut self) -> Vec<records::CommandRecord>;
 }
 
 /// A contender, staged.
@@ -72,7 +72,7 @@ pub trait Staged {
         (None, None)
     }
     /// Options, durability class, sizes and times as found.
-    fn found(&self) -> Value;
+    fn found(&self) -> Found;
     /// Remarks that belong beside every figure.
     fn remarks(&self) -> Vec<String>;
     /// Syncs the filesystem.
@@ -82,5 +82,5 @@ pub trait Staged {
     /// Waits until the device is idle.
     fn settle(&mut self) -> Result<(), VenueError>;
     /// Unmounts and checks; what was found.
-    fn close(self: Box<Self>) -> Result<Value, VenueError>;
+    fn close(self: Box<Self>) -> Result<Closing, VenueError>;
 }

@@ -2,7 +2,7 @@
 //! In: news from the runner. Out: whatever the watcher makes of it (a progress display, a log, nothing).
 //! The runner does not know how anything is shown.
 
-use ledger::TrialRecord;
+use records::TrialRecord;
 
 /// One piece of news.
 #[derive(Debug)]

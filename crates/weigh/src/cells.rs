@@ -6,11 +6,10 @@ use crate::figures;
 use judge::{
     Age, Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table, median,
 };
-use ledger::{ContenderRecord, Evidence, PhaseRecord, RunRecord, TrialRecord, TrialStatus, WorkRecord};
+use records::facts::{PhaseFacts, TotalFacts};
+use records::program::Figure;
+use records::{ContenderRecord, DataMode, Evidence, PhaseRecord, RunRecord, TrialRecord, TrialStatus, WorkRecord};
 use std::collections::HashSet;
-use workload::ages::age_of;
-use workload::facts::{PhaseFacts, TotalFacts};
-use workload::program::Figure;
 
 /// Name of the figure until the last call returned, beside one that is judged until durable.
 pub const RETURNED: &str = "returned";
@@ -57,11 +56,9 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
     table
 }
 
-/// Blocks at most that the run's plan allows, on which the price of looking often depends; `None` where it does not say.
+/// Blocks at most that the run's plan allows, on which the price of looking often depends; `None` for results of others.
 fn planned_blocks(run: &RunRecord) -> Option<u32> {
-    let sampling = &run.new.plan["sampling"];
-    let blocks = sampling["samples"].as_u64().or_else(|| sampling["blocks"][1].as_u64())?;
-    u32::try_from(blocks).ok()
+    run.new.plan.as_ref().map(|plan| plan.sampling.range().1)
 }
 
 /// Name of a workload in the judge's table: with its scale, where the run has it at several.
@@ -99,19 +96,16 @@ fn place(trial: &TrialRecord) -> (u32, u32, &str, &str) {
 }
 
 fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialRecord]) -> Contender {
-    let found = trials
-        .iter()
-        .find(|trial| trial.contender == contender.index && trial.found.get("durability").is_some())
-        .map(|trial| &trial.found);
-    let text = |key: &str| found.and_then(|found| found.get(key)).and_then(|value| value.as_str());
+    let mine = trials.iter().filter(|trial| trial.contender == contender.index);
+    let found = mine.filter_map(|trial| trial.found.as_ref()).next();
     Contender {
         name: contender.label.clone(),
         age: age(contender),
-        durability: found.map_or_else(Durability::default, durability),
-        backend: match text("backend") {
-            Some("kvm") => Backend::Kvm,
-            Some("emulation") => Backend::Emulation,
-            _ => Backend::Host,
+        durability: found.map_or_else(Durability::default, |found| durability(&found.durability)),
+        backend: match found.and_then(|found| found.backend) {
+            Some(records::Backend::Kvm) => Backend::Kvm,
+            Some(records::Backend::Emulation) => Backend::Emulation,
+            None => Backend::Host,
         },
         twin_of: contender
             .twin_of
@@ -123,11 +117,9 @@ fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialR
 
 /// Age and fill as asked for, and what the contender is called without them.
 fn age(contender: &ContenderRecord) -> Age {
-    let Ok(asked) = serde_json::from_value::<workload::Contender>(contender.asked.clone()) else {
-        return Age::default();
-    };
+    let Some(asked) = &contender.asked else { return Age::default() };
     let fill = asked.fill.map(|fill| format!("{}%", (fill * 1e6).round() / 1e4));
-    let age = age_of(&asked).map(|(age, _)| age.to_owned());
+    let age = asked.ageing().map(|(age, _)| age.to_owned());
     let mut of = contender.label.clone();
     // Axes add both to the label, and a scheduler may stand behind them.
     for word in asked.age.iter().chain(&fill) {
@@ -137,19 +129,17 @@ fn age(contender: &ContenderRecord) -> Age {
     Age { name: name.join(" "), of }
 }
 
-/// The lab's durability class in the judge's words.
-fn durability(found: &serde_json::Value) -> Durability {
-    let class = &found["durability"];
-    let flag = |key: &str| class.get(key).and_then(serde_json::Value::as_bool);
+/// The durability class as far as the judge ranks by it.
+fn durability(class: &records::Durability) -> Durability {
     Durability {
-        flushes: flag("flushes"),
-        ordered: match class.get("data").and_then(serde_json::Value::as_str) {
-            Some("atomic" | "ordered") => Some(true),
-            Some("writeback") => Some(false),
-            _ => None,
+        flushes: class.flushes,
+        ordered: match class.data {
+            DataMode::Atomic | DataMode::Ordered => Some(true),
+            DataMode::Writeback => Some(false),
+            DataMode::Unknown => None,
         },
-        checksums: flag("checksums_data"),
-        copy_on_write: flag("copy_on_write"),
+        checksums: class.checksums_data,
+        copy_on_write: class.copy_on_write,
     }
 }
 

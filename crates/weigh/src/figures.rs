@@ -1,9 +1,9 @@
 //! Figures of one pass: what was done over the time that it took.
 //! In: a phase's record and its facts. Out: values, absent where nothing was measured.
 
-use ledger::PhaseRecord;
-use workload::facts::PhaseFacts;
-use workload::program::Figure;
+use records::PhaseRecord;
+use records::facts::PhaseFacts;
+use records::program::Figure;
 
 /// The figure that is judged: until durable where the phase wrote, else until the last call returned.
 ///
@@ -51,7 +51,7 @@ fn over(phase: &PhaseRecord, facts: &PhaseFacts, elapsed_ns: u64) -> Option<f64>
     (value > 0.0).then_some(value)
 }
 
-fn group<'a>(phase: &'a PhaseRecord, facts: &PhaseFacts) -> Option<&'a ledger::GroupOutcome> {
+fn group<'a>(phase: &'a PhaseRecord, facts: &PhaseFacts) -> Option<&'a records::outcome::GroupOutcome> {
     let name = facts.figure_group.as_ref()?;
     phase.outcome.groups.iter().find(|group| &group.name == name)
 }
@@ -59,8 +59,8 @@ fn group<'a>(phase: &'a PhaseRecord, facts: &PhaseFacts) -> Option<&'a ledger::G
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ledger::Evidence;
-    use ledger::outcome::PhaseOutcome;
+    use records::Evidence;
+    use records::outcome::PhaseOutcome;
 
     fn phase(returned_ns: u64, durable_ns: Option<u64>) -> (PhaseRecord, PhaseFacts) {
         let name = "create";
@@ -75,7 +75,7 @@ mod tests {
         });
         let facts: PhaseFacts = serde_json::from_value(facts).expect("facts");
         let outcome: PhaseOutcome = serde_json::from_value(outcome).expect("an outcome");
-        let cache = workload::program::Cache::Cold;
+        let cache = records::program::Cache::Cold;
         let (name, operation, figure) = (name.into(), name.into(), facts.figure);
         let evidence = Evidence::default();
         (PhaseRecord { name, operation, cache, figure, preparation: false, outcome, evidence }, facts)

@@ -8,14 +8,10 @@ use crate::error::{Problem, Result, from_toml, limit_length};
 use crate::quantity::{parse_bytes, parse_share};
 use crate::syntax::Scalar;
 use crate::workload::FILE_LIMIT;
-use serde::{Deserialize, Serialize};
+use records::FRESH;
+pub use records::ageing::{Git, Profile, ProfileChurn};
+use serde::Deserialize;
 use std::path::PathBuf;
-
-/// Name of the age that is none.
-pub const FRESH: &str = "fresh";
-
-/// Name of the age of a contender that says only how full it is.
-pub const USED: &str = "used";
 
 /// Share of a volume that can be filled.
 const MOST_FILL: f64 = 0.99;
@@ -31,59 +27,6 @@ pub fn parse_fill(text: &str) -> std::result::Result<f64, String> {
 
 /// Commits that are checked out at most.
 const CHECKOUTS_LIMIT: u32 = 100_000;
-
-/// One profile.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Profile {
-    /// Name by which contenders call it: the file's.
-    pub name: String,
-    /// What it is for.
-    pub about: String,
-    /// Published studies and facts that it rests on.
-    pub sources: Vec<String>,
-    /// Share of the volume where the contender does not say.
-    pub fill: f64,
-    /// Seed of the history.
-    pub seed: u64,
-    /// See [`History::sizes`].
-    pub sizes: Vec<(u64, u32)>,
-    /// Largest file, as a share of what is filled.
-    pub largest: f64,
-    /// Files in a directory, on average.
-    pub files_per_directory: u32,
-    /// Bytes after which everything is written back.
-    pub sync_bytes: u64,
-    /// What goes on after filling.
-    pub churn: Option<ProfileChurn>,
-    /// See [`History::rewritten`].
-    pub rewritten: bool,
-    /// A git history that is checked out commit by commit, after filling and churning.
-    pub git: Option<Git>,
-}
-
-/// What goes on after filling, before the volume's size is known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProfileChurn {
-    /// Bytes to write, as a multiple of the volume.
-    pub written: f64,
-    /// See [`Churn::until_converged`].
-    pub until_converged: bool,
-    /// See [`Churn::mix`].
-    pub mix: Mix,
-    /// See [`Churn::short_lived_percent`].
-    pub short_lived_percent: u32,
-    /// See [`Churn::short_life`].
-    pub short_life: u32,
-}
-
-/// A git history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Git {
-    /// The repository.
-    pub path: PathBuf,
-    /// Commits that are checked out, evenly spread over the first parents of its HEAD, the oldest first.
-    pub checkouts: u32,
-}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -148,49 +91,47 @@ fn hundred() -> u32 {
 
 type Outcome<T> = std::result::Result<T, Problem>;
 
-impl Profile {
-    /// Reads a profile; `file` is named in errors.
-    pub fn parse(name: &str, text: &str, file: &str) -> Result<Self> {
-        limit_length(text, file, FILE_LIMIT)?;
-        let raw: Raw = toml::from_str(text).map_err(|error| from_toml(&error, text, file))?;
-        profile(name, raw).map_err(|problem| problem.within(text, file))
-    }
+/// Reads a profile; `file` is named in errors.
+pub fn parse_profile(name: &str, text: &str, file: &str) -> Result<Profile> {
+    limit_length(text, file, FILE_LIMIT)?;
+    let raw: Raw = toml::from_str(text).map_err(|error| from_toml(&error, text, file))?;
+    profile(name, raw).map_err(|problem| problem.within(text, file))
+}
 
-    /// The history that it means for a volume of so many bytes, filled to a share of it.
-    pub fn history(&self, volume: u64, fill: f64) -> std::result::Result<History, String> {
-        let filled = (volume as f64 * fill) as u64 / 4096 * 4096;
-        let largest = ((filled as f64 * self.largest) as u64).clamp(1 << 20, LARGEST);
-        let history = History {
-            seed: self.seed,
-            volume,
-            filled,
-            sizes: self.sizes.clone(),
-            largest,
-            files_per_directory: self.files_per_directory,
-            churn: self.churn.as_ref().map(|churn| Churn {
-                bytes: (volume as f64 * churn.written) as u64,
-                until_converged: churn.until_converged,
-                mix: churn.mix,
-                short_lived_percent: churn.short_lived_percent,
-                short_life: churn.short_life,
-            }),
-            rewritten: self.rewritten,
-        };
-        match history.expected_files() {
-            files if files > FILES_LIMIT => Err(format!(
-                "age `{}` would make about {files} files on this volume; the limit is {FILES_LIMIT}: fill less of it, or \
-                 write a profile with larger files",
-                self.name
-            )),
-            _ => Ok(history),
-        }
+/// The history that a profile means for a volume of so many bytes, filled to a share of it.
+pub fn history(profile: &Profile, volume: u64, fill: f64) -> std::result::Result<History, String> {
+    let filled = (volume as f64 * fill) as u64 / 4096 * 4096;
+    let largest = ((filled as f64 * profile.largest) as u64).clamp(1 << 20, LARGEST);
+    let history = History {
+        seed: profile.seed,
+        volume,
+        filled,
+        sizes: profile.sizes.clone(),
+        largest,
+        files_per_directory: profile.files_per_directory,
+        churn: profile.churn.as_ref().map(|churn| Churn {
+            bytes: (volume as f64 * churn.written) as u64,
+            until_converged: churn.until_converged,
+            mix: churn.mix,
+            short_lived_percent: churn.short_lived_percent,
+            short_life: churn.short_life,
+        }),
+        rewritten: profile.rewritten,
+    };
+    match history.expected_files() {
+        files if files > FILES_LIMIT => Err(format!(
+            "age `{}` would make about {files} files on this volume; the limit is {FILES_LIMIT}: fill less of it, or \
+             write a profile with larger files",
+            profile.name
+        )),
+        _ => Ok(history),
     }
+}
 
-    /// Bytes that a history writes, roughly: what it fills, and what it churns.
-    pub fn writes(&self, volume: u64, fill: f64) -> u64 {
-        let churned = self.churn.as_ref().filter(|_| !self.rewritten).map_or(0.0, |churn| churn.written);
-        (volume as f64 * (fill + churned)) as u64
-    }
+/// Bytes that a profile's history writes, roughly: what it fills, and what it churns.
+pub fn writes(profile: &Profile, volume: u64, fill: f64) -> u64 {
+    let churned = profile.churn.as_ref().filter(|_| !profile.rewritten).map_or(0.0, |churn| churn.written);
+    (volume as f64 * (fill + churned)) as u64
 }
 
 impl History {
@@ -286,23 +227,12 @@ fn churn(raw: RawChurn) -> Outcome<ProfileChurn> {
     })
 }
 
-/// Age and share of a contender: None where it is fresh. Without an age a filled one is `used`; without a share the
-/// profile says it, which is `None` here.
-pub fn age_of(contender: &Contender) -> Option<(&str, Option<f64>)> {
-    match (contender.age.as_deref(), contender.fill) {
-        (Some(FRESH), _) | (None, None) => None,
-        (_, Some(fill)) if fill <= 0.0 => None,
-        (Some(age), fill) => Some((age, fill)),
-        (None, fill) => Some((USED, fill)),
-    }
-}
-
 /// Leaves out what axes of age and fill multiply for nothing: a fresh filesystem is empty, and an empty one is fresh, so of
 /// those that differ in nothing else one stays.
 pub fn without_repeats(contenders: Vec<Contender>) -> Vec<Contender> {
     let mut kept: Vec<Contender> = Vec::new();
     for mut contender in contenders {
-        if age_of(&contender).is_some() {
+        if contender.ageing().is_some() {
             kept.push(contender);
             continue;
         }
@@ -334,19 +264,6 @@ mod tests {
     use super::*;
     use crate::axes::Axes;
 
-    fn contender(age: Option<&str>, fill: Option<f64>) -> Contender {
-        Contender { label: "x".into(), age: age.map(str::to_owned), fill, ..Contender::default() }
-    }
-
-    #[test]
-    fn a_share_alone_means_used_and_an_empty_volume_is_fresh() {
-        assert_eq!(age_of(&contender(None, Some(0.4))), Some((USED, Some(0.4))));
-        assert_eq!(age_of(&contender(Some("old"), None)), Some(("old", None)));
-        for (age, fill) in [(None, None), (Some(FRESH), None), (Some(FRESH), Some(0.8)), (Some("old"), Some(0.0))] {
-            assert_eq!(age_of(&contender(age, fill)), None, "{age:?} {fill:?}");
-        }
-    }
-
     #[test]
     fn axes_of_age_and_fill_make_no_fresh_filesystem_twice() {
         let axes = Axes {
@@ -363,7 +280,7 @@ mod tests {
     #[test]
     fn sizes_that_do_not_ascend_are_refused() {
         let text = "sizes = [[\"4 KiB\", \"50%\"], [\"1 KiB\", \"100%\"]]\n";
-        let error = Profile::parse("odd", text, "odd.toml").expect_err("it does not ascend");
+        let error = parse_profile("odd", text, "odd.toml").expect_err("it does not ascend");
         assert!(error.to_string().contains("does not ascend"), "{error}");
     }
 }

@@ -2,13 +2,14 @@
 //! In: folders with `workloads/`, `plans/` and `contenders.toml`. Out: things by name, or the nearest name.
 //! A user's broken file does not stop others: it is kept as a problem, and told when it is asked for.
 
-use crate::ages::{FRESH, Profile};
+use crate::ages::{Profile, parse_profile};
 use crate::contender::Contender;
 use crate::error::{LanguageError, Problem, Result};
 use crate::plan::Plan;
 use crate::plan_syntax::{parse_aliases, parse_contenders};
 use crate::workload::{FILE_LIMIT, Workload};
 use include_dir::{Dir, include_dir};
+use records::FRESH;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +57,7 @@ impl Catalog {
         }
         for file in toml_files(&AGES) {
             let name = stem(file.path());
-            let profile = Profile::parse(&name, file.contents_utf8().unwrap_or_default(), &builtin_name("ages", file))?;
+            let profile = parse_profile(&name, file.contents_utf8().unwrap_or_default(), &builtin_name("ages", file))?;
             catalog.ages.insert(name, profile);
         }
         Ok(catalog)
@@ -121,7 +122,7 @@ impl Catalog {
     /// Reads an ageing profile and adds it; returns its name, which is the file's.
     pub fn add_age(&mut self, path: &Path) -> Result<String> {
         let name = stem(path);
-        let profile = Profile::parse(&name, &read(path)?, &path.display().to_string())?;
+        let profile = parse_profile(&name, &read(path)?, &path.display().to_string())?;
         let taken = (self.ages.contains_key(&name) || name == FRESH).then(|| "another file".to_owned());
         not_taken("age", &name, taken, path)?;
         self.ages.insert(name.clone(), profile);

@@ -2,11 +2,12 @@
 //! In: a [`Plan`] or a word, and lists of known filesystems, schedulers and workloads. Out: contenders, or the nearest
 //! known name. A name is a filesystem or an option set, and either may be followed by `+scheduler`.
 
-use crate::ages::{FRESH, without_repeats};
+use crate::ages::without_repeats;
 use crate::contender::Contender;
 use crate::error::{LanguageError, Problem, Result};
 use crate::plan::Plan;
 use crate::product::{AxisFacts, Field};
+use records::FRESH;
 use std::collections::BTreeMap;
 
 /// What can be named.

@@ -4,6 +4,7 @@
 
 use crate::axes::Axes;
 use crate::contender::Contender;
+pub use records::plan::Until;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -78,17 +79,6 @@ pub struct Sampling {
     /// Phases over blocks are repeated until they are steady, as SNIA asks for SSDs.
     #[serde(default)]
     pub steady: bool,
-}
-
-/// What sampling is to establish.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Until {
-    /// Every figure to the precision asked for.
-    #[default]
-    Precision,
-    /// Only who wins: contenders that no longer can stop being run.
-    Winner,
 }
 
 /// When a contender is formatted and mounted anew.

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::text;
 use judge::{ClaimOutcome, ClaimVerdict};
 use ledger::{Access, Ledger};
+use records::BlockDevice;
 use report::{Material, View};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,8 +36,8 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
 /// Ages that contenders of the run were given, by label.
 fn ages(material: &Material) -> BTreeMap<String, String> {
     let aged = material.contenders.iter().filter_map(|contender| {
-        let asked: workload::Contender = serde_json::from_value(contender.asked.clone()).ok()?;
-        workload::ages::age_of(&asked).map(|(age, _)| (contender.label.clone(), age.to_owned()))
+        let (age, _) = contender.asked.as_ref()?.ageing()?;
+        Some((contender.label.clone(), age.to_owned()))
     });
     aged.collect()
 }
@@ -112,29 +113,29 @@ fn one(published: &Published, verdict: &ClaimVerdict, width: usize) -> String {
 
 /// The device that a run's trials were on, in words, with what lies beneath it.
 fn device(material: &Material) -> String {
-    let Some(found) = material.trials.iter().map(|trial| &trial.found).find(|found| found["device"].is_object()) else {
+    let mut found = material.trials.iter().filter_map(|trial| trial.found.as_ref());
+    let Some((found, device)) = found.find_map(|found| Some((found, found.device.as_ref()?))) else {
         return "not known (directories, or nothing was measured)".into();
     };
-    let word = |device: &serde_json::Value| {
-        let name = device["name"].as_str().unwrap_or("?");
-        let kind = match device["rotational"].as_bool() {
+    let word = |device: &BlockDevice| {
+        let name = device.name.as_str();
+        let kind = match device.rotational {
             _ if name.starts_with("zram") || name.starts_with("ram") => "memory",
             _ if name.starts_with("nvme") => "nvme",
-            Some(true) => "hdd",
-            Some(false) => "ssd, or a disk that does not say it turns",
-            None => "of unknown kind",
+            true => "hdd",
+            false => "ssd, or a disk that does not say it turns",
         };
         format!("{name} ({kind})")
     };
-    let beneath: Vec<String> = found["beneath"].as_array().into_iter().flatten().map(word).collect();
-    let mut text = match found["device"]["backing_file"].is_string() {
-        true => format!("an image through {}", found["device"]["name"].as_str().unwrap_or("loop")),
-        false => word(&found["device"]),
+    let beneath: Vec<String> = found.beneath.iter().map(word).collect();
+    let mut text = match device.backing_file {
+        Some(_) => format!("an image through {}", device.name),
+        None => word(device),
     };
     if !beneath.is_empty() {
         text.push_str(&format!(" on {}", beneath.join(", ")));
     }
-    match material.run.new.machine["virtualisation"]["kind"].as_str() {
+    match material.run.new.machine.as_ref().map(|machine| machine.virtualisation.kind.as_str()) {
         Some(kind) if !kind.is_empty() && kind != "none" => format!("{text}, in a virtual machine ({kind})"),
         _ => text,
     }

@@ -4,6 +4,7 @@
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
 use crate::verbs::agent;
+use host::Sysfs as _;
 use host::doctor::Level;
 
 /// Prints every check; the exit status is 1 where something stands in the way of honest figures.

@@ -7,7 +7,7 @@ use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::resolve;
 use crate::text;
-use runner::{Place, Scheme, contender, places};
+use runner::{Place, Scheme, places};
 use workload::quantity::show_bytes;
 
 /// Prints the plan.
@@ -29,7 +29,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         println!("\nFor each trial of {}:", entry.asked.label);
         let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
         aged_commands(&scheme, entry);
-        match lab::commands_for(&catalogue.filesystems, &contender(&entry.asked), place) {
+        match lab::commands_for(&catalogue.filesystems, &entry.asked, place) {
             Ok(lines) => lines.iter().for_each(|line| println!("  {line}")),
             Err(error) => println!("  it cannot compete: {error}"),
         }
@@ -171,7 +171,7 @@ fn ageing(scheme: &Scheme) {
         let asked = &entry.asked;
         let settings = format!("{:?}", (&asked.mkfs, &asked.mkfs_settings, &asked.mount));
         if made.insert((asked.filesystem.clone(), settings, profile.name.clone(), runner::percent(fill))) {
-            once += profile.writes(volume, fill);
+            once += workload::ages::writes(profile, volume, fill);
         }
     }
     if made.is_empty() {

@@ -5,13 +5,13 @@
 use super::facts::More;
 use super::tools::{TOOL_LIMIT, on_stage, run};
 use super::{Answer, Found};
-use crate::contender::Contender;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::Ground;
 use crate::stage::Stage;
 use host::Command;
 use memchr::memmem;
+use records::Contender;
 use rustix::fs::SeekFrom;
 use std::fs::File;
 use std::os::unix::fs::FileExt;

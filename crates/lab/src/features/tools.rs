@@ -4,13 +4,13 @@
 
 use super::facts::{More, Options, Resize};
 use super::{Answer, Found};
-use crate::contender::Contender;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::{Ground, Where};
 use crate::image::{self, in_words};
 use crate::stage::Stage;
 use host::Command;
+use records::Contender;
 use std::path::Path;
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use crate::error::LabError;
 use crate::mark::{Made, Mark};
 use host::process::Process;
 use host::{Command, Journal, Record};
-use serde::{Deserialize, Serialize};
+use records::Backend;
 use std::io::ErrorKind;
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -26,26 +26,6 @@ const ASK_LIMIT: Duration = Duration::from_secs(7 * 3600);
 const ANSWERS_WAITING: usize = 16;
 /// The program.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
-
-/// What makes a guest's processors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Backend {
-    /// The kernel's virtual machines.
-    Kvm,
-    /// QEMU's emulation, an instruction at a time.
-    Emulation,
-}
-
-impl Backend {
-    /// Its name in what is kept.
-    pub fn name(self) -> &'static str {
-        match self {
-            Backend::Kvm => "kvm",
-            Backend::Emulation => "emulation",
-        }
-    }
-}
 
 /// What a machine is made of.
 #[derive(Debug, Clone)]

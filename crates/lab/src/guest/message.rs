@@ -2,10 +2,11 @@
 //! In and out: [`Ask`] from the host, [`Heard`] from the guest. The engine's own lines go over another port.
 //! Both ends are the same program, so there is no version to agree upon.
 
-use crate::contender::Contender;
 use crate::error::LabError;
-use crate::found::{Closing, Durable, Found, Usage};
 use host::{Evidence, Record};
+use records::Contender;
+use records::program::Durable;
+use records::{Closing, Found, Usage};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;

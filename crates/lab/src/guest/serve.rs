@@ -3,13 +3,13 @@
 //! It ends by switching the machine off, whatever happened.
 
 use super::message::{self, AGENT_PORT, Answer, Ask, CONTROL_PORT, DISK, Fault, Heard, MODULES_FILE, PROGRAM};
-use crate::contender::Contender;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::Ground;
 use crate::registry::Registry;
 use crate::stage::Stage;
 use host::{Command, Journal, Snapshot};
+use records::Contender;
 use std::fs::{File, OpenOptions};
 use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt;

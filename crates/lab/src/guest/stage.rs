@@ -4,15 +4,16 @@
 
 use super::content;
 use super::kernel::{self, Kernel};
-use super::machine::{self, AgentLine, Backend, Machine, Parts, QEMU};
+use super::machine::{self, AgentLine, Machine, Parts, QEMU};
 use super::message::{Answer, Ask};
-use crate::contender::Contender;
 use crate::error::LabError;
-use crate::found::{Closing, Durable, Found, Usage};
 use crate::ground::Ground;
 use crate::mark::Made;
 use crate::stage::Stage;
 use host::{Command, Evidence, Journal, Snapshot, Watch};
+use records::Contender;
+use records::program::Durable;
+use records::{Backend, Closing, Found, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -262,7 +263,7 @@ impl GuestStage<'_> {
             other => return Err(self.unexpected(&other)),
         };
         (self.root, self.device, self.durable, self.found) = (root, device, durable, *found);
-        self.found.backend = Some(self.backend.name().into());
+        self.found.backend = Some(self.backend);
         self.found.kernel = Some(kernel);
         self.found.boot_seconds = self.machine.as_ref().map(|machine| machine.boot.as_secs_f64());
         let image = self.stage.state.image.as_ref();

@@ -7,10 +7,10 @@ use super::{COUNT_LIMIT, Imported, shortened, stem};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use records::outcome::Histogram;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use workload::outcome::Histogram;
 
 #[derive(Deserialize)]
 struct Output {

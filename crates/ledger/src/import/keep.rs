@@ -3,8 +3,8 @@
 
 use super::{Imported, Read, shards};
 use crate::error::LedgerError;
-use crate::record::Origin;
 use crate::store::{Ledger, insert_contenders, insert_trial, json, run_id, text};
+use records::Origin;
 use rusqlite::params;
 use std::collections::BTreeMap;
 
@@ -57,13 +57,13 @@ impl Ledger {
 
     fn keep_shards(&mut self, files: Vec<usize>, read: Vec<Imported>, key: &str) -> Result<Kept, LedgerError> {
         let here = self.shards_here(key)?;
-        let before = here.iter().find(|run| shards::cut(&run.run).is_some_and(|cut| cut.index.is_none())).cloned();
+        let before = here.iter().find(|run| run.run.new.merged.is_some()).cloned();
         let all: Vec<Imported> = here.into_iter().chain(read).collect();
         let refused =
             |answer| LedgerError::Refused { doing: "putting shards together in", path: self.path().into(), answer };
         let merged = shards::merged(&all).map_err(refused)?;
         let cut = shards::cut(&merged.run);
-        let shards = cut.map(|cut| (cut.merged.len() as u32, cut.of));
+        let shards = cut.map(|cut| (cut.parts.len() as u32, cut.of));
         let run = merged.run.id.clone();
         let is_new = before.as_ref() != Some(&merged);
         if is_new {

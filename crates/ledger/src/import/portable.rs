@@ -3,14 +3,15 @@
 
 use super::{COUNT_LIMIT, Imported};
 use crate::error::LedgerError;
-use crate::record::{ContenderRecord, Origin, RunRecord, TrialRecord};
+use crate::migrate;
 use crate::store::Ledger;
-use serde::{Deserialize, Serialize};
+use records::{ContenderRecord, Origin, RunRecord, TrialRecord};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Version of the form; a later one is refused.
-pub const PORTABLE_VERSION: u32 = 1;
+pub const PORTABLE_VERSION: u32 = 2;
 const KIND: &str = "bakeoff-run";
 /// Parts of the names of values that tell whose machine it is.
 const TELLING: [&str; 10] =
@@ -30,6 +31,13 @@ struct Portable {
     run: RunRecord,
     contenders: Vec<ContenderRecord>,
     trials: Vec<TrialRecord>,
+}
+
+/// What is read of every version.
+#[derive(Deserialize)]
+struct Head {
+    kind: String,
+    portable_version: u32,
 }
 
 /// A run as one JSON text.
@@ -58,16 +66,15 @@ pub(super) fn looks_like(json: &str) -> bool {
 
 /// Reads an exported run; it is marked as measured elsewhere.
 pub(super) fn read(json: &str) -> Result<Imported, String> {
-    let portable: Portable = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    if portable.kind != KIND {
+    let head: Head = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    if head.kind != KIND {
         return Err("it is of another kind".into());
     }
-    if portable.portable_version > PORTABLE_VERSION {
-        return Err(format!(
-            "it is of version {}; use the bakeoff that wrote it, or a newer one",
-            portable.portable_version
-        ));
-    }
+    let portable: Portable = match head.portable_version {
+        PORTABLE_VERSION => whole(&mut serde_json::Deserializer::from_str(json))?,
+        1 => whole(first_version(serde_json::from_str(json).map_err(|error| error.to_string())?))?,
+        version => return Err(format!("it is of version {version}; use the bakeoff that wrote it, or a newer one")),
+    };
     if portable.trials.len() > COUNT_LIMIT || portable.contenders.len() > COUNT_LIMIT {
         return Err(format!("it holds more than {COUNT_LIMIT} trials or contenders"));
     }
@@ -77,6 +84,30 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
         run.new.origin = Origin::Exported;
     }
     Ok(Imported { run, contenders, trials })
+}
+
+/// All of a file, or the field that cannot be read.
+fn whole<'a, T: Deserialize<'a>>(source: impl Deserializer<'a>) -> Result<T, String> {
+    serde_path_to_error::deserialize(source)
+        .map_err(|error| format!("the field {} cannot be read: {}", error.path(), error.inner()))
+}
+
+/// A file of version 1 in today's form.
+fn first_version(mut file: Value) -> Value {
+    let change = |object: Option<&mut Value>, name: &str, change: fn(Value) -> Value| {
+        if let Some(field) = object.and_then(|object| object.get_mut(name)) {
+            *field = change(field.take());
+        }
+    };
+    change(file.get_mut("run"), "new", migrate::new_run);
+    for contender in file.get_mut("contenders").and_then(Value::as_array_mut).into_iter().flatten() {
+        change(Some(contender), "asked", migrate::asked);
+    }
+    for trial in file.get_mut("trials").and_then(Value::as_array_mut).into_iter().flatten() {
+        change(Some(&mut *trial), "found", migrate::found);
+        change(Some(trial), "closing", migrate::closing);
+    }
+    file
 }
 
 /// What the rest of the program takes for granted of records that it wrote itself.

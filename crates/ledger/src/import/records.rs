@@ -3,15 +3,14 @@
 
 use super::Imported;
 use super::portable::LATEST_MS;
-use crate::record::{
+use records::facts::PhaseFacts;
+use records::outcome::{CpuTime, Errors, GroupOutcome, Histogram, PhaseOutcome};
+use records::program::{Cache, Figure};
+use records::{
     ContenderRecord, Evidence, NewRun, Origin, PhaseRecord, RunRecord, RunStatus, TrialRecord, TrialStatus, WorkRecord,
 };
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
-use workload::facts::PhaseFacts;
-use workload::outcome::{CpuTime, Errors, GroupOutcome, Histogram, PhaseOutcome};
-use workload::program::{Cache, Figure};
 
 /// Scale of imported workloads.
 const SCALE: &str = "as imported";
@@ -161,7 +160,7 @@ pub(super) fn imported(source: &Source, rounds: Vec<Round>) -> Result<Imported, 
     };
     let contenders = labels.into_iter().enumerate().map(|(index, label)| ContenderRecord {
         index: index as u32,
-        asked: json!({ "imported_from": source.file }),
+        asked: None,
         label,
         twin_of: None,
         error: None,
@@ -178,9 +177,10 @@ fn run(source: &Source, work: WorkRecord, began_ms: i64, ended_ms: Option<i64>) 
         ending: Some(format!("imported from {}", source.file)),
         new: NewRun {
             title: format!("{}, read from {}", source.program, source.file),
-            plan: json!({}),
+            plan: None,
             seed: 0,
-            machine: json!({}),
+            machine: None,
+            merged: None,
             version: env!("CARGO_PKG_VERSION").into(),
             command_line: vec![],
             origin: Origin::Foreign { program: source.program.clone(), file: source.file.into() },
@@ -208,8 +208,8 @@ fn trial(
         ended_ms: began_ms.saturating_add((seconds * 1e3) as i64),
         status: TrialStatus::Done,
         reason: None,
-        found: json!({}),
-        closing: json!({}),
+        found: None,
+        closing: None,
         remarks: vec![],
         phases: round.passes.iter().map(|pass| pass.record(place(pass))).collect(),
         commands: vec![],

@@ -3,40 +3,9 @@
 //! A plan is cut by blocks (part i of n has every n-th), so blocks keep their numbers and none can meet another.
 
 use super::Imported;
-use crate::record::{Origin, RunRecord, RunStatus, TrialRecord};
 use crate::store::{json, run_id};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use records::{Machine, Merged, Origin, Part, Place, RunRecord, RunStatus, Scheme, TrialRecord};
 use std::collections::BTreeMap;
-
-/// Parts of a plan that say where it ran and not what: shards differ in these.
-const ELSEWHERE: [&str; 3] = ["shard", "place", "title"];
-
-/// How a run's plan names its shard, or those that it was put together from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Cut {
-    /// Parts of the plan.
-    pub of: u32,
-    /// The part that this is, from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub index: Option<u32>,
-    /// The parts that it was put together from.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub merged: Vec<Part>,
-}
-
-/// A part within a run that was put together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Part {
-    /// From 0.
-    pub index: u32,
-    /// Its id where it was measured.
-    pub run: String,
-    /// Whether it came to its end.
-    pub finished: bool,
-    /// The machine.
-    pub machine: Value,
-}
 
 /// What is known of one part: where it comes from, and its trials.
 struct Known<'a> {
@@ -44,23 +13,25 @@ struct Known<'a> {
     trials: Vec<&'a TrialRecord>,
 }
 
-/// What a run is a part of; `None` for one that is whole.
-pub(crate) fn cut(run: &RunRecord) -> Option<Cut> {
-    let cut: Cut = serde_json::from_value(run.new.plan.get("shard")?.clone()).ok()?;
-    (cut.of > 0 && (cut.index.is_some() || !cut.merged.is_empty())).then_some(cut)
+/// What a run is a part of, and the parts that it holds; `None` for one that is whole.
+pub(crate) fn cut(run: &RunRecord) -> Option<Merged> {
+    if let Some(merged) = &run.new.merged {
+        return Some(merged.clone()).filter(|merged| merged.of > 0 && !merged.parts.is_empty());
+    }
+    let shard = run.new.plan.as_ref()?.shard.filter(|shard| shard.of > 0)?;
+    let finished = run.status == RunStatus::Finished;
+    let part = Part { index: shard.index, run: run.id.clone(), finished, machine: run.new.machine.clone() };
+    Some(Merged { of: shard.of, parts: vec![part] })
 }
 
-/// What shards of one plan have in common, as a text.
+/// What shards of one plan have in common, as a text: all but where they ran and which they are.
 pub(crate) fn key(read: &Imported) -> String {
-    let mut plan = read.run.new.plan.clone();
-    let of = plan["shard"]["of"].clone();
-    if let Some(fields) = plan.as_object_mut() {
-        ELSEWHERE.iter().for_each(|name| drop(fields.remove(*name)));
-    }
-    let contenders: Vec<Value> =
-        read.contenders.iter().map(|record| json!([record.label, record.asked, record.twin_of])).collect();
     let new = &read.run.new;
-    json!([of, plan, new.seed.to_string(), new.version, serde_json::to_value(&new.works).ok(), contenders]).to_string()
+    let nowhere = |plan| Scheme { shard: None, title: String::new(), place: Place::Directories(Vec::new()), ..plan };
+    let contenders: Vec<_> =
+        read.contenders.iter().map(|record| (&record.label, &record.asked, record.twin_of)).collect();
+    let of = cut(&read.run).map(|cut| cut.of);
+    json(&(of, new.plan.clone().map(nowhere), new.seed, &new.version, &new.works, contenders))
 }
 
 /// Puts shards of one plan together.
@@ -100,14 +71,7 @@ pub(crate) fn merged(shards: &[Imported]) -> Result<Imported, String> {
 /// The parts that a run holds, with every trial in a block of theirs.
 fn parts(shard: &Imported, of: u32) -> Result<Vec<Part>, String> {
     let run = &shard.run;
-    let cut = cut(run).ok_or_else(|| format!("run {} is no shard", run.id))?;
-    let parts = match cut.index {
-        Some(index) => {
-            let finished = run.status == RunStatus::Finished;
-            vec![Part { index, run: run.id.clone(), finished, machine: run.new.machine.clone() }]
-        }
-        None => cut.merged,
-    };
+    let parts = cut(run).ok_or_else(|| format!("run {} is no shard", run.id))?.parts;
     let holds = |block: u32| parts.iter().any(|part| part.index == block % of);
     if parts.iter().any(|part| part.index >= of) {
         return Err(format!("run {} says that it is a part beyond the last of {of}", run.id));
@@ -152,15 +116,15 @@ fn record(shards: &[Imported], of: u32, parts: Vec<Part>) -> RunRecord {
         ([], open) => (RunStatus::Interrupted, format!("Of {of} shards not finished: {}.", open.join(", "))),
         (missing, _) => (RunStatus::Interrupted, format!("Of {of} shards still missing: {}.", missing.join(", "))),
     };
-    let already = shards.iter().find(|shard| cut(&shard.run).is_some_and(|cut| cut.index.is_none()));
+    let already = shards.iter().find(|shard| shard.run.new.merged.is_some());
     let mark = json(&key(&shards[0])).bytes().fold(0, |mark: u64, byte| mark.rotate_left(5) ^ u64::from(byte));
     let mut new = first.new.clone();
     new.machine = machine(&parts);
     new.origin = Origin::Exported;
-    if let Some(fields) = new.plan.as_object_mut() {
-        let cut = Cut { of, index: None, merged: parts };
-        fields.insert("shard".into(), serde_json::to_value(cut).unwrap_or_default());
+    if let Some(plan) = &mut new.plan {
+        plan.shard = None;
     }
+    new.merged = Some(Merged { of, parts });
     RunRecord {
         id: already.map_or_else(|| run_id(began_ms, mark), |merged| merged.run.id.clone()),
         began_ms,
@@ -172,14 +136,8 @@ fn record(shards: &[Imported], of: u32, parts: Vec<Part>) -> RunRecord {
     }
 }
 
-/// The machine where there was one; else each by its shard.
-fn machine(parts: &[Part]) -> Value {
-    match parts {
-        [] => json!({}),
-        [first, others @ ..] if others.iter().all(|part| part.machine == first.machine) => first.machine.clone(),
-        parts => {
-            let named = parts.iter().map(|part| (format!("shard {}", part.index + 1), part.machine.clone()));
-            Value::Object(named.collect())
-        }
-    }
+/// The machine where there was one; of several each stands with its part.
+fn machine(parts: &[Part]) -> Option<Machine> {
+    let (first, others) = parts.split_first()?;
+    first.machine.clone().filter(|_| others.iter().all(|part| part.machine == first.machine))
 }

@@ -3,8 +3,8 @@
 
 use super::tables::csv_line;
 use crate::view::{self, Material};
-use ledger::facts::PhaseFacts;
-use ledger::{PhaseRecord, TrialRecord, WorkRecord};
+use records::facts::PhaseFacts;
+use records::{PhaseRecord, TrialRecord, WorkRecord};
 
 /// File work and its place in a line: rates in KiB a second.
 const BLOCKS: [&str; 5] = ["per-char-write", "block-write", "block-rewrite", "per-char-read", "block-read"];

@@ -2,7 +2,7 @@
 //! In: a run's material. Out: file names with text; histograms stand as the ledger keeps them, nothing is merged.
 
 use crate::view::{self, Material, View};
-use ledger::TrialRecord;
+use records::TrialRecord;
 
 /// One log for each workload that has histograms.
 pub(super) fn logs(material: &Material, view: &View) -> Vec<(String, String)> {

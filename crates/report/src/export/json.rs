@@ -3,7 +3,7 @@
 
 use crate::ReportError;
 use crate::view::{self, CellView, Latency, Material, RowView, SeriesView, View};
-use ledger::program::Figure;
+use records::program::Figure;
 use serde::Serialize;
 
 /// Version of the schema; it grows when a reader of the last one would be misled.

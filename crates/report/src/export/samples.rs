@@ -4,8 +4,8 @@
 use super::tables::csv_line;
 use crate::number;
 use crate::view::{Material, View};
-use ledger::facts::PhaseFacts;
-use ledger::{PhaseRecord, TrialRecord};
+use records::facts::PhaseFacts;
+use records::{PhaseRecord, TrialRecord};
 use std::collections::HashSet;
 
 const COLUMNS: [&str; 42] = [

@@ -1,8 +1,9 @@
 //! "What else it costs" in the page: a table for each workload.
 //! In: a view. Out: HTML.
 
-use crate::view::{HEADINGS, LEGEND, OptionView, View};
+use crate::view::{HEADINGS, LEGEND, View};
 use maud::{Markup, html};
+use records::OptionFound;
 
 pub(super) fn costs(view: &View) -> Markup {
     html! {
@@ -35,7 +36,7 @@ pub(super) fn costs(view: &View) -> Markup {
 }
 
 /// Options as asked for and as read back, of one contender.
-pub(super) fn options(options: &[OptionView]) -> Markup {
+pub(super) fn options(options: &[OptionFound]) -> Markup {
     html! {
         @if !options.is_empty() {
             div.scroll { table {

@@ -3,8 +3,8 @@
 
 use crate::terminal::duration;
 use crate::view::{Material, View};
-use ledger::{CommandRecord, TrialRecord};
 use maud::{Markup, html};
+use records::{CommandRecord, TrialRecord};
 use std::collections::BTreeMap;
 
 /// Most commands that one contender's list shows.

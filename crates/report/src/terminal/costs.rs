@@ -3,7 +3,7 @@
 
 use super::style::{Style, Tone, wrapped};
 use crate::safe;
-use crate::view::{CostsView, HEADINGS, LEGEND, View};
+use crate::view::{CostsView, HEADINGS, LEGEND, View, in_words};
 use unicode_width::UnicodeWidthStr;
 
 /// Columns of each figure, a gap before it included.
@@ -79,7 +79,7 @@ pub(super) fn options(view: &View, style: Style) -> String {
     }
     let mut text = format!("\n{}\n", style.paint(Tone::Heading, "Options as asked for, and as read back"));
     for contender in asked.iter().take(MOST_LISTED) {
-        let told: Vec<String> = contender.options.iter().map(|option| safe::terminal(&option.told())).collect();
+        let told: Vec<String> = contender.options.iter().map(|option| safe::terminal(&in_words(option))).collect();
         text.push_str(&style.fitted(&wrapped(&safe::terminal(&contender.name), style.width, "  ")));
         text.push('\n');
         text.push_str(&style.fitted(&wrapped(&format!("  {}", told.join("; ")), style.width, "  ")));

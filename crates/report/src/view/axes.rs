@@ -5,9 +5,9 @@
 use super::ContenderView;
 use crate::chart::slots;
 use crate::safe;
+use records::{Contender, DEVICE};
 use serde::Serialize;
-use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Axes that every contender stands on, with the value of one that asks for nothing.
 const USUAL: [(&str, &str); 5] =
@@ -47,26 +47,25 @@ pub struct AxisGroup {
 struct Asked<'a> {
     place: usize,
     label: &'a str,
-    options: &'a Value,
+    options: &'a Contender,
 }
 
 /// The axes of a run; `asked` holds the options of each of `contenders`.
-pub(super) fn axes(contenders: &[ContenderView], asked: &[&Value]) -> Vec<AxisView> {
-    let taking_part = contenders.iter().zip(asked).enumerate().filter(|(_, (contender, options))| {
-        contender.error.is_none() && options["filesystem"].as_str().is_some_and(|name| name != super::DEVICE)
-    });
-    let all: Vec<Asked> =
-        taking_part.map(|(place, (contender, options))| Asked { place, label: &contender.name, options }).collect();
+pub(super) fn axes(contenders: &[ContenderView], asked: &[Option<&Contender>]) -> Vec<AxisView> {
+    let taking_part = contenders.iter().zip(asked).enumerate().filter(|(_, (contender, _))| contender.error.is_none());
+    let all: Vec<Asked> = taking_part
+        .filter_map(|(place, (contender, options))| Some(Asked { place, label: &contender.name, options: (*options)? }))
+        .filter(|asked| asked.options.filesystem != DEVICE)
+        .collect();
     names(&all).iter().filter_map(|name| axis(name, &all)).collect()
 }
 
 fn names(all: &[Asked]) -> Vec<String> {
     let mut named: BTreeSet<String> = BTreeSet::new();
-    let keys = |value: &Value| value.as_object().map(|map| map.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
     for asked in all {
-        named.extend(keys(&asked.options["axes"]));
-        named.extend(keys(&asked.options["mkfs_settings"]).iter().map(|name| format!("mkfs.{name}")));
-        named.extend(keys(&asked.options["device"]).iter().map(|name| format!("device.{name}")));
+        named.extend(asked.options.axes.keys().cloned());
+        named.extend(asked.options.mkfs_settings.keys().map(|name| format!("mkfs.{name}")));
+        named.extend(asked.options.device.keys().map(|name| format!("device.{name}")));
     }
     let usual = USUAL.iter().map(|(name, _)| (*name).to_owned());
     let others = named.iter().filter(|name| USUAL.iter().all(|(usual, _)| usual != name)).cloned();
@@ -109,12 +108,12 @@ fn axis(name: &str, all: &[Asked]) -> Option<AxisView> {
 }
 
 fn groups(name: &str, values: &[String], all: &[Asked]) -> Vec<AxisGroup> {
-    let mut groups: Vec<(String, AxisGroup)> = Vec::new();
+    // Two of equal options are told apart by their names alone, so they make groups of their own.
+    let mut groups: Vec<(Contender, AxisGroup)> = Vec::new();
     for asked in all {
         let value = value(asked.options, name);
         let Some(at) = values.iter().position(|known| *known == value) else { continue };
         let key = rest(asked.options, name);
-        // Two of equal options are told apart by their names alone, so they make groups of their own.
         match groups.iter_mut().find(|(known, group)| *known == key && group.members[at].is_none()) {
             Some((_, group)) => group.members[at] = Some(asked.place),
             None => {
@@ -124,7 +123,7 @@ fn groups(name: &str, values: &[String], all: &[Asked]) -> Vec<AxisGroup> {
                 let mut members = vec![None; values.len()];
                 members[at] = Some(asked.place);
                 let known = groups.iter().any(|(known, _)| *known == key);
-                let key = if known { format!("{key} {}", asked.label) } else { key };
+                let key = if known { Contender { label: asked.label.into(), ..key } } else { key };
                 groups.push((key, AxisGroup { name: named, slot: 0, members }));
             }
         }
@@ -138,46 +137,43 @@ fn groups(name: &str, values: &[String], all: &[Asked]) -> Vec<AxisGroup> {
 }
 
 /// Where a contender stands on an axis.
-fn value(options: &Value, name: &str) -> String {
-    let text = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    };
+fn value(options: &Contender, name: &str) -> String {
     let own = match name.split_once('.') {
-        Some(("mkfs", setting)) => text(&options["mkfs_settings"][setting]),
-        Some(("device", setting)) => text(&options["device"][setting]),
-        None if name == "fill" => options["fill"].as_f64().map(|share| format!("{}%", (share * 1e6).round() / 1e4)),
-        _ => text(&options[name]),
+        Some(("mkfs", setting)) => options.mkfs_settings.get(setting).cloned(),
+        Some(("device", setting)) => options.device.get(setting).cloned(),
+        _ => match name {
+            "filesystem" => Some(options.filesystem.clone()),
+            "scheduler" => options.scheduler.clone(),
+            "kernel" => options.kernel.clone(),
+            "age" => options.age.clone(),
+            "fill" => options.fill.map(|share| format!("{}%", (share * 1e6).round() / 1e4)),
+            _ => None,
+        },
     };
     let usual = USUAL.iter().find(|(known, _)| *known == name).map_or(DEFAULT, |(_, usual)| usual);
-    own.or_else(|| text(&options["axes"][name])).unwrap_or_else(|| usual.to_owned())
+    own.or_else(|| options.axes.get(name).cloned()).unwrap_or_else(|| usual.to_owned())
 }
 
-/// All options but those of the axis, as a text that is equal for equals.
-fn rest(options: &Value, name: &str) -> String {
-    let mut options = options.clone();
-    let Some(map) = options.as_object_mut() else { return String::new() };
-    map.remove("label");
-    map.remove("axes");
+/// The contender but for its name, its places on axes, and what it has of this axis: equal for those that differ in it alone.
+fn rest(options: &Contender, name: &str) -> Contender {
+    let mut rest = Contender { label: String::new(), axes: BTreeMap::new(), ..options.clone() };
     match name.split_once('.') {
-        None => {
-            map.remove(name);
-        }
         Some(("mount", setting)) => {
-            let mount = map.get("mount").and_then(Value::as_str).unwrap_or_default();
-            let others = mount.split(',').filter(|word| word.split('=').next() != Some(setting));
-            let others = others.collect::<Vec<_>>().join(",");
-            map.insert("mount".into(), Value::String(others));
+            let others = rest.mount.split(',').filter(|word| word.split('=').next() != Some(setting));
+            rest.mount = others.collect::<Vec<_>>().join(",");
         }
-        Some((kind, setting)) => {
-            let key = if kind == "mkfs" { "mkfs_settings" } else { kind };
-            if let Some(settings) = map.get_mut(key).and_then(Value::as_object_mut) {
-                settings.remove(setting);
-            }
-        }
+        Some(("mkfs", setting)) => drop(rest.mkfs_settings.remove(setting)),
+        Some(("device", setting)) => drop(rest.device.remove(setting)),
+        _ => match name {
+            "filesystem" => rest.filesystem.clear(),
+            "scheduler" => rest.scheduler = None,
+            "kernel" => rest.kernel = None,
+            "age" => rest.age = None,
+            "fill" => rest.fill = None,
+            _ => {}
+        },
     }
-    options.to_string()
+    rest
 }
 
 /// A contender's label without what its value on the axis has put there.
@@ -206,13 +202,16 @@ fn number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    fn with(label: &str, scheduler: &str) -> Contender {
+        Contender { label: label.into(), scheduler: Some(scheduler.into()), ..Contender::plain("ext4") }
+    }
 
     #[test]
     fn options_of_a_command_line_and_of_a_plan_are_one_axis() {
-        let typed = json!({"label": "ext4+bfq", "filesystem": "ext4", "scheduler": "bfq", "axes": {}});
-        let planned =
-            json!({"label": "ext4+none", "filesystem": "ext4", "scheduler": "none", "axes": {"scheduler": "none"}});
+        let typed = with("ext4+bfq", "bfq");
+        let mut planned = with("ext4+none", "none");
+        planned.axes.insert("scheduler".into(), "none".into());
         assert_eq!((value(&typed, "scheduler"), value(&planned, "scheduler")), ("bfq".into(), "none".into()));
         assert_eq!(rest(&typed, "scheduler"), rest(&planned, "scheduler"));
         assert_ne!(rest(&typed, "kernel"), rest(&planned, "kernel"));
@@ -228,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_mount_option_leaves_the_others_to_the_group() {
-        let of = |mount: &str| rest(&json!({"mount": mount}), "mount.logbsize");
+        let of = |mount: &str| rest(&Contender { mount: mount.into(), ..Contender::default() }, "mount.logbsize");
         assert_eq!(of("noatime,logbsize=32k"), of("noatime,logbsize=256k"));
         assert_ne!(of("noatime,logbsize=32k"), of("logbsize=32k"));
     }

@@ -3,6 +3,7 @@
 
 use super::axes::axes;
 use super::cells::{RowContext, differ};
+use super::pairs::pairs;
 use super::scaling::scalings;
 use super::{
     CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView, RunView,
@@ -13,9 +14,9 @@ use crate::ReportError;
 use crate::chart::slots;
 use crate::number::Unit;
 use judge::{Direction, Judgement, Table};
-use ledger::facts::PhaseFacts;
-use ledger::program::Figure;
-use ledger::{ContenderRecord, Origin, RunStatus, TrialRecord, TrialStatus, WorkRecord};
+use records::facts::PhaseFacts;
+use records::program::Figure;
+use records::{Contender, ContenderRecord, DEVICE, NewRun, Origin, RunStatus, TrialRecord, TrialStatus, WorkRecord};
 use std::collections::{BTreeMap, HashSet};
 
 impl View {
@@ -38,7 +39,7 @@ impl View {
         }
         let names: Vec<&str> = workloads.iter().map(|workload| trial_name(material, workload)).collect();
         let scalings = scalings(&workloads, &names);
-        let asked: Vec<&serde_json::Value> = contenders.iter().map(|view| asked(material, view.index)).collect();
+        let asked: Vec<Option<&Contender>> = contenders.iter().map(|view| asked(material, view.index)).collect();
         let axes = axes(&contenders, &asked);
         let costs = costs::costs(material, &counting, &contenders, &workloads);
         let counts = counts(material, &counting);
@@ -236,9 +237,8 @@ fn title(works: &[WorkRecord], work: &WorkRecord) -> String {
 }
 
 /// What was asked of a contender, by its index in the ledger.
-fn asked(material: &Material, index: usize) -> &serde_json::Value {
-    let found = material.contenders.iter().find(|record| record.index as usize == index);
-    found.map_or(&serde_json::Value::Null, |record| &record.asked)
+fn asked(material: &Material, index: usize) -> Option<&Contender> {
+    material.contenders.iter().find(|record| record.index as usize == index)?.asked.as_ref()
 }
 
 /// The name by which trials know a workload of the view.
@@ -269,7 +269,8 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
                 .flat_map(|(_, trial)| &trial.phases)
                 .filter(|phase| phase.name == facts.name && phase.counts())
                 .collect();
-            let said = |phase: &&ledger::PhaseRecord| [&phase.evidence.remarks[..], &phase.evidence.disturbed].concat();
+            let said =
+                |phase: &&records::PhaseRecord| [&phase.evidence.remarks[..], &phase.evidence.disturbed].concat();
             let remarks: std::collections::BTreeSet<String> = phases.iter().flat_map(said).collect();
             let values: Vec<f64> = phases.iter().filter_map(|phase| weigh::returned(phase, facts)).collect();
             let Some(median) = judge::median(&values) else {
@@ -302,7 +303,7 @@ fn is_shown(material: &Material, record: &ContenderRecord) -> bool {
         work.is_none_or(|work| !is_device(works, work))
     };
     let mine = || material.trials.iter().filter(|trial| trial.contender == record.index);
-    let is_raw = record.asked["filesystem"] == super::DEVICE;
+    let is_raw = record.asked.as_ref().is_some_and(|asked| asked.filesystem == DEVICE);
     record.twin_of.is_none() && (!is_raw || record.error.is_some() || mine().any(shown))
 }
 
@@ -315,12 +316,11 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
         .zip(places(material))
         .map(|(record, slot)| {
             let trials = || material.trials.iter().filter(|trial| trial.contender == record.index);
-            let found = trials().find(|trial| trial.found.is_object()).map(|trial| &trial.found);
-            let closing = trials().rfind(|trial| trial.closing.is_object()).map(|trial| &trial.closing);
+            let found = trials().find_map(|trial| trial.found.as_ref());
+            let closing = trials().rev().find_map(|trial| trial.closing.as_ref());
             let durability = class(record).unwrap_or_default();
             let backend =
                 table.contender(&record.label).map(|place| table.contenders[place].backend).unwrap_or_default();
-            let axes = record.asked.get("axes").map(story::flatten).unwrap_or_default();
             ContenderView {
                 index: record.index as usize,
                 slot,
@@ -330,12 +330,12 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
                 badge: story::badge(&durability, classes.len() > 1, backend),
                 backend,
                 durability,
-                age: found.and_then(|found| found["aged"]["state"]["summary"].as_str()).map(str::to_owned),
-                asked: story::flatten(&record.asked),
-                options: found.map(options::options).unwrap_or_default(),
-                found: found.map(|found| story::flatten(&options::without(found))).unwrap_or_default(),
-                closing: closing.map(story::flatten).unwrap_or_default(),
-                axes,
+                age: found.and_then(|found| found.aged.as_ref()).map(|aged| aged.state.summary.clone()),
+                asked: pairs(&record.asked),
+                options: found.map(|found| found.options.clone()).unwrap_or_default(),
+                found: found.map(|found| pairs(&options::without(found))).unwrap_or_default(),
+                closing: closing.map(pairs).unwrap_or_default(),
+                axes: record.asked.as_ref().map(|asked| pairs(&asked.axes)).unwrap_or_default(),
             }
         })
         .collect()
@@ -366,32 +366,34 @@ fn run(material: &Material) -> RunView {
         ending: record.ending.clone(),
         origin: match &record.new.origin {
             Origin::Measured => None,
-            Origin::Exported => Some(elsewhere(&record.new.plan)),
+            Origin::Exported => Some(elsewhere(&record.new)),
             Origin::Foreign { program, file } => Some(format!("results of {program}, read from {file}")),
         },
         version: record.new.version.clone(),
         seed: record.new.seed,
         repeat: repeat(&record.new.command_line, record.new.seed),
-        machine: story::flatten(&record.new.machine),
-        plan: story::flatten(&without_shards(&record.new.plan)),
+        machine: machines(&record.new),
+        plan: pairs(&record.new.plan),
         ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
     }
 }
 
-fn elsewhere(plan: &serde_json::Value) -> String {
-    match plan["shard"]["merged"].as_array() {
-        Some(parts) => format!("put together from {}", super::plural(parts.len(), "shard")),
+fn elsewhere(new: &NewRun) -> String {
+    match &new.merged {
+        Some(merged) => format!("put together from {}", super::plural(merged.parts.len(), "shard")),
         None => "measured elsewhere, read from an exported file".into(),
     }
 }
 
-/// The plan without the accounts of its shards, whose machines are told as machines.
-fn without_shards(plan: &serde_json::Value) -> serde_json::Value {
-    let mut plan = plan.clone();
-    if let Some(shard) = plan.get_mut("shard").and_then(serde_json::Value::as_object_mut) {
-        shard.remove("merged");
+/// The machine; of several each under the number of its shard.
+fn machines(new: &NewRun) -> Vec<(String, String)> {
+    match (&new.machine, &new.merged) {
+        (None, Some(merged)) => {
+            let named = merged.parts.iter().map(|part| (format!("shard {}", part.index + 1), &part.machine));
+            pairs(&named.collect::<BTreeMap<_, _>>())
+        }
+        (machine, _) => pairs(machine),
     }
-    plan
 }
 
 /// The command line as a person would type it, with the seed that makes it the same.

@@ -4,8 +4,8 @@
 use super::{CellView, FigureView, Material, NoteView, RowView, SampleView, Standing, WORTH_SHOWING};
 use crate::number::Unit;
 use judge::{Figure, Judgement, NoteKind, Relation, Table};
-use ledger::facts::PhaseFacts;
-use ledger::{PhaseRecord, TrialRecord, TrialStatus, WorkRecord};
+use records::facts::PhaseFacts;
+use records::{PhaseRecord, TrialRecord, TrialStatus, WorkRecord};
 use std::collections::HashSet;
 
 /// What all cells of a row have in common.

@@ -3,9 +3,8 @@
 
 use super::{ContenderView, Material, WorkloadView};
 use judge::median;
-use ledger::{PhaseRecord, TrialRecord};
+use records::{Closing, Found, PhaseRecord, TrialRecord, Usage};
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::HashSet;
 
 /// Below this many bytes written or laid out a share says nothing: blocks and journals blur it.
@@ -80,22 +79,18 @@ fn cost(contender: usize, trials: &[&TrialRecord]) -> CostView {
     let of = |value: &dyn Fn(&TrialRecord) -> Option<f64>| {
         median(&trials.iter().filter_map(|trial| value(trial)).collect::<Vec<_>>())
     };
-    let found = |key: &'static str| of(&move |trial| trial.found.get(key)?.as_f64());
-    let closing = |key: &'static str| of(&move |trial| trial.closing.get(key)?.as_f64());
+    let found = |value: fn(&Found) -> Option<f64>| of(&move |trial| value(trial.found.as_ref()?));
+    let closing = |value: fn(&Closing) -> Option<f64>| of(&move |trial| value(trial.closing.as_ref()?));
     CostView {
         contender,
-        make_seconds: found("mkfs_seconds"),
-        mount_seconds: found("mount_seconds"),
-        unmount_seconds: closing("unmount_seconds"),
-        check_seconds: closing("check_seconds"),
-        empty_bytes: of(&empty_bytes),
-        reserved_bytes: of(&|trial| {
-            let empty = trial.found.get("empty")?;
-            let free = number(empty, "total_bytes")? - number(empty, "used_bytes")?;
-            made(trial).then_some(free - number(empty, "available_bytes")?).filter(|bytes| *bytes >= 0.0)
-        }),
+        make_seconds: found(|found| found.mkfs_seconds),
+        mount_seconds: found(|found| found.mount_seconds),
+        unmount_seconds: closing(|closing| closing.unmount_seconds),
+        check_seconds: closing(|closing| closing.check_seconds),
+        empty_bytes: found(empty_bytes),
+        reserved_bytes: found(reserved_bytes),
         taken_per_byte: of(&taken_per_byte),
-        inodes: of(&|trial| number(trial.found.get("empty")?, "inodes")),
+        inodes: found(|found| found.empty.inodes.map(|count| count as f64)),
         inodes_taken: of(&|trial| {
             trial.phases.iter().filter_map(|phase| phase.evidence.taken_inodes).max().map(|count| count as f64)
         }),
@@ -104,20 +99,20 @@ fn cost(contender: usize, trials: &[&TrialRecord]) -> CostView {
     }
 }
 
-fn number(value: &Value, key: &str) -> Option<f64> {
-    value.get(key)?.as_f64()
+/// Space of a filesystem that was made for the trial, so that its space is its own.
+fn own(found: &Found) -> Option<Usage> {
+    found.mkfs_seconds.map(|_| found.empty)
 }
 
-/// Whether the filesystem was made for the trial, so that its space is its own.
-fn made(trial: &TrialRecord) -> bool {
-    trial.found.get("mkfs_seconds").is_some_and(Value::is_number)
+fn empty_bytes(found: &Found) -> Option<f64> {
+    let (own, device) = (own(found)?, found.device.as_ref()?.size_bytes);
+    device.checked_sub(own.total_bytes.checked_sub(own.used_bytes)?).map(|bytes| bytes as f64)
 }
 
-fn empty_bytes(trial: &TrialRecord) -> Option<f64> {
-    let empty = trial.found.get("empty")?;
-    let device = number(trial.found.get("device")?, "size_bytes")?;
-    let free = number(empty, "total_bytes")? - number(empty, "used_bytes")?;
-    made(trial).then_some(device - free).filter(|bytes| *bytes >= 0.0)
+fn reserved_bytes(found: &Found) -> Option<f64> {
+    let own = own(found)?;
+    let free = own.total_bytes.checked_sub(own.used_bytes)?;
+    free.checked_sub(own.available_bytes).map(|bytes| bytes as f64)
 }
 
 /// At the phase after which most bytes were there.
@@ -139,7 +134,7 @@ fn cpu_per_operation(trial: &TrialRecord) -> Option<f64> {
 
 fn written_per_byte(trial: &TrialRecord) -> Option<f64> {
     let users: u64 = trial.phases.iter().map(|phase| phase.outcome.bytes_written).sum();
-    let until_unmounted = trial.closing.get("written_bytes").and_then(Value::as_u64);
+    let until_unmounted = trial.closing.as_ref().and_then(|closing| closing.written_bytes);
     let in_phases = || trial.phases.iter().map(|phase| phase.evidence.device_written_bytes).sum::<Option<u64>>();
     let taken = until_unmounted.or_else(in_phases)?;
     (users >= LEAST_BYTES && taken > 0).then(|| taken as f64 / users as f64)

@@ -1,8 +1,9 @@
 //! The records of one run, read whole.
 //! In: an open ledger and the id of a run. Out: [`Material`], which every part of the report reads.
 
-use ledger::facts::PhaseFacts;
-use ledger::{ContenderRecord, Ledger, LedgerError, RunRecord, TrialRecord, WorkRecord};
+use ledger::{Ledger, LedgerError};
+use records::facts::PhaseFacts;
+use records::{ContenderRecord, RunRecord, TrialRecord, WorkRecord};
 use std::collections::{BTreeMap, HashSet};
 
 /// Everything that the ledger holds of one run.

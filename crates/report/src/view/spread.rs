@@ -7,8 +7,8 @@ use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use judge::median;
-use ledger::TrialRecord;
-use ledger::program::Figure;
+use records::TrialRecord;
+use records::program::Figure;
 use serde::Serialize;
 
 /// Percentiles that tables and pictures show.

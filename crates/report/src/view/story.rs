@@ -4,15 +4,9 @@
 use super::{ContenderView, Counts, WorkloadView};
 use crate::number;
 use judge::{Backend, Durability, Judgement, NoteKind};
-use ledger::outcome::Ceiling;
-use ledger::{Origin, RunRecord, RunStatus};
-use serde_json::Value;
+use records::outcome::Ceiling;
+use records::{Machine, NewRun, Origin, RunRecord, RunStatus};
 use std::collections::BTreeSet;
-
-/// Most pairs that one description is flattened to.
-const MOST_PAIRS: usize = 400;
-/// Longest value of a pair, in characters.
-const LONGEST_VALUE: usize = 4000;
 
 /// Warnings, the weightiest first.
 pub(super) fn warnings(
@@ -26,7 +20,7 @@ pub(super) fn warnings(
     if let Origin::Foreign { program, file } = &run.new.origin {
         said.push(format!("These are results of {program}, read from {file}; this program measured none of them."));
     }
-    said.extend(shards(&run.new.plan["shard"]));
+    said.extend(shards(&run.new));
     match run.status {
         RunStatus::Open => said.push("The run is not finished; more trials may follow.".into()),
         RunStatus::Interrupted if run.new.origin != Origin::Measured => said.extend(run.ending.clone()),
@@ -58,23 +52,28 @@ pub(super) fn warnings(
 }
 
 /// What belongs beside figures of a part of a plan, or of parts that were put together.
-fn shards(shard: &Value) -> Option<String> {
-    let of = shard["of"].as_u64()?;
-    if let Some(index) = shard["index"].as_u64() {
-        let part = index.saturating_add(1);
-        return Some(format!(
-            "This is shard {part} of {of}: a part of the plan's blocks; `bakeoff import` puts the shards' ledgers together."
-        ));
+fn shards(new: &NewRun) -> Option<String> {
+    if let Some(merged) = &new.merged {
+        let mut machines: Vec<&Option<Machine>> = Vec::new();
+        for part in &merged.parts {
+            if !machines.contains(&&part.machine) {
+                machines.push(&part.machine);
+            }
+        }
+        return (machines.len() > 1).then(|| {
+            format!(
+                "The blocks come from {} machines: contenders are compared within each, but figures and their range also \
+                 hold what the machines differ by.",
+                machines.len()
+            )
+        });
     }
-    let machines: BTreeSet<String> =
-        shard["merged"].as_array()?.iter().map(|part| part["machine"].to_string()).collect();
-    (machines.len() > 1).then(|| {
-        format!(
-            "The blocks come from {} machines: contenders are compared within each, but figures and their range also hold \
-             what the machines differ by.",
-            machines.len()
-        )
-    })
+    let shard = new.plan.as_ref()?.shard?;
+    Some(format!(
+        "This is shard {} of {}: a part of the plan's blocks; `bakeoff import` puts the shards' ledgers together.",
+        shard.index.saturating_add(1),
+        shard.of
+    ))
 }
 
 fn counted_notes(workloads: &[WorkloadView]) -> Vec<String> {
@@ -167,74 +166,6 @@ pub(super) fn ceiling(ceiling: &Ceiling) -> Vec<(String, String)> {
         ("one latency recorded".into(), format!("{} ns", number::plain(ceiling.record_ns))),
         ("clock".into(), format!("{}, off by {}", ceiling.clock, number::percent(ceiling.clock_error))),
     ]
-}
-
-/// A description as pairs of heading and value, in its own order.
-pub(super) fn flatten(value: &Value) -> Vec<(String, String)> {
-    let mut pairs = Vec::new();
-    descend(value, "", &mut pairs);
-    pairs
-}
-
-fn descend(value: &Value, heading: &str, pairs: &mut Vec<(String, String)>) {
-    if pairs.len() >= MOST_PAIRS {
-        return;
-    }
-    match value {
-        Value::Null => {}
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                let name = name.replace('_', " ");
-                let below = if heading.is_empty() { name } else { format!("{heading}, {name}") };
-                descend(field, &below, pairs);
-            }
-        }
-        Value::Array(items) if !items.is_empty() && items.iter().all(|item| pair(item).is_some()) => {
-            for (name, field) in items.iter().filter_map(pair) {
-                descend(field, &format!("{heading}, {}", name.replace('_', " ")), pairs);
-            }
-        }
-        Value::Number(number) if heading.ends_with("bytes") && number.is_u64() => {
-            let count = number.as_u64().unwrap_or_default();
-            push(pairs, heading.trim_end_matches("bytes").trim_end_matches([',', ' ']), number::bytes(count));
-        }
-        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            for (number, item) in items.iter().enumerate() {
-                descend(item, &format!("{heading} {}", number + 1), pairs);
-            }
-        }
-        Value::Array(items) => {
-            let words: Vec<String> = items.iter().map(plain_text).collect();
-            push(pairs, heading, words.join(" "));
-        }
-        other => push(pairs, heading, plain_text(other)),
-    }
-}
-
-/// A list of two whose first is a name: how maps are kept where their order counts.
-fn pair(item: &Value) -> Option<(&str, &Value)> {
-    match item.as_array()?.as_slice() {
-        [name, value] => Some((name.as_str()?, value)),
-        _ => None,
-    }
-}
-
-fn push(pairs: &mut Vec<(String, String)>, heading: &str, text: String) {
-    if text.is_empty() {
-        return;
-    }
-    let short: String = text.chars().take(LONGEST_VALUE).collect();
-    let text = if short.len() < text.len() { format!("{short} …") } else { text };
-    pairs.push((heading.trim().to_owned(), text));
-}
-
-fn plain_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Bool(true) => "yes".into(),
-        Value::Bool(false) => "no".into(),
-        other => other.to_string(),
-    }
 }
 
 /// `1 trial`, `2 trials`.

@@ -2,24 +2,31 @@
 //! In: made by the runner (or an importer). Out: read by the report and the command line.
 //! What was not measured is absent, never zero.
 
+use crate::contender::Contender;
+use crate::facts::{PhaseFacts, TotalFacts};
+use crate::found::{Closing, Found};
+use crate::machine::Machine;
+use crate::outcome::{Ceiling, PhaseOutcome};
+use crate::plan::Scheme;
+use crate::program::{Cache, Figure};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
-use workload::facts::{PhaseFacts, TotalFacts};
-use workload::outcome::PhaseOutcome;
-use workload::program::{Cache, Figure};
 
 /// What is known of a run when it begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NewRun {
     /// The question in a line: what is compared, on what.
     pub title: String,
-    /// The plan as resolved, whole: enough to resume and to repeat.
-    pub plan: Value,
+    /// The plan as resolved, whole: enough to resume and to repeat; absent for results of another program.
+    pub plan: Option<Scheme>,
     /// Seed of orders and contents.
     pub seed: u64,
-    /// The machine, as described when the run began.
-    pub machine: Value,
+    /// The machine, as described when the run began; absent for results of another program, and where parts of the run were
+    /// measured on several machines.
+    pub machine: Option<Machine>,
+    /// The parts that it was put together from; absent for a run that was measured, or read, as a whole.
+    pub merged: Option<Merged>,
     /// Version of the program.
     pub version: String,
     /// The command line that began it.
@@ -27,12 +34,36 @@ pub struct NewRun {
     /// Where the figures come from.
     pub origin: Origin,
     /// The work, with what its phases are called in tables and sentences.
-    #[serde(default)]
     pub works: Vec<WorkRecord>,
+}
+
+/// A run that was put together from parts of one plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Merged {
+    /// Parts of the plan.
+    pub of: u32,
+    /// Those that are here.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a plan within a run that was put together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// From 0.
+    pub index: u32,
+    /// Its id where it was measured.
+    pub run: String,
+    /// Whether it came to its end.
+    pub finished: bool,
+    /// The machine; absent where that is not known.
+    pub machine: Option<Machine>,
 }
 
 /// One workload of a run, as compiled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WorkRecord {
     /// Name of the workload; trials refer to it.
     pub name: String,
@@ -50,7 +81,7 @@ pub struct WorkRecord {
 
 /// Where a run's figures come from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Origin {
     /// Measured by this program on this machine.
     Measured,
@@ -79,6 +110,7 @@ pub enum RunStatus {
 
 /// A run as kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RunRecord {
     /// Short name, unique in the ledger, sortable by time: `20261120-160843-3f2a`.
     pub id: String,
@@ -93,18 +125,19 @@ pub struct RunRecord {
     /// What was known when it began.
     pub new: NewRun,
     /// The generator's and clock's ceiling on this machine, measured once a run.
-    pub ceiling: Option<workload::outcome::Ceiling>,
+    pub ceiling: Option<Ceiling>,
 }
 
 /// A contender of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ContenderRecord {
     /// Place in the plan, from 0.
     pub index: u32,
     /// Name in tables.
     pub label: String,
-    /// As asked for: filesystem, options, scheduler and so on.
-    pub asked: Value,
+    /// As asked for: filesystem, options, scheduler and so on; absent for results of another program.
+    pub asked: Option<Contender>,
     /// The contender of which this is a hidden second entry, for the noise floor.
     pub twin_of: Option<u32>,
     /// Why it takes no part (any more), with the way out.
@@ -125,6 +158,7 @@ pub enum TrialStatus {
 
 /// One contender formatted, mounted and put through one workload once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TrialRecord {
     /// Block, from 0.
     pub block: u32,
@@ -146,10 +180,10 @@ pub struct TrialRecord {
     pub status: TrialStatus,
     /// Why it failed or was set aside, with what the system answered.
     pub reason: Option<String>,
-    /// What was found after mounting: options, durability class, sizes, times.
-    pub found: Value,
-    /// What was found after unmounting: times, check result, space.
-    pub closing: Value,
+    /// What was found after mounting: options, durability class, sizes, times; absent where it never came so far.
+    pub found: Option<Found>,
+    /// What was found after unmounting: times, check result, space; absent where it never came so far.
+    pub closing: Option<Closing>,
     /// Remarks that belong beside every figure of the trial.
     pub remarks: Vec<String>,
     /// Phases in the order in which they were performed.
@@ -160,6 +194,7 @@ pub struct TrialRecord {
 
 /// One pass of one phase, with the evidence for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PhaseRecord {
     /// Name, unique within the workload.
     pub name: String,
@@ -186,6 +221,7 @@ impl PhaseRecord {
 
 /// What the machine saw during one pass, from just before the start until all was durable.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// Bytes that the device delivered.
     pub device_read_bytes: Option<u64>,
@@ -204,13 +240,10 @@ pub struct Evidence {
     /// Length of the observation, in nanoseconds.
     pub observed_ns: u64,
     /// Bytes that the filesystem has taken since it was empty; after the last pass of a phase only.
-    #[serde(default)]
     pub taken_bytes: Option<u64>,
     /// Inodes that it has taken since it was empty.
-    #[serde(default)]
     pub taken_inodes: Option<u64>,
     /// Bytes in files that exist by the workload's own count, beside [`Evidence::taken_bytes`].
-    #[serde(default)]
     pub present_bytes: Option<u64>,
     /// Share of CPU time that a hypervisor took away, 0 to 1.
     pub steal: Option<f64>,
@@ -225,7 +258,6 @@ pub struct Evidence {
     /// Whether caches were dropped where a cold start was asked for.
     pub dropped: Option<bool>,
     /// Of a phase that was repeated until it was steady: whether this round counts.
-    #[serde(default)]
     pub steady: Option<bool>,
     /// Disturbances, each in a few words.
     pub disturbed: Vec<String>,
@@ -235,6 +267,7 @@ pub struct Evidence {
 
 /// One command as it was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CommandRecord {
     /// The command, as a person would type it.
     pub line: String,

@@ -1,17 +1,14 @@
 //! A scheme: a plan with every name resolved, enough to carry it out, to resume it and to repeat it.
 //! In: made by the command line from plans, workloads and catalogues. Out: kept whole in the ledger's run record.
 
-use crate::aged::Ages;
-use ledger::{ContenderRecord, WorkRecord};
+use crate::ageing::Profile;
+use crate::contender::{Contender, DEVICE};
+use crate::facts::Compiled;
+use crate::run::{ContenderRecord, WorkRecord};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workload::facts::Compiled;
-use workload::plan::Until;
 
-/// Name of the pseudo contender that is the raw device.
-pub const DEVICE: &str = "device";
-/// What is added to the label of a contender's hidden second entry.
-pub const TWIN: &str = " (again)";
 /// Blocks at most where only a precision or a budget ends a run.
 pub const MOST_BLOCKS: u32 = 30;
 /// Blocks at least where a precision is asked for: docs/method.md, three to screen.
@@ -19,6 +16,7 @@ pub const LEAST_BLOCKS: u32 = 3;
 
 /// What is to be run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scheme {
     /// The question in a line.
     pub title: String,
@@ -33,19 +31,17 @@ pub struct Scheme {
     /// Seed of orders and contents.
     pub seed: u64,
     /// Where this is one part of a plan that is cut over several machines: which part.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
     /// How contenders are aged; absent where all are fresh.
-    #[serde(default)]
     pub ages: Option<Ages>,
     /// What was left out of the product of axes or not multiplied by one, a sentence each.
-    #[serde(default)]
     pub notes: Vec<String>,
 }
 
 /// One part of a plan that is cut by blocks: part `index` of `of` has every `of`-th block. Every block stays whole on one
 /// machine, so that contenders are compared on the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Shard {
     /// From 0.
     pub index: u32,
@@ -85,7 +81,7 @@ impl Shard {
 
 /// Where a scheme runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Place {
     /// Loop-backed images of this many bytes, in a folder.
     Image {
@@ -107,18 +103,19 @@ pub enum Place {
 
 /// One contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Entry {
     /// As asked for.
-    pub asked: workload::Contender,
+    pub asked: Contender,
     /// Index of the contender that this repeats, unseen by the user's table.
     pub twin_of: Option<usize>,
     /// Names of the workloads that it is put through; empty: all.
-    #[serde(default)]
     pub works: Vec<String>,
 }
 
 /// One workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Work {
     /// Name.
     pub name: String,
@@ -130,6 +127,7 @@ pub struct Work {
 
 /// How often.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Sampling {
     /// Exactly so many blocks; absent: until precise, or the budget is spent.
     pub samples: Option<u32>,
@@ -144,24 +142,45 @@ pub struct Sampling {
     /// Whether a trial that was disturbed from outside is repeated (a tenth of all trials at most).
     pub repeat_disturbed: bool,
     /// Whether phases over blocks are repeated until they are steady, as for SSDs.
-    #[serde(default)]
     pub steady: bool,
 }
 
 impl Sampling {
-    /// The judge's policy, `gone` seconds into the run.
-    pub fn policy(&self, gone: f64) -> judge::Policy {
-        judge::Policy {
-            min_blocks: self.samples.unwrap_or(self.blocks.0),
-            max_blocks: self.samples.unwrap_or(self.blocks.1),
-            precision: self.precision,
-            until: match (self.samples, self.until) {
-                (Some(_), Until::Precision) => judge::Until::Blocks,
-                (_, Until::Winner) => judge::Until::Winner,
-                (None, Until::Precision) => judge::Until::Precision,
-            },
-            seconds_left: self.budget_seconds.map(|budget| (budget - gone).max(0.0)),
-        }
+    /// Blocks at least and at most, where a fixed number leaves no choice.
+    pub fn range(&self) -> (u32, u32) {
+        self.samples.map_or(self.blocks, |samples| (samples, samples))
+    }
+}
+
+/// What sampling is to establish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// Every figure to the precision asked for.
+    #[default]
+    Precision,
+    /// Only who wins: contenders that no longer can stop being run.
+    Winner,
+}
+
+/// How contenders are aged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ages {
+    /// Profiles by name.
+    pub profiles: BTreeMap<String, Profile>,
+    /// Folder of aged images.
+    pub folder: PathBuf,
+    /// Bytes that they may take together.
+    pub limit: u64,
+}
+
+impl Ages {
+    /// Profile and share of a contender; None where it is fresh.
+    pub fn of(&self, contender: &Contender) -> Option<(&Profile, f64)> {
+        let (name, fill) = contender.ageing()?;
+        let profile = self.profiles.get(name)?;
+        Some((profile, fill.unwrap_or(profile.fill)))
     }
 }
 
@@ -173,7 +192,7 @@ impl Scheme {
         let raw = entry.asked.filesystem == DEVICE;
         let estimate = &self.works[work].compiled.estimate;
         let chosen = entry.works.is_empty() || entry.works.contains(&self.works[work].name);
-        let aged = !estimate.needs_aged || workload::ages::age_of(&entry.asked).is_some();
+        let aged = !estimate.needs_aged || entry.asked.ageing().is_some();
         chosen && aged && raw == (estimate.needs_device && !estimate.needs_files)
     }
 
@@ -189,7 +208,7 @@ impl Scheme {
 
     /// Blocks at least that are run here.
     pub fn least_blocks(&self) -> u32 {
-        let blocks = self.sampling.policy(0.0).min_blocks;
+        let (blocks, _) = self.sampling.range();
         self.shard.map_or(blocks, |shard| (0..blocks).filter(|block| shard.holds(*block)).count() as u32)
     }
 
@@ -201,7 +220,7 @@ impl Scheme {
             .map(|(index, entry)| ContenderRecord {
                 index: index as u32,
                 label: entry.asked.label.clone(),
-                asked: serde_json::to_value(&entry.asked).unwrap_or_default(),
+                asked: Some(entry.asked.clone()),
                 twin_of: entry.twin_of.map(|of| of as u32),
                 error: None,
             })

@@ -1,5 +1,5 @@
 //! A program: what the engine is asked to do, flat and checked, with nothing left to look up.
-//! In: made by [`crate::compile`] from a workload file. Out: read by the engine, over the agent seam.
+//! In: made by `workload` from a workload file. Out: read by the engine, over the agent seam.
 //! Everything the engine does follows from these values and the seed; two equal programs do equal work.
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 /// One workload, ready to be performed in one directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Program {
     /// Name of the workload that this was compiled from.
     pub workload: String,
@@ -30,6 +31,7 @@ pub struct Program {
 
 /// How data is made safe: done in this order after the last call of a phase has returned.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Durable {
     /// Call syncfs(2) on the root.
     pub syncfs: bool,
@@ -41,6 +43,7 @@ pub struct Durable {
 
 /// Files that a workload lays out. Names, directories and sizes are computed from the index, never stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Fileset {
     /// Name in the workload file.
     pub name: String,
@@ -91,7 +94,7 @@ pub enum Names {
 
 /// Sizes of the files of a fileset, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Size {
     /// Uniform from the first to the second, both included, drawn from (seed, fileset, owner, index, generation).
     Uniform(u64, u64),
@@ -106,6 +109,7 @@ pub enum Size {
 
 /// What files hold. Shares in percent, of 4 KiB blocks; what is left is incompressible and unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Content {
     /// Share of every block that compresses to nothing.
     pub compressible_percent: u8,
@@ -119,6 +123,7 @@ pub struct Content {
 
 /// One timed step of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Phase {
     /// Unique within the workload: the operation, and the cache state where two phases share an operation.
     pub name: String,
@@ -158,6 +163,7 @@ pub enum Cache {
 
 /// What the runner does after a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct After {
     /// Sync the filesystem.
     pub sync: bool,
@@ -179,7 +185,7 @@ pub enum Figure {
 
 /// When a phase ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum End {
     /// When the work is done.
     Work,
@@ -195,6 +201,7 @@ pub enum End {
 
 /// Workers that do the same thing within a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Group {
     /// Name shown beside its figures.
     pub name: String,
@@ -220,7 +227,7 @@ pub struct Group {
 
 /// What the steps of a group are carried out on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Over {
     /// The files of a fileset: one item a file.
     Files {
@@ -403,6 +410,7 @@ pub fn has(steps: &[Step], wanted: &Step) -> bool {
 
 /// How blocks are read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Io {
     /// O_DIRECT.
     pub direct: bool,
@@ -465,6 +473,7 @@ pub enum Engine {
 
 /// An open loop: operations start when they are due, not when the one before is done.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rate {
     /// Operations a second over all workers of the group.
     pub per_second: f64,

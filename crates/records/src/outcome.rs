@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 /// One pass of one phase.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PhaseOutcome {
     /// Index into [`crate::program::Program::phases`].
     pub phase: usize,
@@ -40,6 +41,7 @@ pub struct PhaseOutcome {
 
 /// One group's part of a pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GroupOutcome {
     /// Name of the group.
     pub name: String,
@@ -61,6 +63,7 @@ pub struct GroupOutcome {
 
 /// A latency histogram in the HDR interchange form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Histogram {
     /// Values recorded.
     pub count: u64,
@@ -76,6 +79,7 @@ pub struct Histogram {
 
 /// What became of an asked-for rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pace {
     /// Operations a second that were asked for.
     pub asked_per_second: f64,
@@ -89,6 +93,7 @@ pub struct Pace {
 
 /// CPU time, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CpuTime {
     /// In user mode.
     pub user_ns: u64,
@@ -98,6 +103,7 @@ pub struct CpuTime {
 
 /// Throughput over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Series {
     /// Length of one interval, in nanoseconds.
     pub interval_ns: u64,
@@ -109,6 +115,7 @@ pub struct Series {
 
 /// Failed operations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Errors {
     /// How many failed.
     pub count: u64,
@@ -118,6 +125,7 @@ pub struct Errors {
 
 /// One operation that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OperationError {
     /// Name of the step.
     pub step: String,
@@ -133,6 +141,7 @@ pub struct OperationError {
 
 /// What checking of content found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Verified {
     /// Blocks checked.
     pub blocks: u64,
@@ -144,6 +153,7 @@ pub struct Verified {
 
 /// What this machine's memory allows, measured without any filesystem: no honest figure exceeds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ceiling {
     /// Bytes a second that the data generator makes, one worker.
     pub generate_bytes_per_second: f64,

@@ -2,14 +2,15 @@
 //! In: the system's own word. Out: values for the ledger.
 //! What cannot be told is absent, never zero.
 
+use crate::ageing::{Aged, Layout};
+use crate::device::BlockDevice;
 use crate::durability::Durability;
-use host::BlockDevice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// What was found after mounting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Found {
     /// Filesystem type by the kernel's word.
     pub filesystem: String,
@@ -22,7 +23,6 @@ pub struct Found {
     /// What the filesystem's own tools say, by name of the command.
     pub inspected: BTreeMap<String, String>,
     /// Every option that was asked for, with what was read back.
-    #[serde(default)]
     pub options: Vec<OptionFound>,
     /// I/O scheduler of the device.
     pub scheduler: Option<String>,
@@ -39,25 +39,123 @@ pub struct Found {
     /// Bytes and inodes right after mkfs.
     pub empty: Usage,
     /// What is known of its age; absent where it is fresh.
-    #[serde(default)]
-    pub aged: Option<crate::aged::Aged>,
+    pub aged: Option<Restored>,
     /// Seconds that making took; absent where nothing was made.
     pub mkfs_seconds: Option<f64>,
     /// Seconds that mounting took; absent where nothing was mounted, or where making includes it.
     pub mount_seconds: Option<f64>,
-    /// What ran it, where that is a guest: `kvm` or `emulation`; absent on the host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backend: Option<String>,
+    /// What ran it, where that is a guest; absent on the host.
+    pub backend: Option<Backend>,
     /// Release of the guest's kernel; absent on the host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     /// Seconds that the guest took to boot; absent on the host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_seconds: Option<f64>,
+}
+
+impl Found {
+    /// Before anything was looked at.
+    pub fn nothing() -> Self {
+        Self {
+            filesystem: String::new(),
+            mount_options: Vec::new(),
+            super_options: Vec::new(),
+            more_options: Vec::new(),
+            inspected: BTreeMap::new(),
+            options: Vec::new(),
+            scheduler: None,
+            device: None,
+            beneath: Vec::new(),
+            durability: Durability::unknown(),
+            remarks: Vec::new(),
+            cold_possible: true,
+            empty: Usage::default(),
+            aged: None,
+            mkfs_seconds: None,
+            mount_seconds: None,
+            backend: None,
+            kernel: None,
+            boot_seconds: None,
+        }
+    }
+}
+
+/// What makes a guest's processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// The kernel's virtual machines.
+    Kvm,
+    /// QEMU's emulation, an instruction at a time.
+    Emulation,
+}
+
+/// What is known of an aged contender's state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restored {
+    /// What was found when its image was made.
+    pub state: AgedState,
+    /// Seconds that restoring and proving it took.
+    pub restored_seconds: f64,
+}
+
+/// What was found on an aged volume when its image was made.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgedState {
+    /// Name of the profile.
+    pub age: String,
+    /// Share of the volume that was to be filled.
+    pub fill: f64,
+    /// Seed of the history.
+    pub seed: u64,
+    /// What the profile rests on.
+    pub sources: Vec<String>,
+    /// Bytes of the volume.
+    pub volume: u64,
+    /// What came of the history.
+    pub history: Aged,
+    /// Commits that were checked out after it.
+    pub commits: u64,
+    /// How files lie.
+    pub layout: Layout,
+    /// Space and inodes.
+    pub used: Usage,
+    /// Its free space; absent where no tool tells it.
+    pub free_space: Option<FreeSpace>,
+    /// Why there is none.
+    pub no_free_space: Option<String>,
+    /// All of it in a sentence.
+    pub summary: String,
+}
+
+/// A filesystem's aged state right before it is kept.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// Space and inodes.
+    pub used: Usage,
+    /// Its free space; absent where no tool tells it.
+    pub free_space: Option<FreeSpace>,
+    /// Why there is none.
+    pub no_free_space: Option<String>,
+}
+
+/// Free space as the filesystem's own tool tells it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FreeSpace {
+    /// Free extents; absent where the tool's answer could not be read.
+    pub extents: Option<u64>,
+    /// Mean bytes of one.
+    pub mean_bytes: Option<u64>,
+    /// What the tool said.
+    pub answer: String,
 }
 
 /// An option that was asked for, and what the system shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OptionFound {
     /// As asked for: `mkfs -m rmapbt=1`, `mount logbsize=256k`, `scheduler bfq`.
     pub asked: String,
@@ -69,6 +167,7 @@ pub struct OptionFound {
 
 /// Space and inodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Usage {
     /// Bytes that the filesystem says it has.
     pub total_bytes: u64,
@@ -82,36 +181,15 @@ pub struct Usage {
     pub inodes_free: Option<u64>,
 }
 
-/// What makes written data safe on a stage. The same three steps, in the same order, as the engine carries out.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Durable {
-    /// Call syncfs(2) on the root.
-    pub syncfs: bool,
-    /// Then run this command, empty for none.
-    pub command: Vec<String>,
-    /// Then fsync(2) these: the device, so that its cache is flushed.
-    pub flush: Vec<PathBuf>,
-}
-
-/// How the wait for an idle device ended.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Settled {
-    /// Seconds waited.
-    pub seconds: f64,
-    /// Whether it was idle in the end, rather than the patience over.
-    pub idle: bool,
-}
-
 /// What closing a stage showed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Closing {
     /// Space and inodes at the end of the work; absent where it could not be asked.
     pub used: Option<Usage>,
     /// Bytes that the device took from mounting until unmounted, journals and metadata included; absent where others write to it too.
-    #[serde(default)]
     pub written_bytes: Option<u64>,
     /// Bytes that it delivered meanwhile.
-    #[serde(default)]
     pub read_bytes: Option<u64>,
     /// Seconds that unmounting took; absent where nothing was unmounted.
     pub unmount_seconds: Option<f64>,
@@ -123,4 +201,11 @@ pub struct Closing {
     pub check_answer: String,
     /// What must be said.
     pub remarks: Vec<String>,
+}
+
+impl Closing {
+    /// What the check said, where it found damage.
+    pub fn damage(&self) -> Option<&str> {
+        (self.whole == Some(false)).then_some(self.check_answer.as_str())
+    }
 }

@@ -1,5 +1,5 @@
 //! What a compiled workload says about itself: to the runner, to the judge and to whoever reads the report.
-//! In: filled in by [`crate::Workload::compile`]. Out: plain values that can be kept in the ledger.
+//! In: filled in by `workload::Workload::compile`. Out: plain values that can be kept in the ledger.
 //! Nothing here changes what the engine does.
 
 use crate::program::{Figure, Order, Over, Program};
@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 /// A workload at one scale with all its settings in place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Compiled {
     /// What the engine performs. Its root, device and durable parts are empty: the runner fills them in.
     pub program: Program,
@@ -41,6 +42,7 @@ impl Compiled {
 
 /// What is to be known of a phase beside what the engine needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PhaseFacts {
     /// Same as [`crate::program::Phase::name`].
     pub name: String,
@@ -67,6 +69,7 @@ pub struct PhaseFacts {
 
 /// The sum of several phases' seconds, as published figures state it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TotalFacts {
     /// Unique among phases and totals.
     pub name: String,
@@ -84,6 +87,7 @@ pub struct TotalFacts {
 
 /// What a workload takes, computed from its counts and sizes; random sizes count with their mean.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// Most files that exist at once.
     pub files_at_most: u64,
@@ -104,7 +108,6 @@ pub struct Estimate {
     /// Whether any phase reads the raw device beneath.
     pub needs_device: bool,
     /// Whether any phase reads what ageing left.
-    #[serde(default)]
     pub needs_aged: bool,
     /// Whether any phase needs files at all; false for a workload that only reads the raw device.
     pub needs_files: bool,
@@ -125,6 +128,7 @@ impl Estimate {
 
 /// What one phase takes, all its passes together. A phase that ends by time counts its work once.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PhaseEstimate {
     /// Name of the phase.
     pub name: String,
@@ -137,9 +141,7 @@ pub struct PhaseEstimate {
     /// Nanoseconds that it lasts whatever the device does: pauses, and phases that end by time.
     pub fixed_ns: u64,
     /// Files that exist after it.
-    #[serde(default)]
     pub present_files: u64,
     /// Bytes in files that exist after it.
-    #[serde(default)]
     pub present_bytes: u64,
 }

@@ -1,0 +1,84 @@
+//! Reading one field of a row: a value of its type, or the place where it could not be read.
+//! In: rows of SQLite, JSON texts. Out: values, or a [`Fault`] that names the field, down to the part of a document.
+//! Nothing that is there but cannot be read becomes a default.
+
+use rusqlite::Row;
+use serde::de::DeserializeOwned;
+
+/// Why something could not be read.
+#[derive(Debug)]
+pub enum Fault {
+    /// SQLite's answer.
+    Sql(rusqlite::Error),
+    /// A field that holds something else than it should.
+    Field {
+        /// Where it stands: run, trial, phase.
+        place: String,
+        /// Its name, with the way to the part of it that cannot be read: `found.device.size_bytes`.
+        field: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        match error {
+            rusqlite::Error::InvalidColumnType(_, field, kind) => Self::field(&field, format!("it holds {kind}")),
+            other => Self::Sql(other),
+        }
+    }
+}
+
+impl Fault {
+    fn field(name: &str, why: String) -> Self {
+        Self::Field { place: String::new(), field: name.into(), why }
+    }
+
+    /// Says where it stands, from the inside out.
+    pub fn within(self, outer: &str) -> Self {
+        match self {
+            Self::Field { place, field, why } if place.is_empty() => Self::Field { place: outer.into(), field, why },
+            Self::Field { place, field, why } => Self::Field { place: format!("{outer}, {place}"), field, why },
+            sql => sql,
+        }
+    }
+}
+
+/// A column of JSON.
+pub fn parsed<T: DeserializeOwned>(row: &Row, column: &str) -> Result<T, Fault> {
+    let text: String = row.get(column)?;
+    from_json(column, &text)
+}
+
+/// A column that holds the kebab-case name of a value.
+pub fn named<T: DeserializeOwned>(row: &Row, column: &str) -> Result<T, Fault> {
+    let text: String = row.get(column)?;
+    from_json(column, &serde_json::Value::String(text).to_string())
+}
+
+/// A column that holds a whole number; SQLite's are signed.
+pub fn whole<T: TryFrom<i64>>(row: &Row, column: &str) -> Result<T, Fault> {
+    let number: i64 = row.get(column)?;
+    T::try_from(number).map_err(|_| Fault::field(column, format!("it holds {number}, which cannot be")))
+}
+
+/// As [`whole`], where it may be absent.
+pub fn maybe_whole<T: TryFrom<i64>>(row: &Row, column: &str) -> Result<Option<T>, Fault> {
+    match row.get_ref(column)? {
+        rusqlite::types::ValueRef::Null => Ok(None),
+        _ => whole(row, column).map(Some),
+    }
+}
+
+/// The value of a JSON text; `name` is what it is called in the error.
+pub fn from_json<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Fault> {
+    let mut source = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut source).map_err(|error| {
+        let within = error.path().to_string();
+        let field = if within == "." { name.to_owned() } else { format!("{name}.{within}") };
+        Fault::field(&field, error.inner().to_string())
+    })?;
+    source.end().map_err(|error| Fault::field(name, error.to_string()))?;
+    Ok(value)
+}

@@ -1,0 +1,115 @@
+//! Documents of earlier versions in the form of today: what they lack is supplied here, by name, and nowhere else.
+//! In: the JSON of one column, or of one part of an exported run, as version 1 wrote it. Out: the same in today's form.
+//! Version 1 kept plans, machines, contenders and what was found as whatever JSON their makers gave.
+
+use serde_json::{Map, Value, json};
+
+/// What a run was begun with.
+pub fn new_run(mut new: Value) -> Value {
+    supply(&mut new, "works", json!([]));
+    let Some(fields) = new.as_object_mut() else { return new };
+    let mut taken = |name: &str| fields.remove(name).unwrap_or_default();
+    let (mut plan, machine) = (taken("plan"), taken("machine"));
+    let merged = plan.get_mut("shard").and_then(Value::as_object_mut).and_then(merged);
+    fields.insert("merged".into(), merged.unwrap_or_default());
+    fields.insert("plan".into(), if is_empty(&plan) { Value::Null } else { whole_plan(plan) });
+    // Of a run on several machines each stood under the name of its shard; it stands with the shard itself as well.
+    fields.insert("machine".into(), if is_of_shards(&machine) { Value::Null } else { whole_machine(machine) });
+    new
+}
+
+fn is_of_shards(machine: &Value) -> bool {
+    machine.as_object().is_some_and(|fields| fields.keys().any(|name| name.starts_with("shard ")))
+}
+
+/// The shards that a run was put together from, taken out of its plan.
+fn merged(shard: &mut Map<String, Value>) -> Option<Value> {
+    let mut parts = shard.remove("merged")?;
+    for part in parts.as_array_mut()?.iter_mut().filter_map(Value::as_object_mut) {
+        let machine = part.remove("machine").unwrap_or_default();
+        part.insert("machine".into(), whole_machine(machine));
+    }
+    Some(json!({ "of": shard.get("of"), "parts": parts }))
+}
+
+fn whole_plan(mut plan: Value) -> Value {
+    for (name, absent) in [("ages", Value::Null), ("notes", json!([])), ("shard", Value::Null)] {
+        supply(&mut plan, name, absent);
+    }
+    within(&mut plan, "shard", |shard| {
+        if shard.get("index").is_none() {
+            *shard = Value::Null;
+        }
+    });
+    within(&mut plan, "sampling", |sampling| supply(sampling, "steady", json!(false)));
+    each(&mut plan, "contenders", |entry| supply(entry, "works", json!([])));
+    each(&mut plan, "works", |work| {
+        within(work, "compiled", |compiled| within(compiled, "estimate", estimate));
+    });
+    plan
+}
+
+fn estimate(estimate: &mut Value) {
+    supply(estimate, "needs_aged", json!(false));
+    each(estimate, "phases", |phase| {
+        supply(phase, "present_files", json!(0));
+        supply(phase, "present_bytes", json!(0));
+    });
+}
+
+/// A machine; nothing where nothing was kept of it.
+fn whole_machine(mut machine: Value) -> Value {
+    if is_empty(&machine) {
+        return Value::Null;
+    }
+    supply(&mut machine, "tools", json!({}));
+    supply(&mut machine, "device", json!([]));
+    machine
+}
+
+/// What was asked of a contender; nothing where other programs' results were imported.
+pub fn asked(asked: Value) -> Value {
+    if asked.get("filesystem").is_some() { asked } else { Value::Null }
+}
+
+/// What was found after mounting.
+pub fn found(mut found: Value) -> Value {
+    if is_empty(&found) {
+        return Value::Null;
+    }
+    supply(&mut found, "options", json!([]));
+    found
+}
+
+/// What was found after unmounting; damage follows from what the check said.
+pub fn closing(mut closing: Value) -> Value {
+    if is_empty(&closing) {
+        return Value::Null;
+    }
+    if let Some(fields) = closing.as_object_mut() {
+        fields.remove("damage");
+    }
+    closing
+}
+
+/// Version 1 wrote `{}` or `null` where there was nothing to keep.
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(Map::is_empty)
+}
+
+/// Gives a field that an object lacks.
+fn supply(object: &mut Value, name: &str, absent: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.entry(name).or_insert(absent);
+    }
+}
+
+fn within(object: &mut Value, name: &str, change: impl FnOnce(&mut Value)) {
+    if let Some(field) = object.get_mut(name) {
+        change(field);
+    }
+}
+
+fn each(object: &mut Value, list: &str, mut change: impl FnMut(&mut Value)) {
+    object.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten().for_each(&mut change);
+}

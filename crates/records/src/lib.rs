@@ -1,0 +1,26 @@
+//! Plain types: what was asked for, what was done, what was found and measured. Every other crate shares them.
+//! In: filled in by whoever asks, looks or measures. Out: kept in the ledger as they are, and read as they are.
+//! Nothing here looks at a machine, judges or shows anything; a field that a record does not know is an error when it is read.
+
+pub mod ageing;
+pub mod contender;
+pub mod device;
+pub mod durability;
+pub mod facts;
+pub mod found;
+pub mod machine;
+pub mod outcome;
+pub mod plan;
+pub mod program;
+pub mod run;
+
+pub use contender::{Contender, DEVICE, DIRECTORY, FRESH, TWIN, USED};
+pub use device::{BlockDevice, Number, Queue};
+pub use durability::{DataMode, Durability, Journaling};
+pub use found::{AgedState, Backend, Closing, Found, FreeSpace, Kept, OptionFound, Restored, Usage};
+pub use machine::{Cpu, Machine, Virtualisation};
+pub use plan::{Ages, Entry, Place, Sampling, Scheme, Shard, Until, Work};
+pub use run::{
+    CommandRecord, ContenderRecord, Evidence, Merged, NewRun, Origin, Part, PhaseRecord, RunRecord, RunStatus,
+    TrialRecord, TrialStatus, WorkRecord,
+};

@@ -1,0 +1,87 @@
+//! The machine as it was found when a run began: enough that someone else can judge it, or do the same.
+//! In: what /proc, /sys and /etc say, read by `host`. Out: plain values. What cannot be found out is absent, never a guess.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// This machine.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Name of the host.
+    pub hostname: String,
+    /// Kernel release, such as 6.12.9.
+    pub kernel: String,
+    /// Kernel version line.
+    pub kernel_version: String,
+    /// Instruction set: x86_64, aarch64.
+    pub architecture: String,
+    /// Distribution by its own name.
+    pub distribution: String,
+    /// The processors.
+    pub cpu: Cpu,
+    /// Bytes of memory that the kernel manages.
+    pub memory_bytes: u64,
+    /// Bytes of swap.
+    pub swap_bytes: u64,
+    /// What this machine runs on.
+    pub virtualisation: Virtualisation,
+    /// Boot parameters.
+    pub boot_parameters: String,
+    /// Id of this boot.
+    pub boot_id: String,
+    /// Control groups that this process is in.
+    pub cgroups: Vec<String>,
+    /// Memory limit of its control group, in bytes; absent where there is none.
+    pub memory_limit_bytes: Option<u64>,
+    /// CPU limit of its control group (`quota period`, in microseconds); absent where there is none.
+    pub cpu_limit: Option<String>,
+    /// Settings under /proc/sys/vm that decide when dirty pages are written, and the like.
+    pub settings: Vec<(String, String)>,
+    /// Whether it was measured as root.
+    pub root: bool,
+    /// Versions of the programs that make, mount and check the filesystems that compete, by program.
+    pub tools: BTreeMap<String, String>,
+    /// The devices that the work ends on, each with all that lies beneath it, the topmost first: name and description.
+    pub device: Vec<(String, String)>,
+}
+
+/// Processors.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// Model, by the name that the processor gives itself.
+    pub model: String,
+    /// Logical processors that are online.
+    pub threads: u32,
+    /// Physical cores; absent where the kernel does not tell.
+    pub cores: Option<u32>,
+    /// Sockets; absent where the kernel does not tell.
+    pub sockets: Option<u32>,
+    /// Frequency governor of the first processor; absent where frequencies are not managed here.
+    pub governor: Option<String>,
+    /// Whether turbo frequencies are allowed.
+    pub turbo: Option<bool>,
+    /// Whether several threads share a core.
+    pub smt: Option<bool>,
+    /// Mitigations against processor faults, by fault.
+    pub mitigations: Vec<(String, String)>,
+    /// Kernel's time source.
+    pub clocksource: Option<String>,
+}
+
+/// What a machine runs on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Virtualisation {
+    /// `none`, or the hypervisor's name as far as it can be told (`kvm`, `microsoft`, `vmware`, `xen`, `unknown`).
+    pub kind: String,
+    /// How that was told.
+    pub told_by: String,
+    /// Sign of a container around this process; absent where there is none.
+    pub container: Option<String>,
+    /// Maker and product that the firmware names.
+    pub product: Option<String>,
+    /// Guest drivers at work: virtio_*, hv_*, vmw_*, xen*.
+    pub guest_modules: Vec<String>,
+}
