@@ -5,6 +5,8 @@
 mod support;
 
 use ledger::{Access, Ledger, RunStatus, TrialRecord, TrialStatus};
+use records::AgedState;
+use records::ageing::Layout;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use support::{Place, leftovers, root};
@@ -35,6 +37,11 @@ fn trials(place: &Place) -> Vec<TrialRecord> {
     ledger.trials(&run.id).expect("trials")
 }
 
+/// What is known of the aged volume that a trial began on; none where it was fresh.
+fn aged_state(trial: &TrialRecord) -> Option<&AgedState> {
+    Some(&trial.found.as_ref()?.aged.as_ref()?.state)
+}
+
 const RUN: &str = "run small-files --fs ext4,xfs,btrfs --image 320MiB --age fresh,short --samples 1 --set files=300 \
                    --set some=50 --no-twin --seed 7 --plain --no-report --scratch .";
 const KILLED: &str = "run small-files --fs ext4,btrfs --image 320MiB --age short --samples 2 --set files=300 \
@@ -51,15 +58,13 @@ fn the_same_seed_leaves_the_same_tree_on_every_filesystem_and_is_made_once() {
     // A trial that was disturbed is done again; that is not what is looked at here.
     let trials: Vec<TrialRecord> = trials(&place).into_iter().filter(|trial| trial.attempt == 0).collect();
     assert!(trials.iter().all(|trial| trial.status != TrialStatus::Failed), "{trials:?}");
-    let aged: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.found["aged"].is_object()).collect();
+    let aged: Vec<&TrialRecord> = trials.iter().filter(|trial| aged_state(trial).is_some()).collect();
     assert_eq!((trials.len(), aged.len()), (6, 3));
-    let layouts = |what: &str| -> BTreeSet<String> {
-        aged.iter().map(|trial| trial.found["aged"]["state"]["layout"][what].to_string()).collect()
-    };
-    for what in ["tree_hash", "files", "bytes"] {
-        assert_eq!(layouts(what).len(), 1, "{what} is the same on every filesystem: {:?}", layouts(what));
-    }
-    assert!(aged.iter().all(|trial| trial.found["aged"]["state"]["layout"]["layout_score"].is_number()));
+    let layouts: Vec<&Layout> = aged.iter().filter_map(|trial| Some(&aged_state(trial)?.layout)).collect();
+    let trees: BTreeSet<(u64, u64, u64)> =
+        layouts.iter().map(|layout| (layout.tree_hash, layout.files, layout.bytes)).collect();
+    assert_eq!(trees.len(), 1, "the tree is the same on every filesystem: {trees:?}");
+    assert!(layouts.iter().all(|layout| layout.layout_score.is_some()));
     let shown = place.bakeoff("show").well().out;
     for words in ["ext4 fresh", "ext4 short", "layout score", "on a fresh filesystem", "after ageing (short)"] {
         assert!(shown.contains(words) || shown.replace('\n', " ").contains(words), "`{words}` is missing: {shown}");
@@ -109,9 +114,7 @@ fn a_run_killed_while_ageing_or_restoring_resumes_and_takes_no_half_made_image()
         .collect();
     assert_eq!(done.len(), 4, "two blocks of two contenders: {trials:?}");
     // Each trial began on an image that was proven whole, and all of one contender on the same.
-    let aged = trials.iter().filter(|trial| trial.found["aged"].is_object());
-    let trees: BTreeSet<String> =
-        aged.map(|trial| trial.found["aged"]["state"]["layout"]["tree_hash"].to_string()).collect();
+    let trees: BTreeSet<u64> = trials.iter().filter_map(|trial| Some(aged_state(trial)?.layout.tree_hash)).collect();
     assert_eq!(trees.len(), 1, "{trees:?}");
     place.bakeoff("clean --scratch . --aged").well();
     let cache = std::fs::read_dir(place.path("bakeoff-aged")).expect("the cache's folder");
@@ -136,10 +139,9 @@ fn a_fill_that_metadata_does_not_allow_is_reached_as_far_as_it_goes_and_said() {
     assert!(shown.contains("had no space"), "{shown}");
     let trials = trials(&place);
     let of = |index: u32| trials.iter().find(|trial| trial.contender == index).expect("a trial");
-    let state = |index: u32| of(index).found["aged"]["state"].clone();
-    let hash = |index: u32| state(index)["history"]["history_hash"].to_string();
-    assert_eq!(hash(0), hash(1), "the history went on in the same order");
-    assert!(state(0)["history"]["no_space"].as_u64().is_some_and(|count| count > 0), "{}", state(0));
+    let history = |index: u32| &aged_state(of(index)).expect("it was aged").history;
+    assert_eq!(history(0).history_hash, history(1).history_hash, "the history went on in the same order");
+    assert!(history(0).no_space > 0, "{:?}", history(0));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use ledger::import::{ImportError, Imported, export, import_bytes};
 use ledger::program::Figure;
 use ledger::{Access, Ledger, Origin, PhaseRecord};
 use proptest::prelude::*;
+use records::{BlockDevice, Found, Machine};
 use support::{SAMPLES, sample};
 
 fn read(name: &str) -> Imported {
@@ -145,9 +146,10 @@ fn an_anonymous_export_names_no_host_serial_or_path() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let mut ledger = Ledger::open(&folder.path().join("a.db"), Access::Write).expect("a ledger");
     let mut imported = read("dd-english.txt");
-    imported.run.new.machine = serde_json::json!({
-        "hostname": "secret-box", "device": {"serial": "WD-123456", "model": "A disk"}, "memory": "64 MB/s",
-    });
+    imported.run.new.machine =
+        Some(Machine { hostname: "secret-box".into(), boot_parameters: "memory=64 MB/s".into(), ..Machine::default() });
+    let disk = BlockDevice { serial: Some("WD-123456".into()), model: Some("A disk".into()), ..BlockDevice::default() };
+    imported.trials[0].found = Some(Found { device: Some(disk), ..Found::nothing() });
     imported.run.new.command_line = vec!["bakeoff".into(), "run".into(), "--dir=/home/anna/disk".into()];
     let output = "made 0f3c2f6e-1b7a-4c55-9d3e-7a1f00c0ffee on secret-box, WD-123456 at /dev/sdb";
     imported.trials[0].reason = Some(output.into());

@@ -1,8 +1,10 @@
 //! What a ledger promises: whole trials, one writer, and foreign files left as they are.
 
+mod support;
+
 use ledger::{Access, Ledger, LedgerError, NewRun, Origin, RunStatus, TrialRecord, TrialStatus};
 use ledger::{CommandRecord, ContenderRecord, Evidence, PhaseRecord};
-use serde_json::json;
+use records::{Closing, Contender, Found, Machine};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -34,9 +36,10 @@ impl Scratch {
 fn new_run() -> NewRun {
     NewRun {
         title: "ext4 and xfs on an image".into(),
-        plan: json!({"samples": 3}),
+        plan: Some(support::plan(3)),
         seed: u64::MAX,
-        machine: json!({"kernel": "6.18"}),
+        machine: Some(Machine { kernel: "6.18".into(), ..Machine::default() }),
+        merged: None,
         version: "0.1.0".into(),
         command_line: vec!["bakeoff".into(), "run".into()],
         origin: Origin::Measured,
@@ -51,7 +54,7 @@ fn contenders() -> Vec<ContenderRecord> {
         .map(|(index, label)| ContenderRecord {
             index: index as u32,
             label: (*label).into(),
-            asked: json!({"fs": label}),
+            asked: Some(Contender::plain(label)),
             twin_of: None,
             error: None,
         })
@@ -90,8 +93,8 @@ fn trial(block: u32, contender: u32) -> TrialRecord {
         ended_ms: 2,
         status: TrialStatus::Done,
         reason: None,
-        found: json!({"options": "rw"}),
-        closing: json!({}),
+        found: Some(Found { mount_options: vec!["rw".into()], ..Found::nothing() }),
+        closing: Some(Closing::default()),
         remarks: vec!["warm".into()],
         phases: vec![PhaseRecord {
             name: "create".into(),

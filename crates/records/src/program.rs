@@ -161,6 +161,17 @@ pub enum Cache {
     AsFound,
 }
 
+impl Cache {
+    /// Name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cache::Cold => "cold",
+            Cache::Warm => "warm",
+            Cache::AsFound => "as-found",
+        }
+    }
+}
+
 /// What the runner does after a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

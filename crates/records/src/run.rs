@@ -156,6 +156,17 @@ pub enum TrialStatus {
     Disturbed,
 }
 
+impl TrialStatus {
+    /// Name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            TrialStatus::Done => "done",
+            TrialStatus::Failed => "failed",
+            TrialStatus::Disturbed => "disturbed",
+        }
+    }
+}
+
 /// One contender formatted, mounted and put through one workload once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,6 +2,7 @@
 
 mod support;
 
+use records::Contender;
 use report::chart::{Artist, Kind, chart_data};
 use report::terminal::{Style, show};
 use report::{Format, Material, View, write};
@@ -20,7 +21,7 @@ fn hostile() -> Material {
     let mut material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
     for (contender, label) in material.contenders.iter_mut().zip(LABELS) {
         contender.label = label.into();
-        contender.asked = serde_json::json!({ "filesystem": "ext4", "mount": "", "scheduler": label });
+        contender.asked = Some(Contender { scheduler: Some(label.into()), ..Contender::plain("ext4") });
     }
     material.run.new.title = LABELS[0].into();
     material.run.new.command_line.push(LABELS[3].into());

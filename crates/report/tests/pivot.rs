@@ -137,7 +137,7 @@ fn the_raw_device_is_no_contender_of_other_workloads() {
     material.contenders.push(ledger::ContenderRecord {
         index: number,
         label: "device".into(),
-        asked: serde_json::json!({"filesystem": "device"}),
+        asked: Some(records::Contender::plain(records::DEVICE)),
         twin_of: None,
         error: None,
     });

@@ -7,7 +7,8 @@ use ledger::{
     Access, ContenderRecord, Evidence, Ledger, NewRun, Origin, PhaseRecord, RunStatus, TrialRecord, TrialStatus,
     WorkRecord,
 };
-use serde_json::json;
+use records::plan::{Place, Sampling, Scheme, Until};
+use records::{BlockDevice, Closing, Contender, Found, Machine};
 use std::collections::BTreeMap;
 use std::path::Path;
 use workload::facts::{PhaseFacts, TotalFacts};
@@ -38,9 +39,10 @@ pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
     let works = vec![small_files(), directories()];
     let new = NewRun {
         title: "made up".into(),
-        plan: json!({"sampling": {"samples": blocks}}),
+        plan: Some(plan(blocks)),
         seed: 7,
-        machine: json!({"virtualisation": {"kind": "none"}}),
+        machine: Some(Machine::default()),
+        merged: None,
         version: "test".into(),
         command_line: vec!["bakeoff".into(), "run".into()],
         origin: Origin::Measured,
@@ -52,7 +54,7 @@ pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
         .map(|(index, made)| ContenderRecord {
             index: index as u32,
             label: made.name.into(),
-            asked: json!({"filesystem": made.name, "label": made.name}),
+            asked: Some(Contender::plain(made.name)),
             twin_of: None,
             error: None,
         })
@@ -70,8 +72,36 @@ pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
     run
 }
 
+fn plan(blocks: u32) -> Scheme {
+    Scheme {
+        title: "made up".into(),
+        place: Place::Directories(Vec::new()),
+        contenders: Vec::new(),
+        works: Vec::new(),
+        sampling: Sampling {
+            samples: Some(blocks),
+            precision: 0.05,
+            budget_seconds: None,
+            until: Until::Precision,
+            blocks: (3, 30),
+            repeat_disturbed: true,
+            steady: false,
+        },
+        seed: 7,
+        shard: None,
+        ages: None,
+        notes: Vec::new(),
+    }
+}
+
 fn trial(block: u32, contender: u32, workload: &str, phases: Vec<PhaseRecord>) -> TrialRecord {
-    let device = json!({"name": "loop3", "rotational": false, "backing_file": "/var/tmp/a.img"});
+    let named = |name: &str| BlockDevice { name: name.into(), ..BlockDevice::default() };
+    let found = Found {
+        mount_options: vec!["rw".into()],
+        device: Some(BlockDevice { backing_file: Some("/var/tmp/a.img".into()), ..named("loop3") }),
+        beneath: vec![BlockDevice { rotational: true, ..named("sda") }],
+        ..Found::nothing()
+    };
     TrialRecord {
         block,
         position: contender,
@@ -83,8 +113,8 @@ fn trial(block: u32, contender: u32, workload: &str, phases: Vec<PhaseRecord>) -
         ended_ms: i64::from(block) * 60_000 + 20_000,
         status: TrialStatus::Done,
         reason: None,
-        found: json!({"mount_options": ["rw"], "device": device, "beneath": [{"name": "sda", "rotational": true}]}),
-        closing: json!({}),
+        found: Some(found),
+        closing: Some(Closing::default()),
         remarks: vec![],
         phases,
         commands: vec![],

@@ -1,5 +1,8 @@
-//! Results of other programs, as they wrote them, for tests of reading them.
+//! Results of other programs, as they wrote them, for tests of reading them; and plans.
 
+#![allow(dead_code, reason = "each test file uses the part that it needs")]
+
+use records::plan::{Place, Sampling, Scheme, Until};
 use std::path::Path;
 
 /// Names of the samples: fio's first, then those that are text of fields.
@@ -18,4 +21,27 @@ pub const SAMPLES: [&str; 8] = [
 pub fn sample(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
     std::fs::read(path).expect("the sample is there")
+}
+
+/// A plan of nothing, so many times.
+pub fn plan(samples: u32) -> Scheme {
+    Scheme {
+        title: "nothing".into(),
+        place: Place::Directories(Vec::new()),
+        contenders: Vec::new(),
+        works: Vec::new(),
+        sampling: Sampling {
+            samples: Some(samples),
+            precision: 0.05,
+            budget_seconds: None,
+            until: Until::Precision,
+            blocks: (3, 30),
+            repeat_disturbed: true,
+            steady: false,
+        },
+        seed: 7,
+        shard: None,
+        ages: None,
+        notes: Vec::new(),
+    }
 }

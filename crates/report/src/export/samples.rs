@@ -78,9 +78,6 @@ fn line(
     let facts = facts_of(material, trial, phase);
     let exact = |value: Option<f64>| value.map(number::exact).unwrap_or_default();
     let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let named = |value: serde_json::Result<serde_json::Value>| {
-        value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-    };
     let (outcome, evidence) = (&phase.outcome, &phase.evidence);
     let remarks: Vec<&str> = evidence.remarks.iter().chain(&outcome.remarks).map(String::as_str).collect();
     vec![
@@ -89,7 +86,7 @@ fn line(
         trial.block.to_string(),
         trial.position.to_string(),
         trial.attempt.to_string(),
-        named(serde_json::to_value(trial.status)),
+        trial.status.name().into(),
         counting.contains(&number).to_string(),
         contender.map(|record| record.label.clone()).unwrap_or_default(),
         twin.map(|record| record.label.clone()).unwrap_or_default(),
@@ -97,7 +94,7 @@ fn line(
         trial.scale.clone(),
         phase.name.clone(),
         phase.operation.clone(),
-        named(serde_json::to_value(phase.cache)),
+        phase.cache.name().into(),
         phase.preparation.to_string(),
         outcome.pass.to_string(),
         super::json::base_unit(phase.figure).into(),

@@ -331,7 +331,7 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
                 backend,
                 durability,
                 age: found.and_then(|found| found.aged.as_ref()).map(|aged| aged.state.summary.clone()),
-                asked: pairs(&record.asked),
+                asked: asked_in_words(record, &material.run.new.origin),
                 options: found.map(|found| found.options.clone()).unwrap_or_default(),
                 found: found.map(|found| pairs(&options::without(found))).unwrap_or_default(),
                 closing: closing.map(pairs).unwrap_or_default(),
@@ -373,7 +373,7 @@ fn run(material: &Material) -> RunView {
         seed: record.new.seed,
         repeat: repeat(&record.new.command_line, record.new.seed),
         machine: machines(&record.new),
-        plan: pairs(&record.new.plan),
+        plan: plan(&record.new),
         ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
     }
 }
@@ -383,6 +383,19 @@ fn elsewhere(new: &NewRun) -> String {
         Some(merged) => format!("put together from {}", super::plural(merged.parts.len(), "shard")),
         None => "measured elsewhere, read from an exported file".into(),
     }
+}
+
+/// What was asked of a contender; of another program's results no more is known than the file.
+fn asked_in_words(record: &ContenderRecord, origin: &Origin) -> Vec<(String, String)> {
+    match (&record.asked, origin) {
+        (None, Origin::Foreign { file, .. }) => vec![("imported from".into(), file.clone())],
+        (asked, _) => pairs(asked),
+    }
+}
+
+fn plan(new: &NewRun) -> Vec<(String, String)> {
+    let shards = new.merged.iter().map(|merged| ("shard, of".into(), merged.of.to_string()));
+    pairs(&new.plan).into_iter().chain(shards).collect()
 }
 
 /// The machine; of several each under the number of its shard.

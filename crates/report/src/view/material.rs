@@ -64,13 +64,12 @@ fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
             if phases.iter().any(|facts| facts.name == phase.name) {
                 continue;
             }
-            let cache = serde_json::to_value(phase.cache).ok();
             phases.push(PhaseFacts {
                 name: phase.name.clone(),
                 title: phase.name.clone(),
                 doing: phase.name.clone(),
                 operation: phase.operation.clone(),
-                cache_label: cache.and_then(|cache| cache.as_str().map(str::to_owned)).unwrap_or_default(),
+                cache_label: phase.cache.name().into(),
                 variant: (phase.name != phase.operation).then(|| phase.name.clone()),
                 figure: phase.figure,
                 figure_group: None,

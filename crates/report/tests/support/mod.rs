@@ -12,7 +12,11 @@ use ledger::outcome::Ceiling;
 use ledger::{
     Access, CommandRecord, ContenderRecord, Ledger, NewRun, Origin, RunStatus, TrialRecord, TrialStatus, WorkRecord,
 };
-use serde_json::{Value, json};
+use records::plan::{Place, Sampling, Scheme, Until};
+use records::{
+    BlockDevice, Closing, Contender, Cpu, DataMode, Durability, Found, Journaling, Machine, OptionFound, Usage,
+    Virtualisation,
+};
 use std::path::PathBuf;
 
 /// A ledger in a folder of its own.
@@ -53,19 +57,24 @@ pub fn usual() -> Bench {
 /// One contender of a made-up run.
 pub struct Entry {
     pub label: String,
-    pub asked: Value,
+    pub asked: Contender,
     pub speed: f64,
 }
 
 impl Entry {
-    pub fn new(label: &str, speed: f64, asked: Value) -> Self {
+    pub fn new(label: &str, speed: f64, asked: Contender) -> Self {
         Self { label: label.into(), asked, speed }
     }
 
     fn known((label, speed): (&str, f64)) -> Self {
-        let options: Vec<&str> = label.split(' ').skip(1).collect();
-        let asked =
-            json!({"filesystem": label.split(' ').next(), "mkfs": options, "mount": "noatime", "scheduler": "none"});
+        let mut words = label.split(' ').map(str::to_owned);
+        let asked = Contender {
+            filesystem: words.next().unwrap_or_default(),
+            mkfs: words.collect(),
+            mount: "noatime".into(),
+            scheduler: Some("none".into()),
+            ..Contender::default()
+        };
         Self::new(label, speed, asked)
     }
 }
@@ -90,7 +99,7 @@ pub fn with_schedulers(blocks: u32) -> Bench {
     for (filesystem, speed) in [("ext4", 1.0), ("xfs", 0.9), ("btrfs", 0.6)] {
         for (scheduler, factor) in [("none", 1.0), ("mq-deadline", 1.005), ("bfq", 0.9)] {
             let factor = if (filesystem, scheduler) == ("xfs", "bfq") { 0.66 } else { factor };
-            let asked = json!({"filesystem": filesystem, "mkfs": [], "mount": "", "scheduler": scheduler});
+            let asked = Contender { scheduler: Some(scheduler.into()), ..Contender::plain(filesystem) };
             entries.push(Entry::new(&format!("{filesystem}+{scheduler}"), speed * factor, asked));
         }
     }
@@ -103,7 +112,7 @@ pub fn filled_and_scaled(blocks: u32) -> Bench {
     for (filesystem, speed) in [("ext4", 1.0), ("xfs", 0.9)] {
         for (fill, factor) in [(0.0, 1.0), (0.4, 0.95), (0.8, 0.6)] {
             let label = if fill == 0.0 { filesystem.into() } else { format!("{filesystem} {}% full", fill * 100.0) };
-            let asked = json!({"filesystem": filesystem, "mkfs": [], "mount": "", "fill": fill, "scheduler": null});
+            let asked = Contender { fill: Some(fill), ..Contender::plain(filesystem) };
             entries.push(Entry::new(&label, speed * factor, asked));
         }
     }
@@ -168,8 +177,13 @@ fn trial(
         ended_ms: began + 18_000,
         status: TrialStatus::Done,
         reason: None,
-        found: found(label),
-        closing: json!({"unmount_seconds": 0.02, "check_seconds": 0.4, "written_bytes": 3u64 << 30}),
+        found: Some(found(label)),
+        closing: Some(Closing {
+            unmount_seconds: Some(0.02),
+            check_seconds: Some(0.4),
+            written_bytes: Some(3 << 30),
+            ..Closing::default()
+        }),
         remarks: vec![],
         phases: work
             .phases
@@ -195,10 +209,10 @@ fn trial(
 }
 
 fn contenders(entries: &[Entry]) -> Vec<ContenderRecord> {
-    let record = |index: usize, label: &str, asked: &Value, twin_of: Option<u32>| ContenderRecord {
+    let record = |index: usize, label: &str, asked: &Contender, twin_of: Option<u32>| ContenderRecord {
         index: index as u32,
         label: label.into(),
-        asked: asked.clone(),
+        asked: Some(asked.clone()),
         twin_of,
         error: None,
     };
@@ -206,68 +220,107 @@ fn contenders(entries: &[Entry]) -> Vec<ContenderRecord> {
         entries.iter().enumerate().map(|(at, entry)| record(at, &entry.label, &entry.asked, None)).collect();
     records.push(record(entries.len(), &format!("{}, again", entries[0].label), &entries[0].asked, Some(0)));
     let error = "mkfs.reiserfs is not there; install reiserfsprogs, and give it a kernel older than 6.13";
-    let absent = record(entries.len() + 1, "reiserfs", &json!({"filesystem": "reiserfs"}), None);
+    let absent = record(entries.len() + 1, "reiserfs", &Contender::plain("reiserfs"), None);
     records.push(ContenderRecord { error: Some(error.into()), ..absent });
     records
 }
 
-fn found(label: &str) -> Value {
+fn found(label: &str) -> Found {
     let cow = label.starts_with("btrfs") || label.starts_with("zfs") || label.starts_with("nilfs");
     let data = match label {
-        label if label.starts_with("ext2") || label.contains("writeback") => "writeback",
-        _ if cow => "atomic",
-        _ => "ordered",
+        label if label.starts_with("ext2") || label.contains("writeback") => DataMode::Writeback,
+        _ if cow => DataMode::Atomic,
+        _ => DataMode::Ordered,
     };
-    json!({
-        "mount_options": ["rw", "noatime"],
-        "durability": {
-            "flushes": !label.contains("barrier=0"),
-            "data": data,
-            "journal": if cow { "trees" } else { "metadata" },
-            "checksums_data": cow && !label.contains("nodatacow"),
-            "checksums_metadata": true,
-            "copy_on_write": cow && !label.contains("nodatacow"),
+    Found {
+        mount_options: vec!["rw".into(), "noatime".into()],
+        durability: Durability {
+            flushes: Some(!label.contains("barrier=0")),
+            data,
+            journal: if cow { Journaling::Trees } else { Journaling::Metadata },
+            checksums_data: Some(cow && !label.contains("nodatacow")),
+            checksums_metadata: Some(true),
+            copy_on_write: Some(cow && !label.contains("nodatacow")),
         },
-        "scheduler": "none",
-        "options": options(label),
-        "device": {"size_bytes": 8u64 << 30},
-        "empty": {
-            "total_bytes": (8u64 << 30) - (100 << 20),
-            "used_bytes": 28u64 << 20,
-            "available_bytes": 7u64 << 30,
-            "inodes": if cow { Value::Null } else { json!(524_288) },
+        scheduler: Some("none".into()),
+        options: options(label),
+        device: Some(BlockDevice { size_bytes: 8 << 30, ..BlockDevice::default() }),
+        empty: Usage {
+            total_bytes: (8 << 30) - (100 << 20),
+            used_bytes: 28 << 20,
+            available_bytes: 7 << 30,
+            inodes: (!cow).then_some(524_288),
+            inodes_free: None,
         },
-        "mkfs_seconds": 0.12,
-        "mount_seconds": 0.03,
-    })
+        mkfs_seconds: Some(0.12),
+        mount_seconds: Some(0.03),
+        ..Found::nothing()
+    }
 }
 
-fn options(label: &str) -> Value {
-    if !label.contains("rmapbt") {
-        return json!([]);
+fn options(label: &str) -> Vec<OptionFound> {
+    let option = |asked: &str, found: Option<&str>, by: &str| OptionFound {
+        asked: asked.into(),
+        found: found.map(str::to_owned),
+        by: by.into(),
+    };
+    match label.contains("rmapbt") {
+        false => Vec::new(),
+        true => vec![
+            option("mkfs -m rmapbt=0", Some("rmapbt=0"), "xfs_info"),
+            option("mkfs -l size=64m", None, "xfs_info shows the log in blocks of the filesystem"),
+            option("mount logbsize=256k", Some("logbsize=256k"), "mountinfo"),
+        ],
     }
-    json!([
-        {"asked": "mkfs -m rmapbt=0", "found": "rmapbt=0", "by": "xfs_info"},
-        {"asked": "mkfs -l size=64m", "found": null, "by": "xfs_info shows the log in blocks of the filesystem"},
-        {"asked": "mount logbsize=256k", "found": "logbsize=256k", "by": "mountinfo"},
-    ])
 }
 
 fn new_run(works: Vec<WorkRecord>) -> NewRun {
     NewRun {
         title: "Which filesystem is best on this disk?".into(),
-        plan: json!({"samples": {"blocks": 4}, "device": {"image": "8 GiB"}}),
+        plan: Some(plan()),
         seed: 4_261_912,
-        machine: json!({
-            "kernel": "6.18.5", "distribution": "Debian GNU/Linux 12", "virtualisation": "kvm",
-            "cpu": {"model": "A processor of 2 cores", "cores": 2}, "memory_bytes": 25_769_803_776u64,
-            "device": {"model": "loop image", "scheduler": "none", "write_cache": "write back"},
-            "tools": {"mkfs.ext4": "1.47.0", "mkfs.xfs": "6.1.0", "mkfs.btrfs": "6.2"},
-        }),
+        machine: Some(machine()),
+        merged: None,
         version: "0.1.0".into(),
         command_line: ["bakeoff", "run", "--fs", "ext4,xfs", "--image", "8G"].map(str::to_owned).to_vec(),
         origin: Origin::Measured,
         works,
+    }
+}
+
+fn plan() -> Scheme {
+    Scheme {
+        title: String::new(),
+        place: Place::Image { bytes: 8 << 30, scratch: "/var/tmp".into() },
+        contenders: Vec::new(),
+        works: Vec::new(),
+        sampling: Sampling {
+            samples: None,
+            precision: 0.05,
+            budget_seconds: None,
+            until: Until::Precision,
+            blocks: (3, 30),
+            repeat_disturbed: true,
+            steady: false,
+        },
+        seed: 4_261_912,
+        shard: None,
+        ages: None,
+        notes: Vec::new(),
+    }
+}
+
+fn machine() -> Machine {
+    let tools = [("mkfs.ext4", "1.47.0"), ("mkfs.xfs", "6.1.0"), ("mkfs.btrfs", "6.2")];
+    Machine {
+        kernel: "6.18.5".into(),
+        distribution: "Debian GNU/Linux 12".into(),
+        virtualisation: Virtualisation { kind: "kvm".into(), ..Virtualisation::default() },
+        cpu: Cpu { model: "A processor of 2 cores".into(), cores: Some(2), ..Cpu::default() },
+        memory_bytes: 25_769_803_776,
+        device: vec![("loop0".into(), "loop image, scheduler none, cache write back".into())],
+        tools: tools.map(|(name, version)| (name.to_owned(), version.to_owned())).into(),
+        ..Machine::default()
     }
 }
 

@@ -4,8 +4,8 @@
 
 use host::counters::Watch;
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
+use records::{Closing, Found};
 use runner::{Ended, Entry, Place, Run, Sampling, Scheme, Staged, Unwatched, Venue, VenueError, Work};
-use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -120,9 +120,10 @@ impl Bakeoff {
     fn new_run(&self) -> NewRun {
         NewRun {
             title: "two stand-ins".into(),
-            plan: serde_json::to_value(&self.scheme).expect("a scheme is JSON"),
+            plan: Some(self.scheme.clone()),
             seed: self.scheme.seed,
-            machine: json!({}),
+            machine: None,
+            merged: None,
             version: "test".into(),
             command_line: vec![],
             origin: Origin::Measured,
@@ -181,8 +182,8 @@ impl Staged for Stage {
     fn room(&self) -> (Option<u64>, Option<u64>) {
         (None, None)
     }
-    fn found(&self) -> Value {
-        json!({"mount_options": ["rw"]})
+    fn found(&self) -> Found {
+        Found { mount_options: vec!["rw".into()], ..Found::nothing() }
     }
     fn remarks(&self) -> Vec<String> {
         Vec::new()
@@ -199,10 +200,10 @@ impl Staged for Stage {
         self.note("settle");
         Ok(())
     }
-    fn close(self: Box<Self>) -> Result<Value, VenueError> {
+    fn close(self: Box<Self>) -> Result<Closing, VenueError> {
         self.note("close");
         self.closed.fetch_add(1, Ordering::SeqCst);
-        Ok(json!({}))
+        Ok(Closing::default())
     }
 }
 

@@ -1,0 +1,82 @@
+//! What a run of version 0.1 is shown as: figures, samples, options and costs as that version showed them.
+//! Words are left out: what is said of figures may be said better.
+
+#[path = "../../../tests/earlier.rs"]
+mod earlier;
+
+use earlier::{Earlier, LEDGERS};
+use ledger::{Access, Ledger};
+use report::{Material, View};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Parts of a run that come from the records alone.
+const RUN: [&str; 10] =
+    ["id", "title", "began", "seconds", "status", "ending", "origin", "version", "repeat", "machine"];
+/// Parts of a contender.
+const CONTENDER: [&str; 11] =
+    ["index", "slot", "name", "error", "backend", "age", "asked", "found", "closing", "options", "axes"];
+/// Parts of an operation.
+const OPERATION: [&str; 7] = ["operation", "title", "cache", "phases", "unit", "until", "better"];
+/// Parts of a figure that are no estimate.
+const FIGURE: [&str; 4] = ["median", "min", "max", "trials"];
+
+fn shown_then(name: &str) -> Value {
+    serde_json::from_slice(&earlier::bytes(&format!("{name}.json"))).expect("it is JSON")
+}
+
+fn shown_now(name: &str) -> Value {
+    let earlier = Earlier::ledger(name);
+    let ledger = Ledger::open(&earlier.path, Access::Read).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let material = Material::read(&ledger, None).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let view = View::of(&material).expect("the run is judged");
+    serde_json::from_str(&report::export::results(&material, &view).expect("it is written")).expect("it is JSON")
+}
+
+fn only(value: &Value, names: &[&str]) -> Vec<(String, Value)> {
+    names.iter().map(|name| ((*name).to_owned(), value[*name].clone())).collect()
+}
+
+fn each(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+/// Everything of an answer that comes from the records, one line for each part.
+fn facts(shown: &Value) -> Vec<String> {
+    let mut lines = vec![format!("run {:?}", only(&shown["run"], &RUN)), format!("counts {}", shown["counts"])];
+    lines.extend(["costs", "failures", "axes", "device"].map(|part| format!("{part} {}", shown[part])));
+    lines.extend(each(&shown["run"]["ceiling"]).map(|pair| format!("ceiling {pair}")));
+    lines.extend(each(&shown["contenders"]).map(|contender| format!("{:?}", only(contender, &CONTENDER))));
+    for workload in each(&shown["workloads"]) {
+        lines.push(format!("{:?}", only(workload, &["name", "title", "scale", "settings"])));
+        for operation in each(&workload["operations"]) {
+            lines.push(format!("{:?}", only(operation, &OPERATION)));
+            for result in each(&operation["results"]) {
+                let figures = ["figure", "returned", "cpu"].map(|figure| only(&result[figure], &FIGURE));
+                let rest = only(result, &["contender_name", "samples", "latency", "series"]);
+                lines.push(format!("{} {figures:?} {rest:?}", operation["operation"]));
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn every_run_of_the_first_version_is_shown_as_it_was() {
+    for name in LEDGERS {
+        let (then, now) = (facts(&shown_then(name)), facts(&shown_now(name)));
+        assert!(then.len() > 10, "{name} has little to show");
+        for (then, now) in then.iter().zip(&now) {
+            assert_eq!(now, then, "{name}");
+        }
+        assert_eq!(now.len(), then.len(), "{name}");
+    }
+}
+
+#[test]
+fn the_plan_of_the_first_version_is_shown_as_it_was() {
+    let plan = |shown: Value| each(&shown["run"]["plan"]).map(Value::to_string).collect::<BTreeSet<_>>();
+    for name in LEDGERS {
+        assert_eq!(plan(shown_now(name)), plan(shown_then(name)), "{name}");
+    }
+}
