@@ -246,6 +246,7 @@ fn compiled() -> Compiled {
         groups: vec![],
         preparation: false,
         after: After { sync, drop_caches: false },
+        time_limit: 0,
     };
     let facts = |name: &str| PhaseFacts {
         name: name.into(),
