@@ -123,6 +123,7 @@ fn phase(group: Group) -> Phase {
         groups: vec![group],
         preparation: false,
         after: After::default(),
+        time_limit: 0,
     }
 }
 

@@ -74,7 +74,7 @@ impl Progress {
     }
 
     fn trial_ended(&mut self, contender: &str, trial: &TrialRecord, done: (usize, usize)) {
-        let seconds = (trial.ended_ms - trial.began_ms) as f64 / 1e3;
+        let seconds = trial.took();
         let took = self.took.entry(trial.workload.clone()).or_default();
         *took = (took.0 + seconds, took.1 + 1);
         let outcome = match trial.status {

@@ -8,7 +8,7 @@ use crate::show;
 use crate::verbs::agent;
 use ledger::{Access, Ledger};
 use records::{NewRun, Origin, RunRecord, RunStatus};
-use runner::{Ager, Ended, Run, Sampling, Scheme, Stop};
+use runner::{Ager, Ended, MachineClock, Run, Sampling, Scheme, Stop};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -119,8 +119,18 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
     let mut venue = place::venue(scheme, ager)?;
     let mut progress = Progress::new(output.plain, ledger.path());
     host::process::stay_in_memory();
-    let ended = Run { scheme, id, ledger, venue: &mut *venue, watcher: &mut progress, agent: agent::command()?, stop }
-        .carry_on();
+    let clock = MachineClock::default();
+    let ended = Run {
+        scheme,
+        id,
+        ledger,
+        venue: &mut *venue,
+        watcher: &mut progress,
+        agent: agent::command()?,
+        stop,
+        clock: &clock,
+    }
+    .carry_on();
     drop(progress);
     drop(venue);
     let ended = ended?;

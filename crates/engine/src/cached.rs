@@ -24,7 +24,7 @@ pub type Visit<'a> = dyn FnMut(Fd) -> Answer<()> + 'a;
 
 /// Read the files of a phase once.
 pub fn warm(program: &Program, phase: usize) -> Reply {
-    let deadline = Instant::now() + Duration::from_secs(program.time_limit);
+    let deadline = Instant::now() + Duration::from_secs(program.limit_of(phase));
     let mut buffer = match Buffer::new(CHUNK) {
         Ok(buffer) => buffer,
         Err(e) => return Reply::Refused { reason: format!("no memory to read files into: {e}") },

@@ -172,7 +172,7 @@ impl Pass<'_> {
             self.end_all();
             return Ok(Err(reason));
         }
-        let limit = Duration::from_secs(self.program.time_limit);
+        let limit = Duration::from_secs(self.limit());
         let start = self.clock.now();
         self.shared.common(Common::Start).store(start, Ordering::Release);
         process::open_gate(self.shared.common(Common::Gate));
@@ -255,7 +255,7 @@ impl Pass<'_> {
                     self.program.error_limit
                 ))
             }
-            (Some(Stop::Time), _) => Err(format!("it ran past its time limit of {} s", self.program.time_limit)),
+            (Some(Stop::Time), _) => Err(format!("it ran past its time limit of {} s", self.limit())),
             (Some(Stop::Death), _) => Err("a worker could not go on".into()),
         }
     }
@@ -285,6 +285,11 @@ impl Pass<'_> {
         }
     }
 
+    /// Seconds that this pass may take.
+    fn limit(&self) -> u64 {
+        self.program.limit_of(self.phase)
+    }
+
     /// Items in all, where the program says so.
     fn expected(&self) -> Option<u64> {
         let phase = self.of_phase();
@@ -302,7 +307,7 @@ impl Pass<'_> {
         let start = self.shared.common(Common::Start).load(Ordering::Relaxed);
         if phase.writes && watched.is_ok() {
             let used = Duration::from_nanos(self.clock.now().saturating_sub(start));
-            let left = Duration::from_secs(self.program.time_limit).saturating_sub(used);
+            let left = Duration::from_secs(self.limit()).saturating_sub(used);
             match self.make_durable(left) {
                 Ok(at) => durable_ns = Some(at - collect::begin(self)),
                 Err(reason) => watched = Err(format!("the data could not be made safe: {reason}")),
@@ -336,7 +341,7 @@ impl Pass<'_> {
         while child[0].poll().is_none() {
             if kernel_ns() > deadline {
                 child[0].kill();
-                return Err(format!("it did not end within the time limit of {} s", self.program.time_limit));
+                return Err(format!("it did not end within the time limit of {} s", self.limit()));
             }
             process::wait_for_any(&child, 100);
         }

@@ -144,3 +144,16 @@ fn data_that_cannot_be_made_safe_fails_the_phase_without_a_durable_time() {
     p.durable = Durable { syncfs: true, command: vec!["true".into()], flush: vec![dir.path().join("t/3")] };
     assert!(Agent::with(&p).done(0).durable_ns.is_some());
 }
+
+#[test]
+fn a_phase_is_ended_by_its_own_time_limit_where_it_has_one() {
+    let dir = folder();
+    let forever = Group { order: Order::Random, count: Some(u64::MAX / 2), ..group(FILES, &[Step::Stat]) };
+    let set = fileset("t", 10, Size::Uniform(1, 1));
+    let hung = Phase { time_limit: 1, ..phase(vec![forever]) };
+    let p = program(dir.path(), vec![set], vec![phase(vec![group(FILES, &create())]), hung]);
+    let mut agent = Agent::with(&p);
+    agent.done(0);
+    let (reason, _) = agent.failed(1);
+    assert!(reason.contains("time limit of 1 s"), "{reason}");
+}

@@ -2,8 +2,10 @@
 //! In: program and arguments, a limit, a journal. Out: what it answered, or an error that says what was run and answered.
 //! A command runs in a process group of its own, so that a Ctrl-C at the terminal does not cut an mkfs in half.
 
+use crate::cause;
 use crate::journal::{Journal, Record, typed};
 use crate::process::Process;
+use records::Cause;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Stdio};
@@ -11,6 +13,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long a command may take unless it says otherwise.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long a killed command is waited for.
+const REAP_LIMIT: Duration = Duration::from_secs(5);
 
 /// Bytes of standard output, and as many of standard error, that are kept.
 pub const OUTPUT_LIMIT: usize = 256 << 10;
@@ -62,8 +67,13 @@ pub enum Failure {
     #[error("could not be started: the program was not found")]
     Missing,
     /// It could not be started for another reason.
-    #[error("could not be started: {0}")]
-    NotStarted(String),
+    #[error("could not be started: {answer}")]
+    NotStarted {
+        /// What the system answered.
+        answer: String,
+        /// Whether that may pass.
+        cause: Cause,
+    },
     /// It took longer than its limit and was killed.
     #[error("was killed: it took longer than {0} s")]
     OutOfTime(u64),
@@ -73,6 +83,28 @@ pub enum Failure {
     /// It ended with a status that does not mean success.
     #[error("failed with status {0}")]
     Status(i32),
+}
+
+impl Failure {
+    /// Whether it may work the next time.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Failure::Missing => Cause::Lasting,
+            Failure::NotStarted { cause, .. } => *cause,
+            // Whoever killed it, what was asked for had no part in it.
+            Failure::Signal(_) => Cause::Passing,
+            // A device that hung for a while, or work without an end.
+            Failure::OutOfTime(_) => Cause::Unclear,
+            Failure::Status(status) => cause::of_status(*status),
+        }
+    }
+}
+
+impl CommandError {
+    /// Whether it may work the next time.
+    pub fn cause(&self) -> Cause {
+        self.what.cause()
+    }
 }
 
 fn answered(answer: &str) -> String {
@@ -163,7 +195,7 @@ impl Command {
         let started = match result {
             Ok(child) => match Process::of(child.id()) {
                 Some(process) => Ok((child, process)),
-                None => Err(Failure::NotStarted("it ended at once".into())),
+                None => Err(Failure::NotStarted { answer: "it ended at once".into(), cause: Cause::Unclear }),
             },
             Err(error) => Err(not_started(&error)),
         };
@@ -235,7 +267,7 @@ impl Command {
             match child.try_wait() {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) => {}
-                Err(error) => return Err(Failure::NotStarted(error.to_string())),
+                Err(error) => return Err(not_started(&error)),
             }
             if began.elapsed() > self.limit {
                 kill_group(child);
@@ -263,17 +295,21 @@ impl Command {
 }
 
 fn not_started(error: &std::io::Error) -> Failure {
-    if error.kind() == std::io::ErrorKind::NotFound { Failure::Missing } else { Failure::NotStarted(error.to_string()) }
+    match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::Missing,
+        _ => Failure::NotStarted { answer: error.to_string(), cause: cause::of_io(error) },
+    }
 }
 
-/// Ends a command and whatever it started, and takes it off the process table.
+/// Ends a command and whatever it started, and takes it off the process table. One that waits for a device in the kernel ends only
+/// when that answers: it is left behind, killed, so that nobody hangs with it.
 fn kill_group(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
         // It may have ended in this very moment; then there is nothing to kill.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
-    let _ = child.wait();
+    crate::process::reap(child, REAP_LIMIT);
 }
 
 /// The output of a command, gathered beside it so that a full pipe never stops it.
@@ -371,6 +407,16 @@ mod tests {
         let inner: u32 = records[0].stdout.trim().parse().expect("its id");
         let gone = Process::of(inner).is_none_or(|process| process.gone_within(Duration::from_secs(5)));
         assert!(gone, "the sleep goes on");
+    }
+
+    #[test]
+    fn what_was_killed_may_work_the_next_time_and_what_is_missing_will_not() {
+        let cause = |command: Command| command.run(&Journal::new()).expect_err("it fails").cause();
+        assert_eq!(cause(Command::shell("kill -KILL $$")), Cause::Passing);
+        assert_eq!(cause(Command::shell("sh -c 'kill -TERM $$'; exit $?")), Cause::Passing);
+        assert_eq!(cause(Command::shell("sleep 54323").limit(Duration::from_millis(50))), Cause::Unclear);
+        assert_eq!(cause(Command::new(["no-such-program"])), Cause::Lasting);
+        assert_eq!(cause(Command::shell("exit 1")), Cause::Unclear);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! It knows nothing of workloads, filesystems or statistics.
 
 pub mod block;
+pub mod cause;
 pub mod command;
 pub mod counters;
 pub mod doctor;
@@ -11,6 +12,7 @@ mod layout;
 pub mod machine;
 pub mod mounts;
 pub mod noise;
+pub mod presence;
 pub mod process;
 
 pub use block::{BlockDevice, Sysfs};

@@ -93,6 +93,18 @@ pub fn boot_id() -> String {
     crate::text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
+/// Takes an ended child off the process table, waiting for it for at most `patience`; false where it does not end.
+pub fn reap(child: &mut std::process::Child, patience: Duration) -> bool {
+    let end = Instant::now() + patience;
+    loop {
+        match child.try_wait() {
+            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
+            Ok(None) => return false,
+            _ => return true,
+        }
+    }
+}
+
 /// Keeps this program and its libraries in memory. Where caches are emptied before a phase, the kernel would forget what of them is
 /// not in use just then, and reading it again from the disk would stand beside the phase like somebody else's work.
 pub fn stay_in_memory() {

@@ -3,7 +3,7 @@
 //! Looking after every block is paid for in [`crate::rank::Looks`], so stopping early makes nothing truer.
 
 use crate::budget;
-use crate::decision::{Decision, Needed, Open, Policy, Reason, Until};
+use crate::decision::{Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, Reason, Until};
 use crate::figure::{self, LEVEL};
 use crate::judgement::{Ranking, Relation, Standing};
 use crate::numbers::t_critical;
@@ -81,7 +81,7 @@ fn is_out(table: &Table, contender: usize) -> bool {
 
 /// Whether a cell's trials fail more often than they give samples: no run waits for it.
 fn keeps_failing(cell: &Cell) -> bool {
-    cell.facts.failures >= 3 && cell.facts.failures as usize > cell.samples.len()
+    cell.facts.failures >= FAILURES_IN_A_ROW && cell.facts.failures as usize > cell.samples.len()
 }
 
 /// Every contender and workload that can be measured: a pair without samples counts only while nothing is known of the

@@ -4,6 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A contender whose trials of one workload failed in so many blocks in a row is not put through it again, and nobody waits for it:
+/// two may be one cause that lasted a while.
+pub const FAILURES_IN_A_ROW: u32 = 3;
+
 /// How a plan asks to be sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Policy {

@@ -28,7 +28,7 @@ pub use comparison::{
     Change, Claim, ClaimOutcome, ClaimRelation, ClaimVerdict, Compared, Comparison, FailOn, FailOnError, Mix, MixError,
     MixJudgement, MixTime, Side,
 };
-pub use decision::{BudgetPlan, Decision, Needed, Open, Policy, Reason, SteadyState, Until};
+pub use decision::{BudgetPlan, Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, Reason, SteadyState, Until};
 pub use judgement::{Estimand, Figure, Interval, Judgement, Note, NoteKind, Ranking, Relation, Sentence, Standing};
 pub use table::{
     Age, Backend, Cell, Contender, Direction, Durability, Facts, MAX_CONTENDERS, MAX_OPERATIONS, MAX_SAMPLES,

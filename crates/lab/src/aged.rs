@@ -153,7 +153,7 @@ impl Stage<'_> {
         let mut remarks = Vec::new();
         if self.unmount(&mut remarks)?.is_none() {
             let problem = format!("its aged filesystem could not be kept: {}", remarks.join("; "));
-            return Err(LabError::contender(title, problem, "end what uses it"));
+            return Err(LabError::failed(title, problem, "end what uses it", records::Cause::Passing));
         }
         (kept.free_space, kept.no_free_space) = self.free_space(kept.used.total_bytes - kept.used.used_bytes);
         if let Some(daemon) = self.state.daemon.take() {

@@ -206,7 +206,8 @@ impl AgedCache {
             "the restored image is not equal to the one that was made: its hash is {found}, and was {}",
             image.hash
         );
-        Err(LabError::contender(&image.title, problem, "it was removed from the cache and is made anew next time"))
+        let way = "it was removed from the cache and is made anew next time";
+        Err(LabError::failed(&image.title, problem, way, records::Cause::Passing))
     }
 
     /// Copies an aged device into this folder, what is zero left out.

@@ -8,6 +8,8 @@ use crate::mark::{Made, Mark};
 use crate::template::Places;
 use host::process::Process;
 use host::{Command, Journal};
+use records::Cause;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -41,7 +43,7 @@ impl Daemon {
         let (child, process) =
             command.start(journal, &log).map_err(LabError::command(format!("starting {}", facts.comm)))?;
         places.pid = Some(process.pid);
-        let daemon = Daemon {
+        let mut daemon = Daemon {
             child,
             process,
             prefix: places.fill(&facts.prefix, &[]),
@@ -57,7 +59,7 @@ impl Daemon {
         }
     }
 
-    fn await_ready(&self, facts: &DaemonFacts, places: &Places, log: &Path) -> Result<(), LabError> {
+    fn await_ready(&mut self, facts: &DaemonFacts, places: &Places, log: &Path) -> Result<(), LabError> {
         // Asking is not acting: only the commands that change something go into the journal.
         let unrecorded = Journal::new();
         let end = Instant::now() + READY_LIMIT;
@@ -71,9 +73,13 @@ impl Daemon {
             std::thread::sleep(Duration::from_millis(20));
         }
         let said = std::fs::read_to_string(log).unwrap_or_default();
-        let state = if self.process.lives() { "is not ready after 20 s" } else { "ended at once" };
+        let (state, cause) = match self.child.try_wait() {
+            Ok(Some(status)) if status.signal().is_some() => ("was killed", Cause::Passing),
+            Ok(Some(_)) => ("ended at once", Cause::Unclear),
+            _ => ("is not ready after 20 s", Cause::Unclear),
+        };
         let said = said.trim().lines().last().unwrap_or("it said nothing").to_string();
-        Err(LabError::contender(&facts.comm, format!("{} {state}: {said}", facts.comm), ""))
+        Err(LabError::failed(&facts.comm, format!("{} {state}: {said}", facts.comm), "", cause))
     }
 
     /// Gives up what it serves and ends it; kills it where it does not end.
@@ -83,7 +89,7 @@ impl Daemon {
             let _ = Command::new(self.give_up.clone()).prefixed(&self.prefix).limit(END_LIMIT).run(journal);
             self.process.end(END_LIMIT);
         }
-        let _ = self.child.wait();
+        host::process::reap(&mut self.child, END_LIMIT);
         let process = self.process;
         mark.removed(|made| matches!(made, Made::Daemon { process: known } if *known == process));
     }

@@ -26,6 +26,7 @@ pub(crate) fn writable(path: &Path) -> Result<(), LabError> {
         path: path.into(),
         error: error.to_string(),
         way_out: "name a directory that you may write to, or run with sudo".into(),
+        cause: host::cause::of_errno(error),
     })
 }
 

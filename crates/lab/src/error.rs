@@ -2,7 +2,8 @@
 //! In: what was being done, to what, and what the system answered. Out: one error, which says what the person can do.
 //! An error of one contender is told apart from one of the whole run, so that the others can go on.
 
-use host::CommandError;
+use host::{CommandError, cause};
+use records::Cause;
 use std::path::{Path, PathBuf};
 
 /// An error of the lab.
@@ -37,6 +38,20 @@ pub enum LabError {
         problem: String,
         /// What the person can do; empty where nothing is known.
         way_out: String,
+        /// Whether it may work the next time.
+        cause: Cause,
+    },
+    /// A device that was there and is not any more.
+    #[error("the device {device} vanished during {during}: {how}{}", way(if *.for_good { "connect it again" } else { "" }))]
+    Gone {
+        /// The device.
+        device: PathBuf,
+        /// What was being done.
+        during: String,
+        /// What became of it.
+        how: String,
+        /// It was a real device, so that nothing more can be measured; an image is made anew for each trial.
+        for_good: bool,
     },
     /// A device that must not be touched.
     #[error("{device} is not taken: {reason}{}", way(.way_out))]
@@ -54,6 +69,16 @@ pub enum LabError {
         /// The size, in words.
         size: String,
         /// Too small or too large, and for what.
+        problem: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// A disk that has no room now for what is to be made on it.
+    #[error("{size} is {problem}{}", way(.way_out))]
+    NoRoom {
+        /// The size, in words.
+        size: String,
+        /// For what it is too large.
         problem: String,
         /// What the person can do.
         way_out: String,
@@ -98,6 +123,8 @@ pub enum LabError {
         error: String,
         /// What the person can do.
         way_out: String,
+        /// Whether it may work the next time.
+        cause: Cause,
     },
     /// A kernel that a guest cannot run.
     #[error("the kernel {name} {problem}{}", way(.way_out))]
@@ -123,16 +150,67 @@ impl LabError {
         matches!(self, LabError::Contender { .. })
     }
 
+    /// Whether it may work the next time.
+    pub fn cause(&self) -> Cause {
+        match self {
+            LabError::Contender { cause, .. } | LabError::File { cause, .. } => *cause,
+            LabError::Command { error, .. } => error.cause(),
+            LabError::NoRoom { .. } | LabError::Busy { .. } | LabError::LeftBehind(_) => Cause::Passing,
+            LabError::Gone { for_good, .. } => {
+                if *for_good {
+                    Cause::Lasting
+                } else {
+                    Cause::Passing
+                }
+            }
+            LabError::Guest(_) => Cause::Unclear,
+            LabError::Unknown { .. }
+            | LabError::Description { .. }
+            | LabError::Refused { .. }
+            | LabError::Size { .. }
+            | LabError::MissingTool { .. }
+            | LabError::NeedsRoot(_)
+            | LabError::Kernel { .. } => Cause::Lasting,
+        }
+    }
+
+    /// Whether nothing more can be measured on this ground.
+    pub fn is_of_ground(&self) -> bool {
+        matches!(self, LabError::Refused { .. } | LabError::NeedsRoot(_) | LabError::Gone { for_good: true, .. })
+    }
+
+    /// An error of a contender that lasts: it was asked for what cannot be.
     pub(crate) fn contender(label: &str, problem: impl Into<String>, way_out: impl Into<String>) -> LabError {
-        LabError::Contender { contender: label.into(), problem: problem.into(), way_out: way_out.into() }
+        LabError::failed(label, problem, way_out, Cause::Lasting)
+    }
+
+    /// An error of a contender, with its cause.
+    pub(crate) fn failed(
+        label: &str,
+        problem: impl Into<String>,
+        way_out: impl Into<String>,
+        cause: Cause,
+    ) -> LabError {
+        LabError::Contender { contender: label.into(), problem: problem.into(), way_out: way_out.into(), cause }
+    }
+
+    /// The same error of a contender, known to pass, with what shows it.
+    pub(crate) fn passing(self, more: &str) -> LabError {
+        match self {
+            LabError::Contender { contender, problem, way_out, .. } => {
+                LabError::Contender { contender, problem: problem + more, way_out, cause: Cause::Passing }
+            }
+            other => other,
+        }
     }
 
     pub(crate) fn refused(device: &Path, reason: impl Into<String>, way_out: impl Into<String>) -> LabError {
         LabError::Refused { device: device.into(), reason: reason.into(), way_out: way_out.into() }
     }
 
-    pub(crate) fn file(doing: &'static str, path: &Path, error: impl std::fmt::Display) -> LabError {
-        LabError::File { doing, path: path.into(), error: error.to_string(), way_out: String::new() }
+    pub(crate) fn file(doing: &'static str, path: &Path, error: impl Answer) -> LabError {
+        let cause = error.cause();
+        LabError::File { doing, path: path.into(), error: error.to_string(), way_out: String::new(), cause }
     }
 
     pub(crate) fn command(doing: impl Into<String>) -> impl FnOnce(CommandError) -> LabError {
@@ -143,6 +221,36 @@ impl LabError {
     pub(crate) fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> LabError {
         let known: Vec<String> = known.into_iter().map(str::to_string).collect();
         LabError::Unknown { what, name: name.into(), nearest: nearest(name, known.iter().map(String::as_str)), known }
+    }
+}
+
+/// What the system answered, by which a failure is known to pass or to last.
+pub(crate) trait Answer: std::fmt::Display {
+    /// Whether it may work the next time.
+    fn cause(&self) -> Cause;
+}
+
+impl Answer for std::io::Error {
+    fn cause(&self) -> Cause {
+        cause::of_io(self)
+    }
+}
+
+impl Answer for rustix::io::Errno {
+    fn cause(&self) -> Cause {
+        cause::of_errno(*self)
+    }
+}
+
+impl Answer for serde_json::Error {
+    fn cause(&self) -> Cause {
+        Cause::Lasting
+    }
+}
+
+impl Answer for &str {
+    fn cause(&self) -> Cause {
+        Cause::Unclear
     }
 }
 

@@ -179,6 +179,9 @@ pub struct Check {
     /// Exit statuses that mean that nothing is wrong.
     #[serde(default = "zero")]
     pub clean: Vec<i32>,
+    /// Beginnings of lines that it prints of a sound filesystem, too: they are not the reason where something is wrong.
+    #[serde(default)]
+    pub routine: Vec<String>,
 }
 
 fn zero() -> Vec<i32> {

@@ -378,8 +378,9 @@ pub(crate) fn remove_empty(folder: &Path) -> bool {
 
 pub(crate) fn of_contender(label: &str, error: LabError) -> LabError {
     match error {
-        LabError::Contender { problem, way_out, .. } => LabError::contender(label, problem, way_out),
-        other => LabError::contender(label, other.to_string(), ""),
+        LabError::Contender { problem, way_out, cause, .. } => LabError::failed(label, problem, way_out, cause),
+        gone @ LabError::Gone { .. } => gone,
+        other => LabError::failed(label, other.to_string(), "", other.cause()),
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), LabError> {
     let free = found.f_bavail * found.f_frsize;
     // Sparse images take only what is written, but nobody knows beforehand how much that is.
     if bytes > free {
-        return Err(LabError::Size {
+        return Err(LabError::NoRoom {
             size: in_words(bytes),
             problem: format!("too large: {} has {} free", folder.display(), in_words(free)),
             way_out: "name a smaller --image, free some space, or name another folder for images".into(),

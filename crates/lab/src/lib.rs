@@ -3,6 +3,7 @@
 //! It knows nothing of statistics or reports. Only what it made itself is ever removed.
 
 mod aged;
+mod beneath;
 mod cache;
 mod caches;
 mod clean;
@@ -17,6 +18,7 @@ mod filesystem;
 mod ground;
 mod guest;
 mod image;
+mod limits;
 mod looking;
 mod mark;
 mod named;

@@ -5,8 +5,8 @@
 use crate::daemon::Daemon;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
-use crate::ground::{MAKE_LIMIT, of_contender};
-use crate::stage::{SYNC_LIMIT, Stage};
+use crate::ground::of_contender;
+use crate::stage::Stage;
 use crate::{template, tools};
 use host::{Command, Journal};
 use records::Contender;
@@ -32,12 +32,14 @@ impl Stage<'_> {
         let options = template::make_options(filesystem, contender);
         let command = self.state.places.fill(&filesystem.make.command, &options);
         let began = Instant::now();
-        let made = Command::new(command).prefixed(self.enter()).limit(MAKE_LIMIT).run(&self.ground.journal);
+        let made = Command::new(command).prefixed(self.enter()).limit(self.limits().make()).run(&self.ground.journal);
         made.map_err(|error| {
             let options = template::asked_words(filesystem, contender);
             let way =
                 if options.is_empty() { String::new() } else { format!("its mkfs options are: {}", options.join(" ")) };
-            LabError::contender(&contender.label, format!("cannot be made: {error}"), way)
+            let cause = error.cause();
+            let error = LabError::failed(&contender.label, format!("cannot be made: {error}"), way, cause);
+            self.explained(error, "mkfs")
         })?;
         self.state.found.mkfs_seconds = Some(began.elapsed().as_secs_f64());
         self.state.mounted = filesystem.mount.command.is_empty();
@@ -57,8 +59,10 @@ impl Stage<'_> {
             let command = self.state.places.fill(&filesystem.mount.command, &self.state.list);
             let uptime = uptime();
             let began = Instant::now();
-            let mounted = Command::new(command).prefixed(self.enter()).limit(SYNC_LIMIT).run(&self.ground.journal);
-            mounted.map_err(|error| mount_refused(filesystem, contender, &error, uptime))?;
+            let mounted =
+                Command::new(command).prefixed(self.enter()).limit(self.limits().mount()).run(&self.ground.journal);
+            mounted
+                .map_err(|error| self.explained(mount_refused(filesystem, contender, &error, uptime), "mounting"))?;
             self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
             self.state.mounted = true;
         }
@@ -68,7 +72,8 @@ impl Stage<'_> {
             // An aged image brings it along.
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 let problem = format!("cannot make a folder on it: {error}");
-                return Err(LabError::contender(&contender.label, problem, ""));
+                let error = LabError::failed(&contender.label, problem, "", host::cause::of_io(&error));
+                return Err(self.explained(error, "mounting"));
             }
             _ => {}
         }
@@ -96,7 +101,8 @@ fn mount_refused(filesystem: &Filesystem, contender: &Contender, error: &host::C
     }
     let said = if log.is_empty() { String::new() } else { format!("; the kernel says: {}", log.join("; ")) };
     let way = if options.is_empty() { String::new() } else { format!("its mount options are: {}", contender.mount) };
-    LabError::contender(&contender.label, format!("cannot be mounted: {error}{said}"), way)
+    let problem = format!("cannot be mounted: {error}{said}");
+    LabError::failed(&contender.label, problem, way, error.cause())
 }
 
 /// What the kernel logged about filesystems since a time after boot, the last three lines.

@@ -8,6 +8,7 @@ use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::Ground;
 use crate::image::Image;
+use crate::limits::{self, Limits};
 use crate::mark::Made;
 use crate::template::Places;
 use host::{BlockDevice, Command, Snapshot, Watch, mounts};
@@ -19,11 +20,11 @@ use std::time::{Duration, Instant};
 /// How long a sync, an unmount or a mount may take.
 pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(3600);
 
-/// How long a check may take.
-const CHECK_LIMIT: Duration = Duration::from_secs(6 * 3600);
-
 /// How long a mount that is busy is waited for before it is taken out of sight.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
+
+/// Characters of one line that are shown.
+const LINE_LIMIT: usize = 200;
 
 /// How long the device must have been idle to count as settled.
 const IDLE: Duration = Duration::from_millis(200);
@@ -102,24 +103,25 @@ impl Stage<'_> {
         &self.state.durable
     }
 
+    /// How long commands may take here.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits::of(self.ground.bytes())
+    }
+
     /// Writes everything back.
     pub fn sync(&self) -> Result<(), LabError> {
+        let limit = self.limits().sync();
         let root = self.state.root.display().to_string();
         if self.state.durable.syncfs {
-            self.run(&["sync".into(), "--file-system".into(), root.clone()], SYNC_LIMIT, "syncing")?;
+            self.run(&["sync".into(), "--file-system".into(), root.clone()], limit, "syncing")?;
         }
         if !self.state.durable.command.is_empty() {
             Command::new(self.state.durable.command.clone())
-                .limit(SYNC_LIMIT)
+                .limit(limit)
                 .run(&self.ground.journal)
                 .map_err(LabError::command(format!("syncing {root}")))?;
         }
-        for device in &self.state.durable.flush {
-            // fsync(2) on a block device writes its buffers and empties its cache.
-            let flush = std::fs::OpenOptions::new().read(true).open(device).and_then(|file| file.sync_all());
-            flush.map_err(|error| LabError::file("flush", device, error))?;
-        }
-        Ok(())
+        self.state.durable.flush.iter().try_for_each(|device| limits::flush(device, limit))
     }
 
     /// Syncs, then empties all caches of the filesystem: pages, dentries, inodes, its own, and those of an image's host file.
@@ -154,7 +156,7 @@ impl Stage<'_> {
     fn checkpoint(&self) -> Result<(), LabError> {
         match &self.state.filesystem {
             Some(filesystem) if !filesystem.sync.checkpoint.is_empty() => {
-                self.run(&self.fill(&filesystem.sync.checkpoint), SYNC_LIMIT, "checkpointing the journal of")
+                self.run(&self.fill(&filesystem.sync.checkpoint), self.limits().sync(), "checkpointing the journal of")
             }
             _ => Ok(()),
         }
@@ -169,7 +171,7 @@ impl Stage<'_> {
     /// Unmounts, and leaves everything else as it is.
     pub(crate) fn take_off(&mut self) -> Result<(), LabError> {
         if let Some(filesystem) = &self.state.filesystem {
-            self.run(&self.fill(&filesystem.mount.unmount), SYNC_LIMIT, "unmounting")?;
+            self.run(&self.fill(&filesystem.mount.unmount), self.limits().sync(), "unmounting")?;
             self.state.mounted = false;
         }
         Ok(())
@@ -184,7 +186,7 @@ impl Stage<'_> {
             if filesystem.mount.again.is_empty() { &filesystem.mount.command } else { &filesystem.mount.again };
         let began = Instant::now();
         let mount = self.fill(template);
-        self.run(&mount, SYNC_LIMIT, "mounting again")?;
+        self.run(&mount, self.limits().mount(), "mounting again")?;
         let took = began.elapsed();
         self.state.mounted = true;
         Ok(took)
@@ -234,8 +236,16 @@ impl Stage<'_> {
                 Some(holder) => closing.remarks.push(format!("not checked: {holder}")),
             }
         }
+        // What was left on a device that is gone says nothing of the filesystem.
+        let amiss = closing.whole != Some(true) && self.state.filesystem.is_some();
+        let gone =
+            self.beneath("unmounting and checking").filter(|error| amiss && matches!(error, LabError::Gone { .. }));
         let problems = self.take_down();
-        if problems.is_empty() { Ok(closing) } else { Err(LabError::LeftBehind(problems.join("; "))) }
+        match gone {
+            Some(gone) => Err(gone),
+            None if problems.is_empty() => Ok(closing),
+            None => Err(LabError::LeftBehind(problems.join("; "))),
+        }
     }
 
     /// Seconds that it took; None where it had to be taken out of sight while still busy.
@@ -247,7 +257,7 @@ impl Stage<'_> {
         let began = Instant::now();
         let last = loop {
             let one = Instant::now();
-            match self.run(&command, SYNC_LIMIT, "unmounting") {
+            match self.run(&command, self.limits().sync(), "unmounting") {
                 Ok(()) => {
                     self.state.mounted = false;
                     return Ok(Some(one.elapsed().as_secs_f64()));
@@ -281,14 +291,18 @@ impl Stage<'_> {
         let Some(check) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.check.clone()) else {
             return;
         };
-        let command = Command::new(self.fill(&check.command)).prefixed(self.enter()).limit(CHECK_LIMIT);
+        let command = Command::new(self.fill(&check.command)).prefixed(self.enter()).limit(self.limits().check());
         let began = Instant::now();
         let answer = command.accept(&(0..=255).collect::<Vec<_>>()).run(&self.ground.journal);
         match answer {
             Ok(answer) => {
                 closing.check_seconds = Some(began.elapsed().as_secs_f64());
                 closing.whole = Some(check.clean.contains(&answer.status));
-                closing.check_answer = tail(&format!("{}{}", answer.stdout, answer.stderr));
+                let text = format!("{}{}", answer.stdout, answer.stderr);
+                closing.check_answer = tail(&text);
+                if closing.whole == Some(false) {
+                    closing.damage = Some(telling(&text, &check.routine));
+                }
             }
             Err(error) => closing.remarks.push(format!("not checked: {error}")),
         }
@@ -391,8 +405,34 @@ pub(crate) fn usage(path: &Path) -> Result<Usage, LabError> {
     })
 }
 
+/// The line of a check's answer that tells most: the first that a check of a sound filesystem does not print, too; the last where it
+/// is not known what that prints.
+fn telling(text: &str, routine: &[String]) -> String {
+    let usual = |line: &&str| routine.is_empty() || routine.iter().any(|start| line.starts_with(start.as_str()));
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let found = lines.clone().find(|line| !usual(line)).or_else(|| lines.next_back());
+    found.unwrap_or("its check printed nothing").chars().take(LINE_LIMIT).collect()
+}
+
 /// The last 20 lines.
 fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(20)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_check_is_the_line_that_tells_most() {
+        let routine = ["e2fsck ", "Pass "].map(String::from);
+        let answer =
+            "e2fsck 1.47.2 (1-Jan-2025)\nPass 1: Checking inodes\n  Inode 12 has a bad extent. Fix? no\n\nPass 5: x\n";
+        assert_eq!(telling(answer, &routine), "Inode 12 has a bad extent. Fix? no");
+        assert_eq!(telling("Pass 1: a\nPass 2: b\n", &routine), "Pass 2: b");
+        assert_eq!(telling("banner\nerrors: 3 data errors\n", &[]), "errors: 3 data errors");
+        assert_eq!(telling("", &routine), "its check printed nothing");
+        assert_eq!(telling(&"x".repeat(5000), &[]).len(), LINE_LIMIT);
+    }
 }

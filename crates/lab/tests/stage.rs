@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{Bench, root};
+use common::{Bench, Mounted, root};
 use host::Sysfs as _;
-use lab::{DataMode, Journaling, Stage, Where};
+use lab::{DataMode, Journaling, LabError, Stage, Where};
+use records::Cause;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -324,4 +325,65 @@ fn an_image_whose_folder_was_removed_leaves_no_loop_device() {
     std::fs::remove_file(&link).expect("removed");
     stage.close().expect("what is gone needs no removing");
     assert!(attached().is_none_or(|file| !file.starts_with(&real.display().to_string())), "{:?}", attached());
+}
+
+#[test]
+fn a_device_that_vanishes_under_the_work_is_not_taken_for_a_damaged_filesystem() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut ground = bench.open(&bench.image(100)).expect("an image");
+    let stage = ground.stage(&bench.contender("ext4")).expect("staged");
+    assert!(stage.beneath("the work").is_none());
+    let file = stage.device().and_then(|device| device.backing_file.clone()).expect("an image's file");
+    std::fs::File::options().write(true).open(&file).and_then(|file| file.set_len(1 << 20)).expect("cut");
+    let error = stage.close().expect_err("its device is gone");
+    assert!(matches!(&error, LabError::Gone { for_good: false, .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("vanished during unmounting and checking") && text.contains("cut short"), "{text}");
+    assert_eq!(error.cause(), Cause::Passing, "the next trial has an image of its own");
+    ground.stage(&bench.contender("ext4")).expect("the next is fine").close().expect("closed");
+}
+
+#[test]
+fn the_reason_of_a_damaged_filesystem_is_one_line_and_the_whole_answer_is_kept() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut ground = bench.open(&bench.image(100)).expect("an image");
+    let stage = ground.stage(&bench.contender("ext4")).expect("staged");
+    write_file(&stage, "file", 1 << 20);
+    stage.sync().expect("synced");
+    // Bitmaps and the inodes in use lie in the first megabyte.
+    let file = stage.device().and_then(|device| device.backing_file.clone()).expect("an image's file");
+    let image = std::fs::File::options().write(true).open(&file).expect("opened");
+    std::os::unix::fs::FileExt::write_all_at(&image, &[0xa5; 1 << 20], 100 << 10).expect("written over");
+    let closing = stage.close().expect("closed");
+    assert_eq!(closing.whole, Some(false), "{closing:?}");
+    let damage = closing.damage.expect("a reason");
+    assert!(!damage.contains('\n') && !damage.starts_with("e2fsck") && !damage.starts_with("Pass"), "{damage}");
+    assert!(closing.check_answer.lines().count() > 1);
+}
+
+#[test]
+fn a_failure_is_passing_where_the_disk_has_no_room_left_and_unclear_where_a_program_only_says_no() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let small = bench.folder.path().join("small");
+    let _mounted = Mounted::new(&["-t", "tmpfs", "-o", "size=40m", "none"], &small);
+    let mut ground = bench.open(&Where::Image { bytes: 32 << 20, folder: small.clone() }).expect("it still fits");
+    let mut odd = bench.contender("ext2");
+    odd.mkfs = vec!["-O".into(), "no_such_feature".into()];
+    assert_eq!(ground.stage(&odd).expect_err("mke2fs refuses").cause(), Cause::Unclear);
+    let missing = LabError::MissingTool { what: "it".into(), program: "mkfs.it".into(), way_out: String::new() };
+    assert_eq!(missing.cause(), Cause::Lasting);
+    std::fs::write(small.join("of somebody else"), vec![1; 30 << 20]).expect("written");
+    let error = ground.stage(&bench.contender("ext2")).expect_err("no room");
+    assert_eq!(error.cause(), Cause::Passing, "{error}");
+    std::fs::remove_file(small.join("of somebody else")).expect("removed");
+    ground.stage(&bench.contender("ext2")).expect("there is room again").close().expect("closed");
 }

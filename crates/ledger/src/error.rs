@@ -30,13 +30,23 @@ pub enum LedgerError {
     },
     /// Another run writes to it.
     #[error(
-        "opening the ledger {path} for a run: another bakeoff (process {holder}) is using it; wait for it, or name another file with --ledger"
+        "opening the ledger {path} for a run: another bakeoff{holder} is using it; wait for it, or name another file with --ledger"
     )]
     Busy {
         /// The ledger file.
         path: PathBuf,
-        /// Process id, as it wrote it down.
+        /// The process, in words; empty where it is not known.
         holder: String,
+    },
+    /// The file that is open is no longer where it was.
+    #[error(
+        "the ledger {path} {what} while it was being written; what was kept in it before is in the file that is gone"
+    )]
+    Gone {
+        /// The ledger file.
+        path: PathBuf,
+        /// What happened to it.
+        what: &'static str,
     },
     /// No such run.
     #[error("looking for run {asked} in {path}: {why}")]
@@ -61,6 +71,16 @@ pub enum LedgerError {
         field: String,
         /// What is wrong.
         why: String,
+    },
+    /// The system refused for the moment: no space, an I/O error, somebody else's long transaction.
+    #[error("{doing} {path}: {answer}; what was kept before stands")]
+    ForNow {
+        /// What was being done.
+        doing: &'static str,
+        /// The ledger file.
+        path: PathBuf,
+        /// What was answered.
+        answer: String,
     },
     /// The system or SQLite refused.
     #[error("{doing} {path}: {answer}")]

@@ -57,6 +57,14 @@ pub fn named<T: DeserializeOwned>(row: &Row, column: &str) -> Result<T, Fault> {
     from_json(column, &serde_json::Value::String(text).to_string())
 }
 
+/// As [`named`], where it may be absent.
+pub fn maybe_named<T: DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>, Fault> {
+    match row.get_ref(column)? {
+        rusqlite::types::ValueRef::Null => Ok(None),
+        _ => named(row, column).map(Some),
+    }
+}
+
 /// A column that holds a whole number; SQLite's are signed.
 pub fn whole<T: TryFrom<i64>>(row: &Row, column: &str) -> Result<T, Fault> {
     let number: i64 = row.get(column)?;

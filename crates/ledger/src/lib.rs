@@ -13,7 +13,7 @@ mod store;
 pub use error::LedgerError;
 pub use records::outcome::GroupOutcome;
 pub use records::{
-    CommandRecord, ContenderRecord, Evidence, Merged, NewRun, Origin, Part, PhaseRecord, RunRecord, RunStatus,
+    Cause, CommandRecord, ContenderRecord, Evidence, Merged, NewRun, Origin, Part, PhaseRecord, RunRecord, RunStatus,
     TrialRecord, TrialStatus, WorkRecord,
 };
 pub use store::{Access, Ledger};

@@ -44,7 +44,13 @@ fn whole_plan(mut plan: Value) -> Value {
     within(&mut plan, "sampling", |sampling| supply(sampling, "steady", json!(false)));
     each(&mut plan, "contenders", |entry| supply(entry, "works", json!([])));
     each(&mut plan, "works", |work| {
-        within(work, "compiled", |compiled| within(compiled, "estimate", estimate));
+        within(work, "compiled", |compiled| {
+            within(compiled, "estimate", estimate);
+            // 0: the program's own limit, which was the only one.
+            within(compiled, "program", |program| {
+                each(program, "phases", |phase| supply(phase, "time_limit", json!(0)))
+            });
+        });
     });
     plan
 }

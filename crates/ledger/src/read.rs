@@ -2,7 +2,7 @@
 //! In: an open ledger and a run's id. Out: the records as they were kept, or the ledger, the run and the field that cannot be read.
 
 use crate::error::LedgerError;
-use crate::fields::{Fault, from_json, maybe_whole, named, parsed, whole};
+use crate::fields::{Fault, from_json, maybe_named, maybe_whole, named, parsed, whole};
 use crate::store::Ledger;
 use records::{CommandRecord, ContenderRecord, PhaseRecord, RunRecord, TrialRecord};
 use rusqlite::{OptionalExtension, Row, params};
@@ -164,6 +164,7 @@ fn contender_from(row: &Row) -> Result<ContenderRecord, Fault> {
         asked: parsed(row, "asked")?,
         twin_of: maybe_whole(row, "twin_of")?,
         error: row.get("error")?,
+        cause: maybe_named(row, "cause")?,
     })
 }
 
@@ -177,8 +178,10 @@ fn trial_from(row: &Row) -> Result<TrialRecord, Fault> {
         scale: row.get("scale")?,
         began_ms: row.get("began_ms")?,
         ended_ms: row.get("ended_ms")?,
+        seconds: row.get("seconds")?,
         status: named(row, "status")?,
         reason: row.get("reason")?,
+        cause: maybe_named(row, "cause")?,
         found: parsed(row, "found")?,
         closing: parsed(row, "closing")?,
         remarks: parsed(row, "remarks")?,

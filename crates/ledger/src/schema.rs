@@ -14,7 +14,7 @@ pub const APPLICATION_ID: i64 = 0x4261_6b65;
 type Step = fn(&Transaction) -> Result<(), Fault>;
 
 /// One entry for each version; entry `n` brings version `n` to `n + 1`.
-const STEPS: &[Step] = &[tables, typed_documents];
+const STEPS: &[Step] = &[tables, typed_documents, durations_and_causes];
 
 /// The tables of version 1.
 const TABLES: &str = "
@@ -97,6 +97,15 @@ fn typed_documents(transaction: &Transaction) -> Result<(), Fault> {
     rewrite(transaction, ("contenders", "run", "asked"), migrate::asked)?;
     rewrite(transaction, ("trials", "run", "found"), migrate::found)?;
     rewrite(transaction, ("trials", "run", "closing"), migrate::closing)
+}
+
+/// Version 3 keeps how long a trial took by a clock that nobody sets, and whether a failure lasts.
+fn durations_and_causes(transaction: &Transaction) -> Result<(), Fault> {
+    Ok(transaction.execute_batch(
+        "ALTER TABLE trials ADD COLUMN seconds REAL;
+         ALTER TABLE trials ADD COLUMN cause TEXT;
+         ALTER TABLE contenders ADD COLUMN cause TEXT;",
+    )?)
 }
 
 /// Changes the JSON of one column in every row of a table; `run` is the column that names the run.

@@ -4,11 +4,12 @@
 use crate::error::LedgerError;
 use crate::fields::Fault;
 use crate::schema;
-use records::{ContenderRecord, NewRun, RunStatus, TrialRecord};
+use records::{Cause, ContenderRecord, NewRun, RunStatus, TrialRecord};
 use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -32,6 +33,8 @@ pub enum Access {
 pub struct Ledger {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
+    /// Device and inode of the file that is open.
+    file: Option<(u64, u64)>,
     _lock: Option<File>,
 }
 
@@ -73,7 +76,7 @@ impl Ledger {
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
             .map_err(refused("setting up the ledger"))?;
-        Ok(Self { connection, path: path.into(), _lock: lock })
+        Ok(Self { connection, path: path.into(), file: identity(path), _lock: lock })
     }
 
     /// Opens a ledger of somebody else to look at only: it is neither written nor brought up to date, and nothing in it but
@@ -103,12 +106,36 @@ impl Ledger {
         if programs > 0 {
             return Err(foreign(path, "it holds views or triggers, which no ledger does"));
         }
-        Ok(Self { connection, path: path.into(), _lock: None })
+        Ok(Self { connection, path: path.into(), file: identity(path), _lock: None })
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether the path still leads to the file that is open. SQLite writes on into a file that was removed or replaced, and
+    /// nobody would ever find what it wrote.
+    ///
+    /// # Errors
+    /// The file is gone, or is another one.
+    pub fn still_the_same(&self) -> Result<(), LedgerError> {
+        let gone = |what| Err(LedgerError::Gone { path: self.path.clone(), what });
+        match (self.file, identity(&self.path)) {
+            (open, now) if open == now => Ok(()),
+            (_, None) => gone("was removed"),
+            _ => gone("was replaced by another file"),
+        }
+    }
+
+    /// Writes all that the open file holds to a new one beside it, for a ledger that has lost its name; None where that fails.
+    pub fn save_beside(&self) -> Option<PathBuf> {
+        let mut name = self.path.file_name()?.to_owned();
+        name.push(format!(".saved-{}", std::process::id()));
+        let path = self.path.with_file_name(name);
+        // SQLite writes only to a file that is not there yet or is empty.
+        self.connection.execute("VACUUM INTO ?1", params![path.to_str()?]).ok()?;
+        Some(path)
     }
 
     /// Begins a run with its contenders and returns its id.
@@ -130,12 +157,23 @@ impl Ledger {
         self.in_transaction("keeping a trial in", |transaction| insert_trial(transaction, run, trial))
     }
 
-    /// Notes why a contender takes no part (any more).
-    pub fn set_contender_error(&mut self, run: &str, index: u32, error: &str) -> Result<(), LedgerError> {
+    /// Notes why a contender takes no part (any more), and whether that lasts.
+    pub fn set_contender_error(&mut self, run: &str, index: u32, error: &str, cause: Cause) -> Result<(), LedgerError> {
         self.in_transaction("noting a contender's error in", |transaction| {
             transaction.execute(
-                "UPDATE contenders SET error = ?3 WHERE run = ?1 AND number = ?2",
-                params![run, index, error],
+                "UPDATE contenders SET error = ?3, cause = ?4 WHERE run = ?1 AND number = ?2",
+                params![run, index, error, text(&cause)],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Lets contenders take part again whose error passes.
+    pub fn readmit(&mut self, run: &str) -> Result<(), LedgerError> {
+        self.in_transaction("letting contenders take part again in", |transaction| {
+            transaction.execute(
+                "UPDATE contenders SET error = NULL, cause = NULL WHERE run = ?1 AND cause = ?2",
+                params![run, text(&Cause::Passing)],
             )?;
             Ok(())
         })
@@ -149,12 +187,17 @@ impl Ledger {
         })
     }
 
-    /// Opens a run again with another plan, from which it goes on: more blocks of the same, say.
+    /// Opens a run again with another plan, from which it goes on: more blocks of the same, say. Contenders whose error is not
+    /// known to last are tried again.
     pub fn reopen(&mut self, run: &str, new: &NewRun) -> Result<(), LedgerError> {
         self.in_transaction("opening a run again in", |transaction| {
             transaction.execute(
                 "UPDATE runs SET status = ?2, ended_ms = NULL, ending = NULL, new_run = ?3 WHERE id = ?1",
                 params![run, text(&RunStatus::Open), json(new)],
+            )?;
+            transaction.execute(
+                "UPDATE contenders SET error = NULL, cause = NULL WHERE run = ?1 AND cause IS NOT ?2",
+                params![run, text(&Cause::Lasting)],
             )?;
             Ok(())
         })
@@ -165,7 +208,7 @@ impl Ledger {
         let ended = (status != RunStatus::Open).then(now_ms);
         self.in_transaction("ending a run in", |transaction| {
             transaction.execute(
-                "UPDATE runs SET status = ?2, ended_ms = ?3, ending = ?4 WHERE id = ?1",
+                "UPDATE runs SET status = ?2, ended_ms = max(began_ms, ?3), ending = ?4 WHERE id = ?1",
                 params![run, text(&status), ended, ending],
             )?;
             Ok(())
@@ -185,6 +228,7 @@ impl Ledger {
         doing: &'static str,
         write: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<()>,
     ) -> Result<(), LedgerError> {
+        self.still_the_same()?;
         let path = self.path.clone();
         let refused = |error: rusqlite::Error| refusal(&path, doing, &error);
         let transaction =
@@ -202,8 +246,17 @@ pub(crate) fn insert_contenders(
 ) -> rusqlite::Result<()> {
     for contender in contenders {
         transaction.execute(
-            "INSERT INTO contenders (run, number, label, twin_of, asked, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![run, contender.index, contender.label, contender.twin_of, json(&contender.asked), contender.error],
+            "INSERT INTO contenders (run, number, label, twin_of, asked, error, cause)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                run,
+                contender.index,
+                contender.label,
+                contender.twin_of,
+                json(&contender.asked),
+                contender.error,
+                contender.cause.as_ref().map(text)
+            ],
         )?;
     }
     Ok(())
@@ -216,8 +269,8 @@ pub(crate) fn insert_trial(
 ) -> rusqlite::Result<()> {
     transaction.execute(
         "INSERT INTO trials (run, block, position, attempt, contender, workload, scale, began_ms, ended_ms, status,
-                             reason, found, closing, remarks)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                             reason, found, closing, remarks, seconds, cause)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         params![
             run,
             trial.block,
@@ -232,7 +285,9 @@ pub(crate) fn insert_trial(
             trial.reason,
             json(&trial.found),
             json(&trial.closing),
-            json(&trial.remarks)
+            json(&trial.remarks),
+            trial.seconds,
+            trial.cause.as_ref().map(text)
         ],
     )?;
     let id = transaction.last_insert_rowid();
@@ -317,13 +372,21 @@ fn lock_beside(path: &Path) -> Result<File, LedgerError> {
             let mut holder = String::new();
             // The holder's id only makes the message better; an unreadable one is no reason to fail differently.
             let _ = (&file).take(32).read_to_string(&mut holder);
-            return Err(LedgerError::Busy { path: path.into(), holder: holder.trim().into() });
+            return Err(LedgerError::Busy { path: path.into(), holder: living(&holder) });
         }
         Err(TryLockError::Error(error)) => return Err(refused(error)),
     }
     file.set_len(0).and_then(|()| file.rewind()).map_err(refused)?;
     write!(file, "{}", std::process::id()).map_err(refused)?;
     Ok(file)
+}
+
+/// The process that holds a lock, in words: none where the file still names one that has ended.
+fn living(written: &str) -> String {
+    match written.trim().parse().ok().and_then(host::process::Process::of) {
+        Some(process) => format!(" (process {})", process.pid),
+        None => String::new(),
+    }
 }
 
 /// Tries for a moment: a child that was forked but has not yet begun its own program still holds what its parent held.
@@ -348,10 +411,18 @@ fn failed(path: &Path, doing: &'static str, fault: Fault) -> LedgerError {
     }
 }
 
+/// Device and inode of a file.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
 fn refusal(path: &Path, doing: &'static str, error: &rusqlite::Error) -> LedgerError {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DiskFull, NotADatabase, OutOfMemory, SystemIoFailure};
     match error.sqlite_error_code() {
         Some(NotADatabase | DatabaseCorrupt) => foreign(path, &format!("SQLite says \"{error}\"")),
+        Some(DiskFull | SystemIoFailure | DatabaseBusy | OutOfMemory) => {
+            LedgerError::ForNow { doing, path: path.into(), answer: error.to_string() }
+        }
         _ => LedgerError::Refused { doing, path: path.into(), answer: error.to_string() },
     }
 }

@@ -199,13 +199,17 @@ pub struct Closing {
     pub whole: Option<bool>,
     /// The end of what the check said.
     pub check_answer: String,
+    /// The line of it that tells most; absent where the filesystem is whole.
+    pub damage: Option<String>,
     /// What must be said.
     pub remarks: Vec<String>,
 }
 
 impl Closing {
-    /// What the check said, where it found damage.
+    /// What the check found, in a line; absent where it found nothing.
     pub fn damage(&self) -> Option<&str> {
-        (self.whole == Some(false)).then_some(self.check_answer.as_str())
+        // Ledgers from before the line was kept have the end of the whole answer.
+        let last = || self.check_answer.lines().next_back().unwrap_or_default();
+        (self.whole == Some(false)).then(|| self.damage.as_deref().unwrap_or_else(last))
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing here looks at a machine, judges or shows anything; a field that a record does not know is an error when it is read.
 
 pub mod ageing;
+pub mod cause;
 pub mod contender;
 pub mod device;
 pub mod durability;
@@ -14,6 +15,7 @@ pub mod plan;
 pub mod program;
 pub mod run;
 
+pub use cause::Cause;
 pub use contender::{Contender, DEVICE, DIRECTORY, FRESH, TWIN, USED};
 pub use device::{BlockDevice, Number, Queue};
 pub use durability::{DataMode, Durability, Journaling};

@@ -223,6 +223,7 @@ impl Scheme {
                 asked: Some(entry.asked.clone()),
                 twin_of: entry.twin_of.map(|of| of as u32),
                 error: None,
+                cause: None,
             })
             .collect()
     }

@@ -25,7 +25,7 @@ pub struct Program {
     pub phases: Vec<Phase>,
     /// A phase fails when more operations than this have failed.
     pub error_limit: u64,
-    /// A phase that takes longer than this fails, in seconds.
+    /// A phase that has no limit of its own fails when it takes longer than this, in seconds.
     pub time_limit: u64,
 }
 
@@ -147,6 +147,15 @@ pub struct Phase {
     pub preparation: bool,
     /// What must be done after the phase, outside its clock.
     pub after: After,
+    /// A pass that takes longer than this fails, in seconds; 0: the program's limit.
+    pub time_limit: u64,
+}
+
+impl Program {
+    /// Seconds that a pass of a phase may take.
+    pub fn limit_of(&self, phase: usize) -> u64 {
+        self.phases.get(phase).map(|phase| phase.time_limit).filter(|limit| *limit > 0).unwrap_or(self.time_limit)
+    }
 }
 
 /// Cache state before a phase.

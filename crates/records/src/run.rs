@@ -2,6 +2,7 @@
 //! In: made by the runner (or an importer). Out: read by the report and the command line.
 //! What was not measured is absent, never zero.
 
+use crate::cause::Cause;
 use crate::contender::Contender;
 use crate::facts::{PhaseFacts, TotalFacts};
 use crate::found::{Closing, Found};
@@ -142,6 +143,8 @@ pub struct ContenderRecord {
     pub twin_of: Option<u32>,
     /// Why it takes no part (any more), with the way out.
     pub error: Option<String>,
+    /// Whether that lasts; absent where it takes part, and in ledgers from before this was kept.
+    pub cause: Option<Cause>,
 }
 
 /// State of a trial.
@@ -187,10 +190,15 @@ pub struct TrialRecord {
     pub began_ms: i64,
     /// When it ended.
     pub ended_ms: i64,
+    /// Seconds that it took, by a clock that nobody sets; absent in ledgers from before this was kept. [`TrialRecord::took`]
+    /// is what to count with.
+    pub seconds: Option<f64>,
     /// State.
     pub status: TrialStatus,
     /// Why it failed or was set aside, with what the system answered.
     pub reason: Option<String>,
+    /// Where it failed: whether that lasts; absent in ledgers from before this was kept.
+    pub cause: Option<Cause>,
     /// What was found after mounting: options, durability class, sizes, times; absent where it never came so far.
     pub found: Option<Found>,
     /// What was found after unmounting: times, check result, space; absent where it never came so far.
@@ -201,6 +209,17 @@ pub struct TrialRecord {
     pub phases: Vec<PhaseRecord>,
     /// Every command that was run.
     pub commands: Vec<CommandRecord>,
+}
+
+/// Longest time that a trial without a duration of its own is believed to have taken: the wall clock may have been set meanwhile.
+const LONGEST_TRIAL: f64 = 14.0 * 86_400.0;
+
+impl TrialRecord {
+    /// Seconds that it took: never negative, never absurd, whatever the wall clock did.
+    pub fn took(&self) -> f64 {
+        let seconds = self.seconds.unwrap_or_else(|| self.ended_ms.saturating_sub(self.began_ms) as f64 / 1e3);
+        if seconds.is_finite() { seconds.clamp(0.0, LONGEST_TRIAL) } else { 0.0 }
+    }
 }
 
 /// One pass of one phase, with the evidence for it.

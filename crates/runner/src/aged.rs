@@ -53,11 +53,11 @@ impl Wanted {
     pub fn of(ages: &Ages, contender: &Contender, volume: u64) -> Result<Option<Self>, VenueError> {
         let Some((profile, fill)) = ages.of(contender) else {
             return match contender.ageing() {
-                Some((name, _)) => Err(VenueError::Contender(format!("{}: there is no age `{name}`", contender.label))),
+                Some((name, _)) => Err(VenueError::lasting(format!("{}: there is no age `{name}`", contender.label))),
                 None => Ok(None),
             };
         };
-        let history = history(profile, volume, fill).map_err(VenueError::Contender)?;
+        let history = history(profile, volume, fill).map_err(VenueError::lasting)?;
         let commits = match &profile.git {
             Some(git) => lab::commits(&git.path, git.checkouts).map_err(failed)?,
             None => Vec::new(),
@@ -207,17 +207,18 @@ pub fn percent(share: f64) -> String {
 
 /// The lab's errors in the venue's words.
 pub(crate) fn failed(error: LabError) -> VenueError {
-    match error {
-        LabError::Refused { .. } | LabError::NeedsRoot(_) => VenueError::Ground(error.to_string()),
-        other => VenueError::Contender(other.to_string()),
+    let reason = error.to_string();
+    if error.is_of_ground() {
+        return VenueError::Ground(reason);
     }
+    VenueError::Contender { reason, cause: error.cause() }
 }
 
 impl From<crate::agent::AgentError> for VenueError {
     fn from(error: crate::agent::AgentError) -> Self {
         match error {
             crate::agent::AgentError::Stopped => VenueError::Stopped,
-            other => VenueError::Contender(other.to_string()),
+            other => VenueError::Contender { reason: other.to_string(), cause: other.cause() },
         }
     }
 }

@@ -2,6 +2,7 @@
 //! In: requests. Out: replies, or an [`AgentError`] that says how the process ended.
 //! A crash, a hang or a babbling agent is an error of the trial, never of the run.
 
+use records::Cause;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -21,6 +22,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(120);
 const GRACE: Duration = Duration::from_secs(60);
 /// How often a waiting runner looks whether it was asked to stop.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long a killed engine is waited for.
+const REAP_LIMIT: Duration = Duration::from_secs(5);
 /// Bytes of the agent's standard error that are kept for the message.
 const STDERR_KEPT: usize = 4096;
 /// Replies that may wait unread.
@@ -36,6 +39,8 @@ pub enum AgentError {
         line: String,
         /// What the system answered.
         answer: String,
+        /// Whether it may work the next time.
+        cause: Cause,
     },
     /// The process ended by itself.
     #[error("the engine's process ended in the middle of its work: {how}{last_words}")]
@@ -44,6 +49,8 @@ pub enum AgentError {
         how: String,
         /// What it printed last.
         last_words: String,
+        /// Whether that had to do with what it was asked.
+        cause: Cause,
     },
     /// It did not answer in time.
     #[error("the engine did not answer within {seconds} s while {doing}; its process was ended")]
@@ -78,6 +85,17 @@ pub enum AgentError {
     /// The user asked to stop.
     #[error("stopped as asked")]
     Stopped,
+}
+
+impl AgentError {
+    /// Whether it may work the next time.
+    pub fn cause(&self) -> Cause {
+        match self {
+            AgentError::NotStarted { cause, .. } | AgentError::Ended { cause, .. } => *cause,
+            AgentError::Hung { .. } | AgentError::PhaseFailed { .. } | AgentError::Stopped => Cause::Unclear,
+            AgentError::Unexpected { .. } | AgentError::OtherProtocol { .. } => Cause::Lasting,
+        }
+    }
 }
 
 /// Progress of a phase: items done, of how many, bytes.
@@ -133,7 +151,11 @@ impl Agent {
             // A group of its own: Ctrl-C reaches the runner alone, which then ends things in order.
             .process_group(0)
             .spawn()
-            .map_err(|error| AgentError::NotStarted { line, answer: error.to_string() })?;
+            .map_err(|error| AgentError::NotStarted {
+                line,
+                answer: error.to_string(),
+                cause: host::cause::of_io(&error),
+            })?;
         let output = child.stdout.take().expect("standard output was asked for as a pipe");
         let last_words = Arc::new(Mutex::new(VecDeque::new()));
         let errors = child.stderr.take().expect("standard error was asked for as a pipe");
@@ -186,8 +208,10 @@ impl Agent {
         progress: Progress,
     ) -> Result<PhaseOutcome, AgentError> {
         self.ask(&Request::Perform { phase, pass })?;
+        // The engine ends the phase itself at its limit; whatever it says meanwhile, it gets no longer than a little more.
+        let end = Instant::now() + limit + GRACE;
         loop {
-            match self.answer("performing a phase", limit + GRACE)? {
+            match self.answer_until("performing a phase", end, limit + GRACE)? {
                 Reply::Progress { items, of, bytes, .. } => progress(items, of, bytes),
                 Reply::Done(outcome) => return Ok(*outcome),
                 Reply::Failed { partial, reason, .. } => return Err(AgentError::PhaseFailed { reason, partial }),
@@ -279,12 +303,19 @@ impl Agent {
     }
 
     fn answer(&mut self, doing: &str, limit: Duration) -> Result<Reply, AgentError> {
-        let deadline = Instant::now() + limit;
+        self.answer_until(doing, Instant::now() + limit, limit)
+    }
+
+    fn answer_until(&mut self, doing: &str, deadline: Instant, limit: Duration) -> Result<Reply, AgentError> {
         loop {
             if (self.stop)() {
                 return Err(AgentError::Stopped);
             }
             match self.replies.recv_timeout(LOOK) {
+                Ok(Ok(Reply::Progress { .. })) if Instant::now() >= deadline => {
+                    self.kill();
+                    return Err(AgentError::Hung { doing: doing.into(), seconds: limit.as_secs() });
+                }
                 Ok(Ok(reply)) => return Ok(reply),
                 Ok(Err(garbled)) => return Err(AgentError::Unexpected { doing: doing.into(), got: garbled }),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
@@ -300,16 +331,20 @@ impl Agent {
     fn ended(&mut self) -> AgentError {
         let (child, listener, last_words) = match &mut self.body {
             Body::Child { child, listener, last_words } => (child, listener, last_words),
-            Body::Elsewhere { fate, .. } => return AgentError::Ended { how: fate(), last_words: String::new() },
+            Body::Elsewhere { fate, .. } => {
+                return AgentError::Ended { how: fate(), last_words: String::new(), cause: Cause::Unclear };
+            }
         };
         let status = awaited(|| child.try_wait().ok().flatten());
         // What it said last may still be on its way from the pipe.
         awaited(|| listener.is_finished().then_some(()));
+        let killed = status.is_some_and(|status| status.signal().is_some());
+        let cause = if killed { Cause::Passing } else { Cause::Unclear };
         let how = status.map_or_else(|| "it closed its output".into(), described);
         let kept = last_words.lock().map(|kept| kept.iter().copied().collect::<Vec<u8>>()).unwrap_or_default();
         let text = String::from_utf8_lossy(&kept).trim().to_owned();
         let last_words = if text.is_empty() { String::new() } else { format!("; its last words: {text}") };
-        AgentError::Ended { how, last_words }
+        AgentError::Ended { how, last_words, cause }
     }
 
     fn kill(&mut self) {
@@ -317,7 +352,8 @@ impl Agent {
             Body::Child { child, .. } => {
                 // Both fail only where the process is gone already, which is what is wanted.
                 let _ = child.kill();
-                let _ = child.wait();
+                // One that waits for a device in the kernel is left behind, killed: it ends when that answers.
+                let _ = host::process::reap(child, REAP_LIMIT);
             }
             Body::Elsewhere { hang_up, .. } => hang_up(),
         }

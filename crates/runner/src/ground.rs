@@ -94,7 +94,7 @@ impl Venue for LabVenue {
             (Some(key), Some(cache)) => {
                 let image = cache.find(key).ok_or_else(|| {
                     let problem = "its aged image is gone from the cache; another run may have removed it";
-                    VenueError::Contender(format!("{}: {problem}", asked.label))
+                    VenueError::passing(format!("{}: {problem}", asked.label))
                 })?;
                 ground.stage_aged(asked, cache, &image)
             }
@@ -112,7 +112,7 @@ impl Venue for LabVenue {
         let Some(wanted) = Wanted::of(ages, asked, volume)? else { return Ok(()) };
         if lab::is_guest(asked.kernel.as_deref()) {
             let problem = "it is to be aged on another kernel, and images are aged on this machine's own";
-            return Err(VenueError::Contender(format!("{}: {problem} (leave its age or its kernel out)", asked.label)));
+            return Err(VenueError::lasting(format!("{}: {problem} (leave its age or its kernel out)", asked.label)));
         }
         let key = match self.aged.get(&index) {
             Some(key) => key.clone(),
@@ -189,6 +189,10 @@ impl Staged for LabStage<'_> {
         Ok(())
     }
 
+    fn beneath(&mut self, during: &str) -> Option<VenueError> {
+        self.stage.beneath(during).map(sorted)
+    }
+
     fn close(self: Box<Self>) -> Result<Closing, VenueError> {
         self.stage.close().map_err(sorted)
     }
@@ -216,7 +220,7 @@ impl Staged for InGuest<'_> {
 
     fn engine(&mut self) -> Result<Option<Line>, VenueError> {
         let line = Arc::new(self.stage.agent().map_err(sorted)?);
-        let failed = |error: std::io::Error| VenueError::Contender(format!("the line to the guest's engine: {error}"));
+        let failed = |error: std::io::Error| VenueError::passing(format!("the line to the guest's engine: {error}"));
         let (told, hung) = (Arc::clone(&line), Arc::clone(&line));
         Ok(Some(Line {
             input: Box::new(line.stream().map_err(failed)?),
@@ -272,6 +276,10 @@ impl Staged for InGuest<'_> {
 
     fn settle(&mut self) -> Result<(), VenueError> {
         self.stage.settle(PATIENCE).map_err(sorted)
+    }
+
+    fn beneath(&mut self, during: &str) -> Option<VenueError> {
+        self.stage.beneath(during).map(sorted)
     }
 
     fn close(self: Box<Self>) -> Result<Closing, VenueError> {

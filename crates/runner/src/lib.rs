@@ -4,7 +4,9 @@
 
 mod aged;
 mod agent;
+mod attempts;
 mod budget;
+mod clock;
 mod evidence;
 mod ground;
 mod order;
@@ -17,6 +19,7 @@ mod watch;
 pub use aged::{Ager, cache, percent};
 pub use agent::{Agent, AgentError, Line};
 pub use budget::policy;
+pub use clock::{Clock, MachineClock};
 pub use ground::{LabVenue, places};
 pub use order::order_of_block;
 pub use records::plan::{LEAST_BLOCKS, MOST_BLOCKS};

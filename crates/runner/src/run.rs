@@ -3,26 +3,24 @@
 //! Resuming is the same loop: trials that the ledger holds are not done again.
 
 use crate::agent::{Agent, AgentError};
+use crate::attempts::{Attempts, Next};
 use crate::budget::{self, Times};
+use crate::clock::{Clock, wait_unless};
 use crate::order;
 use crate::trial::{self, Ending, Job, Stop};
 use crate::venue::Venue;
 use crate::watch::{News, Watcher};
 use judge::{Decision, Needed, Policy, Table};
 use ledger::{Ledger, LedgerError};
-use records::{RunRecord, RunStatus, Scheme, Shard, TrialRecord, TrialStatus};
-use std::collections::{BTreeMap, BTreeSet};
+use records::{RunRecord, RunStatus, Scheme, Shard, TrialRecord};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 use workload::outcome::Ceiling;
 
-/// A disturbed trial is repeated this often at most.
-const REPETITIONS: u32 = 1;
-/// Repetitions of disturbed trials over the whole run, as a share of its trials: on a machine that is always
-/// disturbed, repeating everything only takes longer.
-const REPETITION_SHARE: f64 = 0.1;
-/// A contender that fails a workload so often in a row is not put through it again.
-const FAILURES_IN_A_ROW: u32 = 2;
+/// How long is waited before a ledger is tried again that refused for the moment.
+const LEDGER_WAITS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(20)];
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +39,16 @@ pub enum RunError {
     /// The ledger refused.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// The ledger was removed or replaced under the run.
+    #[error("{error}. {}", way_on(.saved, .run))]
+    LedgerGone {
+        /// What became of it.
+        error: LedgerError,
+        /// Where what it held was saved.
+        saved: Option<PathBuf>,
+        /// The run.
+        run: String,
+    },
     /// The engine could not be started.
     #[error(transparent)]
     Agent(#[from] AgentError),
@@ -65,32 +73,20 @@ pub struct Run<'a> {
     pub agent: Vec<String>,
     /// Whether the user asked to stop.
     pub stop: Stop,
+    /// What time it is.
+    pub clock: &'a dyn Clock,
 }
 
 /// What is known of the run so far, beside the ledger.
 struct State {
-    began: Instant,
+    /// When this process took over, by the steady clock.
+    began: Duration,
     /// Seconds that were spent before this process took over.
     spent_before: f64,
-    /// (block, contender, workload) that need not be done again, with the number of attempts.
-    done: BTreeMap<(u32, usize, usize), u32>,
-    /// Contenders that take no part any more.
-    out: BTreeSet<usize>,
-    /// Contenders that were staged at least once.
-    staged: BTreeSet<usize>,
-    /// Failures in a row, by (contender, workload).
-    failures: BTreeMap<(usize, usize), u32>,
-    repetitions: u32,
+    attempts: Attempts,
     ceiling: Option<Ceiling>,
     /// How long trials take.
     times: Times,
-}
-
-impl State {
-    /// Seconds of the run so far.
-    fn gone(&self) -> f64 {
-        self.spent_before + self.began.elapsed().as_secs_f64()
-    }
 }
 
 impl Run<'_> {
@@ -105,15 +101,18 @@ impl Run<'_> {
             Ended::Stopped => (RunStatus::Interrupted, "stopped by the user"),
             Ended::GroundLost(why) => (RunStatus::Interrupted, why.as_str()),
         };
+        self.ledger_is_there()?;
         self.ledger.set_status(self.id, status, Some(why))?;
         Ok(ended)
     }
 
     fn blocks(&mut self) -> Result<Ended, RunError> {
+        // Whoever goes on with a run has waited long enough for what passes.
+        self.ledger.readmit(self.id)?;
         let mut state = self.state()?;
         self.ledger.set_status(self.id, RunStatus::Open, None)?;
         let planned = self.scheme.trials_per_block() * self.scheme.least_blocks() as usize;
-        let done = state.done.len();
+        let done = state.attempts.places();
         self.watcher.news(News::Began { run: self.id, trials: (done, planned.max(done)) });
         self.measure_ceiling(&mut state)?;
         if let Some(shard) = self.scheme.shard {
@@ -156,7 +155,7 @@ impl Run<'_> {
     fn everything(&self, state: &State) -> Vec<(usize, usize)> {
         (0..self.scheme.works.len())
             .flat_map(|work| self.scheme.field(work).into_iter().map(move |contender| (contender, work)))
-            .filter(|pair| !self.is_out(state, *pair))
+            .filter(|pair| !state.attempts.is_out(*pair))
             .collect()
     }
 
@@ -164,27 +163,29 @@ impl Run<'_> {
     fn state(&self) -> Result<State, RunError> {
         let trials = self.ledger.trials(self.id)?;
         let mut state = State {
-            began: Instant::now(),
-            spent_before: trials.iter().map(|trial| (trial.ended_ms - trial.began_ms) as f64 / 1e3).sum(),
-            done: BTreeMap::new(),
-            out: BTreeSet::new(),
-            staged: BTreeSet::new(),
-            failures: BTreeMap::new(),
-            repetitions: 0,
+            began: self.clock.steady(),
+            spent_before: trials.iter().map(TrialRecord::took).sum(),
+            attempts: Attempts::default(),
             ceiling: self.record()?.ceiling,
             times: Times::default(),
         };
         for contender in self.ledger.contenders(self.id)? {
             if contender.error.is_some() {
-                state.out.insert(contender.index as usize);
+                state.attempts.out.insert(contender.index as usize);
             }
         }
         for trial in &trials {
             if let Some(work) = self.work_of(trial) {
-                self.note(&mut state, trial, work);
+                note(&mut state, trial, work);
             }
         }
+        state.attempts.another_chance();
         Ok(state)
+    }
+
+    /// Seconds of the run so far.
+    fn gone(&self, state: &State) -> f64 {
+        state.spent_before + self.clock.steady().saturating_sub(state.began).as_secs_f64()
     }
 
     fn record(&self) -> Result<RunRecord, RunError> {
@@ -193,18 +194,6 @@ impl Run<'_> {
 
     fn work_of(&self, trial: &TrialRecord) -> Option<usize> {
         self.scheme.works.iter().position(|work| work.name == trial.workload && work.compiled.scale == trial.scale)
-    }
-
-    fn note(&self, state: &mut State, trial: &TrialRecord, work: usize) {
-        let contender = trial.contender as usize;
-        if trial.found.is_some() {
-            state.staged.insert(contender);
-        }
-        let failures = state.failures.entry((contender, work)).or_default();
-        *failures = if trial.status == TrialStatus::Failed { *failures + 1 } else { 0 };
-        state.repetitions += u32::from(trial.attempt > 0);
-        state.times.note((contender, work), (trial.ended_ms - trial.began_ms) as f64 / 1e3);
-        state.done.insert((trial.block, contender, work), trial.attempt + 1);
     }
 
     fn measure_ceiling(&mut self, state: &mut State) -> Result<(), RunError> {
@@ -231,7 +220,7 @@ impl Run<'_> {
             return Ok(Step::Stop("no contender is left that can be measured".into()));
         }
         // A resumed run goes through blocks that the ledger already holds without asking the judge again.
-        if block == 0 || state.done.keys().any(|(done, _, _)| *done == block) {
+        if block == 0 || state.attempts.has_block(block) {
             return Ok(Step::Go(everything));
         }
         let (table, policy, decision) = self.decide(state)?;
@@ -258,15 +247,10 @@ impl Run<'_> {
         Ok(Step::Go(chosen))
     }
 
-    fn is_out(&self, state: &State, (contender, work): (usize, usize)) -> bool {
-        state.out.contains(&contender)
-            || state.failures.get(&(contender, work)).is_some_and(|failures| *failures >= FAILURES_IN_A_ROW)
-    }
-
     fn decide(&self, state: &State) -> Result<(Table, Policy, Decision), RunError> {
         let trials = self.ledger.trials(self.id)?;
         let table = weigh::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
-        let policy = budget::policy(&self.scheme.sampling, state.gone());
+        let policy = budget::policy(&self.scheme.sampling, self.gone(state));
         let decision = judge::decide(&table, &policy)?;
         Ok((table, policy, decision))
     }
@@ -275,7 +259,7 @@ impl Run<'_> {
     /// block may turn out slower than those before it, and the first one is begun in any case.
     fn out_of_time(&self, state: &State, pair: (usize, usize), block: u32) -> Result<Option<Ended>, RunError> {
         let Some(most) = self.scheme.sampling.budget_seconds else { return Ok(None) };
-        if state.gone() + state.times.expected(pair).unwrap_or(0.0) <= most {
+        if self.gone(state) + state.times.expected(pair).unwrap_or(0.0) <= most {
             return Ok(None);
         }
         let why = format!("The budget of {} ends within block {}.", budget::duration(most), block + 1);
@@ -294,7 +278,7 @@ impl Run<'_> {
         for (work, contenders) in order::order_of_block(self.scheme, block) {
             for (position, contender) in contenders.into_iter().enumerate() {
                 let pair = (contender, work);
-                if !needed.contains(&pair) || self.is_out(state, pair) {
+                if !needed.contains(&pair) || state.attempts.is_out(pair) {
                     continue;
                 }
                 if let Some(ended) = self.trials_of(state, block, position, pair)? {
@@ -305,37 +289,54 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// One trial, and its repetition where it was disturbed.
+    /// One trial, and what is done again of it: where it was disturbed, or failed for a cause that may pass.
     fn trials_of(
         &mut self,
         state: &mut State,
         block: u32,
         position: usize,
-        (contender, work): (usize, usize),
+        pair: (usize, usize),
     ) -> Result<Option<Ended>, RunError> {
-        let mut attempt = state.done.get(&(block, contender, work)).copied().unwrap_or(0);
-        if attempt > 0 {
-            return Ok(None);
-        }
+        let place = (block, pair.0, pair.1);
+        let Some(begun_at) = state.attempts.next(place) else { return Ok(None) };
+        let mut attempt = begun_at;
         loop {
             if (self.stop)() {
                 return Ok(Some(Ended::Stopped));
             }
-            if let Some(ended) = self.out_of_time(state, (contender, work), block)? {
+            if let Some(ended) = self.out_of_time(state, pair, block)? {
                 return Ok(Some(ended));
             }
-            let status = match self.trial(state, (block, position as u32), (contender, work), attempt)? {
-                Ok(status) => status,
-                Err(ended) => return Ok(Some(ended)),
-            };
-            let total = self.scheme.trials_per_block() as u32 * (block + 1);
-            let allowed = (f64::from(total) * REPETITION_SHARE).ceil() as u32;
-            let repeat = self.scheme.sampling.repeat_disturbed && attempt < REPETITIONS && state.repetitions < allowed;
-            if status != TrialStatus::Disturbed || !repeat {
-                return Ok(None);
+            if let Some(ended) = self.trial(state, (block, position as u32), pair, attempt)? {
+                return Ok(Some(ended));
+            }
+            let planned = self.scheme.trials_per_block() as u32 * (block + 1);
+            match state.attempts.after(place, planned, self.scheme.sampling.repeat_disturbed, begun_at) {
+                Next::Another => break,
+                Next::Again(wait) => {
+                    if !wait.is_zero() {
+                        self.watcher.news(News::Step("waiting before it is tried again"));
+                    }
+                    if wait_unless(self.clock, wait, &*self.stop) {
+                        return Ok(Some(Ended::Stopped));
+                    }
+                }
             }
             attempt += 1;
         }
+        self.drop_out(state, place)?;
+        Ok(None)
+    }
+
+    /// Lets a contender take no part any more, where its last trial shows that it cannot.
+    fn drop_out(&mut self, state: &mut State, place: (u32, usize, usize)) -> Result<(), RunError> {
+        let Some((cause, why)) = state.attempts.goes_out(place) else { return Ok(()) };
+        let contender = place.1;
+        self.ledger.set_contender_error(self.id, contender as u32, &why, cause)?;
+        state.attempts.out.insert(contender);
+        let label = self.scheme.contenders[contender].asked.label.trim_end_matches(records::TWIN);
+        self.watcher.news(News::ContenderOut { label, why: &why });
+        Ok(())
     }
 
     fn trial(
@@ -344,7 +345,9 @@ impl Run<'_> {
         place: (u32, u32),
         (contender, work): (usize, usize),
         attempt: u32,
-    ) -> Result<Result<TrialStatus, Ended>, RunError> {
+    ) -> Result<Option<Ended>, RunError> {
+        // Hours of work for a file that nobody will find would be worse than this sentence.
+        self.ledger_is_there()?;
         let scheme = self.scheme;
         let label = &scheme.contenders[contender].asked.label;
         let shown = label.trim_end_matches(records::TWIN);
@@ -360,27 +363,60 @@ impl Run<'_> {
             agent: &self.agent,
             ceiling: state.ceiling.as_ref(),
             stop: Arc::clone(&self.stop),
+            clock: self.clock,
         };
-        let performed = match trial::perform(self.venue, &job, self.watcher) {
-            Ok(performed) => performed,
-            Err(Ending::Stopped) => return Ok(Err(Ended::Stopped)),
-            Err(Ending::GroundLost(why)) => return Ok(Err(Ended::GroundLost(why))),
+        let record = match trial::perform(self.venue, &job, self.watcher) {
+            Ok(record) => record,
+            Err(Ending::Stopped) => return Ok(Some(Ended::Stopped)),
+            Err(Ending::GroundLost(why)) => return Ok(Some(Ended::GroundLost(why))),
         };
-        let record = &performed.record;
-        self.ledger.keep_trial(self.id, record)?;
-        self.note(state, record, work);
+        self.keep(&record)?;
+        note(state, &record, work);
         let least = scheme.least_blocks();
         let blocks = if scheme.shard.is_some() { least } else { least.max(place.0 + 1) };
         let planned = scheme.trials_per_block() * blocks as usize;
-        let done = (state.done.len(), planned);
-        self.watcher.news(News::TrialEnded { contender: shown, trial: record, done });
-        if !performed.staged && !state.staged.contains(&contender) {
-            let why = record.reason.clone().unwrap_or_else(|| "it could not be staged".into());
-            self.ledger.set_contender_error(self.id, contender as u32, &why)?;
-            state.out.insert(contender);
-            self.watcher.news(News::ContenderOut { label: shown, why: &why });
+        let done = (state.attempts.places(), planned);
+        self.watcher.news(News::TrialEnded { contender: shown, trial: &record, done });
+        Ok(None)
+    }
+
+    /// Keeps a trial; a disk that is full for a moment is waited for.
+    fn keep(&mut self, record: &TrialRecord) -> Result<(), RunError> {
+        let mut waits = LEDGER_WAITS.iter();
+        loop {
+            self.ledger_is_there()?;
+            match (self.ledger.keep_trial(self.id, record), waits.next()) {
+                (Err(LedgerError::ForNow { .. }), Some(wait)) => {
+                    self.watcher.news(News::Step("waiting for room to keep the trial"));
+                    // Asked to stop or not, the trial is done and worth a few seconds.
+                    self.clock.wait(*wait);
+                }
+                (kept, _) => return Ok(kept?),
+            }
         }
-        Ok(Ok(record.status))
+    }
+
+    fn ledger_is_there(&self) -> Result<(), RunError> {
+        self.ledger.still_the_same().map_err(|error| RunError::LedgerGone {
+            error,
+            saved: self.ledger.save_beside(),
+            run: self.id.into(),
+        })
+    }
+}
+
+fn note(state: &mut State, trial: &TrialRecord, work: usize) {
+    state.attempts.note(trial, work);
+    state.times.note((trial.contender as usize, work), trial.took());
+}
+
+fn way_on(saved: &Option<PathBuf>, run: &str) -> String {
+    match saved {
+        Some(path) => {
+            let path = path.display();
+            format!("All of it was saved as {path}: go on with `bakeoff --ledger {path} resume {run}`")
+        }
+        None => "It could not be saved elsewhere; leave the file in its place, and begin the run anew".into(),
     }
 }
 

@@ -2,13 +2,14 @@
 //! In: a venue, a compiled workload, the engine's command. Out: a [`TrialRecord`], whole, whatever went wrong.
 
 use crate::agent::{Agent, AgentError};
+use crate::clock::{Clock, wait_unless};
 use crate::evidence::{self, Before};
 use crate::steady;
 use crate::venue::{Staged, Venue, VenueError};
 use crate::watch::{News, Watcher};
-use records::{PhaseRecord, TrialRecord, TrialStatus};
+use records::{Cause, PhaseRecord, TrialRecord, TrialStatus};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use workload::facts::{Compiled, PhaseFacts};
 use workload::outcome::Ceiling;
 use workload::program::{Cache, Phase, Program};
@@ -36,6 +37,8 @@ pub struct Job<'a> {
     pub ceiling: Option<&'a Ceiling>,
     /// Whether the user asked to stop.
     pub stop: Stop,
+    /// What time it is.
+    pub clock: &'a dyn Clock,
 }
 
 /// How a trial ended that is not to be kept.
@@ -47,55 +50,47 @@ pub enum Ending {
     GroundLost(String),
 }
 
-/// A trial's record, and whether its contender could be staged at all.
-pub struct Performed {
-    /// What is to be kept.
-    pub record: TrialRecord,
-    /// False where making, mounting or reading back failed.
-    pub staged: bool,
-}
-
 /// Carries out one trial.
 ///
 /// # Errors
 /// Only for what ends the run; everything else is in the record.
-pub fn perform(venue: &mut dyn Venue, job: &Job, watcher: &mut dyn Watcher) -> Result<Performed, Ending> {
+pub fn perform(venue: &mut dyn Venue, job: &Job, watcher: &mut dyn Watcher) -> Result<TrialRecord, Ending> {
     let prepared = venue.prepare(job.contender, watcher);
     let mut record = blank(job);
+    let began = job.clock.steady();
     watcher.news(News::Step("making and mounting"));
-    let staged = match prepared.and_then(|()| venue.stage(job.contender)) {
+    match prepared.and_then(|()| venue.stage(job.contender)) {
         Ok(stage) => {
             let worked = work(stage, job, &mut record, watcher);
             match worked {
                 Ok(()) => {}
                 Err(Trouble::Stopped) => return Err(Ending::Stopped),
                 Err(Trouble::Ground(reason)) => return Err(Ending::GroundLost(reason)),
-                Err(Trouble::Trial(reason)) => fail(&mut record, reason),
+                Err(Trouble::Trial(reason, cause)) => fail(&mut record, reason, cause),
             }
-            true
         }
         Err(VenueError::Ground(reason)) => return Err(Ending::GroundLost(reason)),
         Err(VenueError::Stopped) => return Err(Ending::Stopped),
-        Err(VenueError::Contender(reason)) => {
-            fail(&mut record, reason);
-            false
-        }
-    };
+        Err(VenueError::Contender { reason, cause }) => fail(&mut record, reason, cause),
+    }
     if (job.stop)() {
         return Err(Ending::Stopped);
     }
     record.commands = venue.commands();
-    record.ended_ms = now_ms();
+    let took = job.clock.steady().saturating_sub(began);
+    record.seconds = Some(took.as_secs_f64());
+    // By what it took, so that the two stamps fit together wherever the wall clock was set meanwhile.
+    record.ended_ms = record.began_ms.saturating_add(took.as_millis() as i64);
     let disturbed = record.phases.iter().any(|phase| !phase.preparation && !phase.evidence.disturbed.is_empty());
     if record.status == TrialStatus::Done && disturbed {
         record.status = TrialStatus::Disturbed;
     }
-    Ok(Performed { record, staged })
+    Ok(record)
 }
 
 /// What stops a trial.
 enum Trouble {
-    Trial(String),
+    Trial(String, Cause),
     Ground(String),
     Stopped,
 }
@@ -104,7 +99,7 @@ impl From<AgentError> for Trouble {
     fn from(error: AgentError) -> Self {
         match error {
             AgentError::Stopped => Self::Stopped,
-            other => Self::Trial(other.to_string()),
+            other => Self::Trial(other.to_string(), other.cause()),
         }
     }
 }
@@ -112,7 +107,7 @@ impl From<AgentError> for Trouble {
 impl From<VenueError> for Trouble {
     fn from(error: VenueError) -> Self {
         match error {
-            VenueError::Contender(reason) => Self::Trial(reason),
+            VenueError::Contender { reason, cause } => Self::Trial(reason, cause),
             VenueError::Ground(reason) => Self::Ground(reason),
             VenueError::Stopped => Self::Stopped,
         }
@@ -128,6 +123,11 @@ fn work(
     record.found = Some(stage.found());
     record.remarks = stage.remarks();
     let phases = phases(&mut *stage, job, record, watcher);
+    if let Err(Trouble::Trial(..)) = &phases
+        && let Some(beneath) = stage.beneath("the work")
+    {
+        return Err(beneath.into());
+    }
     watcher.news(News::Step("unmounting and checking"));
     let closing = stage.close();
     // The first trouble is the one that matters; what closing says then is a consequence of it.
@@ -135,7 +135,7 @@ fn work(
     let closing = closing?;
     let damage = closing.damage().map(|damage| format!("the filesystem was damaged after the work: {damage}"));
     record.closing = Some(closing);
-    damage.map_or(Ok(()), |damage| Err(Trouble::Trial(damage)))
+    damage.map_or(Ok(()), |damage| Err(Trouble::Trial(damage, Cause::Unclear)))
 }
 
 fn phases(
@@ -182,17 +182,19 @@ fn program(stage: &dyn Staged, job: &Job) -> Result<Program, Trouble> {
     if estimate.needs_files && inodes.is_some_and(|free| free > 0 && free < estimate.inodes_at_most()) {
         let free = inodes.unwrap_or_default();
         let needed = estimate.inodes_at_most();
-        return Err(Trouble::Trial(format!(
+        let reason = format!(
             "the workload makes {needed} files and directories, and this filesystem offers {free} inodes; make it larger, or with more inodes"
-        )));
+        );
+        return Err(Trouble::Trial(reason, Cause::Lasting));
     }
     if estimate.needs_files && bytes.is_some_and(|free| free < estimate.bytes_at_most) {
         let free = bytes.unwrap_or_default();
-        return Err(Trouble::Trial(format!(
+        let reason = format!(
             "the workload lays out {:.1} MB, and {:.1} MB are free on this filesystem; give it more room (--image, --on)",
             estimate.bytes_at_most as f64 / 1e6,
             free as f64 / 1e6
-        )));
+        );
+        return Err(Trouble::Trial(reason, Cause::Lasting));
     }
     Ok(Program {
         root: stage.root(),
@@ -220,7 +222,9 @@ fn one_phase(
             // Each round starts as the first did; later passes of one phase find what the one before left.
             state = CacheState::brought_about(stage, agent, index, phase, program)?;
         } else if pass > 0 {
-            pause(Duration::from_nanos(phase.pause_ns), &job.stop)?;
+            if wait_unless(job.clock, Duration::from_nanos(phase.pause_ns), &*job.stop) {
+                return Err(Trouble::Stopped);
+            }
             state = CacheState::default();
         }
         let one = one_pass(stage, agent, job, program, (index, phase, facts), (pass, &state), watcher)?;
@@ -264,7 +268,7 @@ impl CacheState {
                 stage.drop_caches()?;
             }
             Cache::Warm => {
-                agent.warm(index, Duration::from_secs(program.time_limit))?;
+                agent.warm(index, Duration::from_secs(program.limit_of(index)))?;
             }
             Cache::AsFound => {}
         }
@@ -285,7 +289,7 @@ fn one_pass(
     let before = Before { dropped: state.dropped, cached_bytes: state.cached_bytes };
     let looked = stage.look()?;
     let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
-    let outcome = agent.perform(index, pass, Duration::from_secs(program.time_limit), &mut progress)?;
+    let outcome = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress)?;
     let seen = stage.since(&looked)?;
     let evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
     Ok(PhaseRecord {
@@ -299,20 +303,6 @@ fn one_pass(
     })
 }
 
-fn pause(time: Duration, stop: &Stop) -> Result<(), Trouble> {
-    const SLICE: Duration = Duration::from_millis(100);
-    let mut left = time;
-    while !left.is_zero() {
-        if stop() {
-            return Err(Trouble::Stopped);
-        }
-        let part = left.min(SLICE);
-        std::thread::sleep(part);
-        left -= part;
-    }
-    Ok(())
-}
-
 fn blank(job: &Job) -> TrialRecord {
     TrialRecord {
         block: job.place.0,
@@ -321,10 +311,12 @@ fn blank(job: &Job) -> TrialRecord {
         contender: job.contender as u32,
         workload: job.work.program.workload.clone(),
         scale: job.work.scale.clone(),
-        began_ms: now_ms(),
+        began_ms: job.clock.stamp_ms(),
         ended_ms: 0,
+        seconds: None,
         status: TrialStatus::Done,
         reason: None,
+        cause: None,
         found: None,
         closing: None,
         remarks: Vec::new(),
@@ -333,12 +325,8 @@ fn blank(job: &Job) -> TrialRecord {
     }
 }
 
-fn fail(record: &mut TrialRecord, reason: String) {
+fn fail(record: &mut TrialRecord, reason: String, cause: Cause) {
     record.status = TrialStatus::Failed;
     record.reason = Some(reason);
-}
-
-/// Milliseconds since 1970.
-pub fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+    record.cause = Some(cause);
 }

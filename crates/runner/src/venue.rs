@@ -5,6 +5,7 @@
 use crate::agent::Line;
 use crate::watch::Watcher;
 use host::counters::{Evidence, Snapshot, Watch};
+use records::Cause;
 use records::{Closing, Found};
 use std::path::PathBuf;
 use workload::outcome::Ceiling;
@@ -13,15 +14,32 @@ use workload::program::Durable;
 /// A contender could not be staged, or something failed on its ground.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VenueError {
-    /// The contender's own fault or lack: the others go on.
-    #[error("{0}")]
-    Contender(String),
+    /// Something that concerns this contender or this trial only: the others go on.
+    #[error("{reason}")]
+    Contender {
+        /// What was being done, and what was answered.
+        reason: String,
+        /// Whether it may work the next time.
+        cause: Cause,
+    },
     /// The ground itself is lost (custody refused, device gone): the run ends.
     #[error("{0}")]
     Ground(String),
     /// The user asked to stop.
     #[error("stopped as asked")]
     Stopped,
+}
+
+impl VenueError {
+    /// An error that lasts: what was asked for cannot be.
+    pub fn lasting(reason: impl Into<String>) -> Self {
+        Self::Contender { reason: reason.into(), cause: Cause::Lasting }
+    }
+
+    /// An error that may be gone the next time.
+    pub fn passing(reason: impl Into<String>) -> Self {
+        Self::Contender { reason: reason.into(), cause: Cause::Passing }
+    }
 }
 
 /// A place where contenders are staged one after the other.
@@ -81,6 +99,10 @@ pub trait Staged {
     fn drop_caches(&mut self) -> Result<bool, VenueError>;
     /// Waits until the device is idle.
     fn settle(&mut self) -> Result<(), VenueError>;
+    /// What lies beneath and explains a failure better than its consequence does: a device that is gone, a disk without room.
+    fn beneath(&mut self, _during: &str) -> Option<VenueError> {
+        None
+    }
     /// Unmounts and checks; what was found.
     fn close(self: Box<Self>) -> Result<Closing, VenueError>;
 }

@@ -43,9 +43,9 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
             for contender in contenders {
                 let mine: Vec<(usize, &TrialRecord)> =
                     of_work.iter().filter(|(_, trial)| trial.contender == contender.index).copied().collect();
-                let failed = trials.iter().filter(|trial| {
-                    trial.contender == contender.index && belongs(trial, work) && trial.status == TrialStatus::Failed
-                });
+                let failed = failed(trials)
+                    .into_iter()
+                    .filter(|trial| trial.contender == contender.index && belongs(trial, work));
                 let cell = cell(&source, index, contender.index as usize, &mine, failed);
                 if !cell.samples.is_empty() || cell.facts.failures > 0 {
                     table.cells.push(cell);
@@ -88,6 +88,15 @@ pub fn counted(trials: &[TrialRecord]) -> Vec<(usize, &TrialRecord)> {
         .collect();
     chosen.reverse();
     chosen
+}
+
+/// Trials that failed and were not made good by trying again: of several failures at one place the last.
+pub fn failed(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
+    let sound = |trial: &&TrialRecord| trial.status != TrialStatus::Failed;
+    let mut seen: HashSet<_> = trials.iter().filter(sound).map(place).collect();
+    let mut last: Vec<_> = trials.iter().rev().filter(|trial| !sound(trial) && seen.insert(place(trial))).collect();
+    last.reverse();
+    last
 }
 
 /// What a trial repeats when it is repeated.
@@ -291,7 +300,7 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
             remarks.push(remark.clone());
         }
     }
-    let seconds: Vec<f64> = trials.iter().map(|(_, trial)| (trial.ended_ms - trial.began_ms) as f64 / 1e3).collect();
+    let seconds: Vec<f64> = trials.iter().map(|(_, trial)| trial.took()).collect();
     Facts {
         cache_served: median_of(&|evidence| evidence.from_cache),
         ceiling: median_of(&|evidence| evidence.of_generator),

@@ -5,6 +5,7 @@
 use crate::error::Problem;
 use crate::facts::{Compiled, PhaseFacts, TotalFacts};
 use crate::fileset;
+use crate::patience;
 use crate::program::{After, Cache, Durable, End, Figure, Fileset, Phase, Program};
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
@@ -23,7 +24,7 @@ pub const FILESETS_LIMIT: usize = 256;
 pub const PASSES_LIMIT: u64 = 10_000;
 /// Longest pause, phase or time limit, in nanoseconds: a week.
 pub const TIME_LIMIT_NS: u64 = 7 * 86_400_000_000_000;
-/// A phase that takes longer fails, unless the workload says otherwise, in seconds: six hours.
+/// A phase takes no longer by its own account (its time, its rate), unless the workload says otherwise, in seconds: six hours.
 const TIME_LIMIT_DEFAULT: u64 = 6 * 3_600;
 /// Failed operations at which a phase fails, unless the workload says otherwise: the first.
 const ERROR_LIMIT_DEFAULT: u64 = 0;
@@ -52,7 +53,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
         }
     }
     let totals = totals(raw, &facts, context.scope)?;
-    let program = Program {
+    let mut program = Program {
         workload: name.clone(),
         seed,
         root: PathBuf::new(),
@@ -64,6 +65,9 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
         phases,
     };
     let estimate = validate::check(&program, &facts, &spans)?;
+    if raw.time_limit.is_none() {
+        patience::set(&mut program, &estimate);
+    }
     let mut settings = resolved.settings;
     settings.retain(|_, value| !value.is_empty());
     Ok(Compiled { program, phases: facts, totals, estimate, scale: scale.to_owned(), settings })
@@ -181,6 +185,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         groups,
         preparation: raw.preparation,
         after: after(raw, scope)?,
+        time_limit: 0,
     };
     Ok((phase, facts))
 }

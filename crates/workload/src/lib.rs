@@ -12,6 +12,7 @@ mod fileset;
 mod kinds;
 pub mod message;
 pub mod names;
+mod patience;
 pub mod plan;
 mod plan_syntax;
 pub mod product;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use workload::catalog::Catalog;
-use workload::program::{Cache, Engine, Figure, Fileset, Group, Layout, Names, Order, Over, Phase, Size, Step};
+use workload::program::{
+    Cache, Engine, Figure, Fileset, Group, Layout, Names, Order, Over, Phase, Program, Size, Step,
+};
 use workload::{Compiled, Workload};
 
 fn catalog() -> Catalog {
@@ -315,5 +317,18 @@ fn verdicts_can_be_put_in_words() {
             compiled.phases.iter().filter(|phase| !phase.preparation).map(|phase| phase.doing.as_str()).collect();
         assert_eq!(doings.len(), measured(&compiled).len(), "{}", workload.name);
         assert!(compiled.phases.iter().any(|phase| phase.figure != Figure::Seconds));
+    }
+}
+
+#[test]
+fn a_phase_counts_as_hung_after_a_multiple_of_what_it_has_to_do_and_never_before_ten_minutes() {
+    for name in ["small-files", "bonnie", "mail", "directories"] {
+        let (quick, full) = (compile(name, "quick", &[]).program, compile(name, "full", &[]).program);
+        for (index, phase) in full.phases.iter().enumerate() {
+            assert!(full.limit_of(index) >= 600 && full.limit_of(index) <= full.time_limit, "{name} {}", phase.name);
+        }
+        let most = |program: &Program| (0..program.phases.len()).map(|phase| program.limit_of(phase)).max();
+        assert!(most(&quick) <= most(&full), "{name}: more work, more patience");
+        assert!(most(&quick) < Some(6 * 3600), "{name}: hours for a quick trial");
     }
 }

@@ -142,6 +142,7 @@ pub fn phase(groups: Vec<Group>) -> Phase {
         groups,
         preparation: false,
         after: After::default(),
+        time_limit: 0,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::LabError;
 use crate::mark::{Made, Mark};
 use host::process::Process;
 use host::{Command, Journal, Record};
-use records::Backend;
+use records::{Backend, Cause};
 use std::io::ErrorKind;
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -20,8 +20,6 @@ use std::time::{Duration, Instant};
 
 /// How long a guest may take to switch itself off before its process is ended.
 const OFF_LIMIT: Duration = Duration::from_secs(10);
-/// How long what is asked of a guest may take: the commands in it have their own, shorter limits.
-const ASK_LIMIT: Duration = Duration::from_secs(7 * 3600);
 /// Answers that may wait unread.
 const ANSWERS_WAITING: usize = 16;
 /// The program.
@@ -144,10 +142,12 @@ impl Machine {
     }
 
     /// Asks something of the guest, and waits for the answer; commands that were run for it go into the journal.
-    pub fn ask(&self, ask: &Ask, label: &str, journal: &Journal) -> Result<Answer, LabError> {
-        let lost = || LabError::contender(label, format!("the guest was lost: {}", self.state.fate()), "");
+    /// `limit` is longer than those of the commands in it.
+    pub fn ask(&self, ask: &Ask, label: &str, limit: Duration, journal: &Journal) -> Result<Answer, LabError> {
+        let failed = |problem: String| LabError::failed(label, problem, "", Cause::Unclear);
+        let lost = || failed(format!("the guest was lost: {}", self.state.fate()));
         message::send(&self.control, ask).map_err(|_| lost())?;
-        match self.answers.recv_timeout(ASK_LIMIT) {
+        match self.answers.recv_timeout(limit) {
             Ok((answer, commands)) => {
                 for mut record in commands {
                     record.guest = Some(self.kernel.clone());
@@ -157,7 +157,7 @@ impl Machine {
             }
             Err(RecvTimeoutError::Disconnected) => Err(lost()),
             Err(RecvTimeoutError::Timeout) => {
-                Err(LabError::contender(label, "the guest did not answer within 7 hours", ""))
+                Err(failed(format!("the guest did not answer within {} s", limit.as_secs())))
             }
         }
     }

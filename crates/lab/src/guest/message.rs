@@ -4,8 +4,8 @@
 
 use crate::error::LabError;
 use host::{Evidence, Record};
-use records::Contender;
 use records::program::Durable;
+use records::{Cause, Contender};
 use records::{Closing, Found, Usage};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
@@ -104,13 +104,14 @@ pub(crate) enum Heard {
 pub(crate) struct Fault {
     problem: String,
     way_out: String,
+    cause: Cause,
 }
 
 impl From<LabError> for Fault {
     fn from(error: LabError) -> Fault {
         match error {
-            LabError::Contender { problem, way_out, .. } => Fault { problem, way_out },
-            other => Fault { problem: other.to_string(), way_out: String::new() },
+            LabError::Contender { problem, way_out, cause, .. } => Fault { problem, way_out, cause },
+            other => Fault { problem: other.to_string(), way_out: String::new(), cause: other.cause() },
         }
     }
 }
@@ -118,7 +119,7 @@ impl From<LabError> for Fault {
 impl Fault {
     /// The same error on the host, with what else is known of it.
     pub fn of(self, label: &str, more: &str) -> LabError {
-        LabError::contender(label, self.problem + more, self.way_out)
+        LabError::failed(label, self.problem + more, self.way_out, self.cause)
     }
 }
 

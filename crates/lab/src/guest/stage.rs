@@ -280,7 +280,7 @@ impl GuestStage<'_> {
 
     fn ask(&self, ask: &Ask) -> Result<Answer, LabError> {
         let gone = || LabError::contender(&self.label, "its guest was ended already", "");
-        self.machine.as_ref().ok_or_else(gone)?.ask(ask, &self.label, self.journal())
+        self.machine.as_ref().ok_or_else(gone)?.ask(ask, &self.label, self.stage.limits().all(), self.journal())
     }
 
     fn done(&self, ask: &Ask) -> Result<(), LabError> {
@@ -297,6 +297,11 @@ impl GuestStage<'_> {
 
     fn journal(&self) -> &Journal {
         &self.stage.ground.journal
+    }
+
+    /// What lies beneath and explains a failure, as the host sees it; None where nothing is wrong there.
+    pub fn beneath(&self, during: &str) -> Option<LabError> {
+        self.stage.beneath(during)
     }
 
     /// Directory in which to work, in the guest.

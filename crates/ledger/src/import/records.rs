@@ -164,6 +164,7 @@ pub(super) fn imported(source: &Source, rounds: Vec<Round>) -> Result<Imported, 
         label,
         twin_of: None,
         error: None,
+        cause: None,
     });
     Ok(Imported { contenders: contenders.collect(), run: run(source, work, began_ms, ended_ms), trials })
 }
@@ -208,6 +209,8 @@ fn trial(
         ended_ms: began_ms.saturating_add((seconds * 1e3) as i64),
         status: TrialStatus::Done,
         reason: None,
+        cause: None,
+        seconds: None,
         found: None,
         closing: None,
         remarks: vec![],

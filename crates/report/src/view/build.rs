@@ -357,7 +357,7 @@ fn run(material: &Material) -> RunView {
         id: record.id.clone(),
         title: record.new.title.clone(),
         began: stamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        seconds: record.ended_ms.map(|ended| ended.saturating_sub(record.began_ms) as f64 / 1e3),
+        seconds: record.ended_ms.map(|ended| ended.saturating_sub(record.began_ms).max(0) as f64 / 1e3),
         status: match record.status {
             RunStatus::Open => "open".into(),
             RunStatus::Interrupted => "interrupted".into(),

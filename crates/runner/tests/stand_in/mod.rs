@@ -5,13 +5,14 @@
 use host::counters::Watch;
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
 use records::{Closing, Found};
-use runner::{Ended, Entry, Place, Run, Sampling, Scheme, Staged, Unwatched, Venue, VenueError, Work};
-use std::cell::RefCell;
+use runner::{Clock, Ended, Entry, Place, Run, Sampling, Scheme, Staged, Unwatched, Venue, VenueError, Work};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use workload::facts::{Compiled, Estimate, PhaseFacts};
 use workload::outcome::PhaseOutcome;
 use workload::program::{After, Cache, Durable, End, Figure, Phase, Program};
@@ -21,15 +22,38 @@ pub struct Bakeoff {
     folder: tempfile::TempDir,
     scheme: Scheme,
     engine: &'static str,
-    failing: Option<(usize, &'static str)>,
+    fault: Option<Fault>,
+    /// How often the fault has shown so far, over runs and resumes.
+    shown: Rc<Cell<usize>>,
+    lost: Option<VenueError>,
+    wall_step_ms: i64,
+    after_close: Option<Box<dyn Fn(usize)>>,
     stop_after: usize,
+}
+
+/// A contender that cannot be staged so many times.
+#[derive(Clone)]
+struct Fault {
+    contender: usize,
+    times: usize,
+    error: VenueError,
 }
 
 impl Bakeoff {
     pub fn new(samples: u32) -> Self {
         let folder = tempfile::tempdir().expect("a scratch folder");
         std::fs::write(folder.path().join("engine"), engine_script()).expect("the script is written");
-        Self { folder, scheme: scheme(samples), engine: "work", failing: None, stop_after: usize::MAX }
+        Self {
+            folder,
+            scheme: scheme(samples),
+            engine: "work",
+            fault: None,
+            shown: Rc::default(),
+            lost: None,
+            wall_step_ms: 1,
+            after_close: None,
+            stop_after: usize::MAX,
+        }
     }
 
     pub fn engine(mut self, kind: &'static str) -> Self {
@@ -37,8 +61,46 @@ impl Bakeoff {
         self
     }
 
-    pub fn failing(mut self, contender: usize, why: &'static str) -> Self {
-        self.failing = Some((contender, why));
+    /// Has a contender fail for good.
+    pub fn failing(self, contender: usize, why: &str) -> Self {
+        self.failing_times(contender, usize::MAX, VenueError::lasting(why))
+    }
+
+    /// Has a contender fail so many times, and then work.
+    pub fn failing_times(mut self, contender: usize, times: usize, error: VenueError) -> Self {
+        self.fault = Some(Fault { contender, times, error });
+        self
+    }
+
+    /// Ends the fault, as somebody does who makes room on the disk.
+    pub fn mended(mut self) -> Self {
+        self.fault = None;
+        self
+    }
+
+    /// Asks for so many blocks in all, as `resume --samples` does.
+    pub fn samples(mut self, samples: u32) -> Self {
+        self.scheme.sampling.samples = Some(samples);
+        let new = self.new_run();
+        self.ledger(Access::Write).reopen(&self.id(), &new).expect("opened again");
+        self
+    }
+
+    /// Has whatever fails be explained by what lies beneath.
+    pub fn lost(mut self, error: VenueError) -> Self {
+        self.lost = Some(error);
+        self
+    }
+
+    /// Sets the wall clock by so much every time somebody looks at it.
+    pub fn wall_steps(mut self, milliseconds: i64) -> Self {
+        self.wall_step_ms = milliseconds;
+        self
+    }
+
+    /// Does something after the n-th trial, counted from 1.
+    pub fn after_close(mut self, then: impl Fn(usize) + 'static) -> Self {
+        self.after_close = Some(Box::new(then));
         self
     }
 
@@ -88,8 +150,14 @@ impl Bakeoff {
     }
 
     pub fn resume(&self) -> (Ended, Vec<String>) {
-        let id = self.id();
-        self.carry_on(&mut self.ledger(Access::Write), &id, usize::MAX).expect("the run goes on")
+        self.resume_at(&self.path())
+    }
+
+    /// Goes on with the run of a ledger that lies elsewhere.
+    pub fn resume_at(&self, path: &Path) -> (Ended, Vec<String>) {
+        let mut ledger = Ledger::open(path, Access::Write).expect("the ledger opens");
+        let id = ledger.run(None).expect("a run").id;
+        self.carry_on(&mut ledger, &id, usize::MAX).expect("the run goes on")
     }
 
     pub fn try_run(&self) -> Result<Ended, String> {
@@ -101,7 +169,8 @@ impl Bakeoff {
     fn carry_on(&self, ledger: &mut Ledger, id: &str, stop_after: usize) -> Result<(Ended, Vec<String>), String> {
         let log = Rc::new(RefCell::new(Vec::new()));
         let closed = Arc::new(AtomicUsize::new(0));
-        let mut venue = StandIn { log: Rc::clone(&log), failing: self.failing, closed: Arc::clone(&closed) };
+        let mut venue = StandIn { bakeoff: self, log: Rc::clone(&log), closed: Arc::clone(&closed) };
+        let clock = SteppedClock::new(self.wall_step_ms);
         let script = self.folder.path().join("engine").to_string_lossy().into_owned();
         let mut run = Run {
             scheme: &self.scheme,
@@ -112,6 +181,7 @@ impl Bakeoff {
             agent: vec!["sh".into(), script, self.engine.into()],
             // One later than the last trial's close, so that this trial is whole.
             stop: Arc::new(move || closed.load(Ordering::SeqCst) > stop_after),
+            clock: &clock,
         };
         let ended = run.carry_on().map_err(|error| error.to_string())?;
         Ok((ended, log.take()))
@@ -132,18 +202,53 @@ impl Bakeoff {
     }
 }
 
-struct StandIn {
+/// A clock that is set all the time, and whose waits take no time.
+struct SteppedClock {
+    origin: Instant,
+    waited: Cell<Duration>,
+    wall_ms: Cell<i64>,
+    step_ms: i64,
+}
+
+impl SteppedClock {
+    fn new(step_ms: i64) -> Self {
+        let wall_ms = Cell::new(1_790_000_000_000);
+        Self { origin: Instant::now(), waited: Cell::default(), wall_ms, step_ms }
+    }
+}
+
+impl Clock for SteppedClock {
+    fn stamp_ms(&self) -> i64 {
+        self.wall_ms.set(self.wall_ms.get() + self.step_ms);
+        self.wall_ms.get()
+    }
+    fn steady(&self) -> Duration {
+        self.origin.elapsed() + self.waited.get()
+    }
+    fn wait(&self, time: Duration) {
+        self.waited.set(self.waited.get() + time);
+    }
+}
+
+struct StandIn<'b> {
+    bakeoff: &'b Bakeoff,
     log: Rc<RefCell<Vec<String>>>,
-    failing: Option<(usize, &'static str)>,
     closed: Arc<AtomicUsize>,
 }
 
-impl Venue for StandIn {
+impl Venue for StandIn<'_> {
     fn stage(&mut self, contender: usize) -> Result<Box<dyn Staged + '_>, VenueError> {
         self.log.borrow_mut().push(format!("stage {contender}"));
-        match self.failing {
-            Some((failing, why)) if failing == contender => Err(VenueError::Contender(why.into())),
-            _ => Ok(Box::new(Stage { log: Rc::clone(&self.log), closed: Arc::clone(&self.closed) })),
+        let shown = &self.bakeoff.shown;
+        match &self.bakeoff.fault {
+            Some(fault) if fault.contender == contender && shown.get() < fault.times => {
+                shown.set(shown.get() + 1);
+                Err(fault.error.clone())
+            }
+            _ => {
+                let (log, closed) = (Rc::clone(&self.log), Arc::clone(&self.closed));
+                Ok(Box::new(Stage { bakeoff: self.bakeoff, log, closed }))
+            }
         }
     }
 
@@ -152,18 +257,19 @@ impl Venue for StandIn {
     }
 }
 
-struct Stage {
+struct Stage<'b> {
+    bakeoff: &'b Bakeoff,
     log: Rc<RefCell<Vec<String>>>,
     closed: Arc<AtomicUsize>,
 }
 
-impl Stage {
+impl Stage<'_> {
     fn note(&self, what: &str) {
         self.log.borrow_mut().push(what.into());
     }
 }
 
-impl Staged for Stage {
+impl Staged for Stage<'_> {
     fn root(&self) -> PathBuf {
         "/nowhere".into()
     }
@@ -200,9 +306,15 @@ impl Staged for Stage {
         self.note("settle");
         Ok(())
     }
+    fn beneath(&mut self, _during: &str) -> Option<VenueError> {
+        self.bakeoff.lost.clone()
+    }
     fn close(self: Box<Self>) -> Result<Closing, VenueError> {
         self.note("close");
-        self.closed.fetch_add(1, Ordering::SeqCst);
+        let closed = self.closed.fetch_add(1, Ordering::SeqCst) + 1;
+        if let Some(then) = &self.bakeoff.after_close {
+            then(closed);
+        }
         Ok(Closing::default())
     }
 }
@@ -247,6 +359,7 @@ fn compiled() -> Compiled {
         groups: vec![],
         preparation: false,
         after: After { sync, drop_caches: false },
+        time_limit: 0,
     };
     let facts = |name: &str| PhaseFacts {
         name: name.into(),

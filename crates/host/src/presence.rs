@@ -1,0 +1,59 @@
+//! Whether a device that was there still is: pulled out, detached, gone offline, or its backing file cut short.
+//! In: the device as it was found before. Out: what became of it, in words; nothing where it is as it was.
+//! Asked after something failed, so that a lost device is not taken for a fault of what lies on it.
+
+use crate::block::{BlockDevice, Sysfs};
+use std::path::Path;
+
+/// Words of the kernel for a disk that answers, by SCSI and by NVMe.
+const ALIVE: [&str; 5] = ["running", "live", "created", "new", "connecting"];
+
+/// What became of a device; None where it is there and whole.
+pub fn lost(device: &BlockDevice) -> Option<String> {
+    let Some(now) = BlockDevice::numbered(device.number) else {
+        return Some("it is gone".into());
+    };
+    if now.sequence != device.sequence {
+        return Some("another one has taken its place".into());
+    }
+    if now.size_bytes < device.size_bytes {
+        return Some(format!("it has {} bytes left of {}", now.size_bytes, device.size_bytes));
+    }
+    let state = crate::text(Path::new("/sys/block").join(device.disk().replace('/', "!")).join("device/state"));
+    if let Some(state) = state.filter(|state| !ALIVE.contains(&state.trim())) {
+        return Some(format!("the kernel calls it {}", state.trim()));
+    }
+    cut_short(device)
+}
+
+/// A loop device goes on while its file has lost its end, and answers with I/O errors there.
+fn cut_short(device: &BlockDevice) -> Option<String> {
+    let file = device.backing_file.as_deref()?;
+    let there = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    (there.len() < device.size_bytes)
+        .then(|| format!("its file {} was cut short to {} bytes", file.display(), there.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Command, Journal};
+
+    #[test]
+    fn a_detached_loop_device_and_one_whose_file_was_cut_short_are_lost() {
+        if !crate::process::is_root() {
+            return;
+        }
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().set_len(8 << 20).expect("sparse");
+        let attach = ["losetup", "--find", "--show", &file.path().display().to_string()];
+        let node = Command::new(attach).run(&Journal::new()).expect("attached").stdout.trim().to_string();
+        let device = BlockDevice::find(Path::new(&node)).expect("found");
+        assert_eq!(lost(&device), None);
+        file.as_file().set_len(4096).expect("cut");
+        let cut = lost(&device);
+        Command::new(["losetup", "--detach", &node]).run(&Journal::new()).expect("detached");
+        assert!(cut.as_deref().is_some_and(|how| how.contains("cut short to 4096 bytes")), "{cut:?}");
+        assert!(lost(&device).is_some(), "a detached one is no disk any more");
+    }
+}

@@ -1,0 +1,154 @@
+//! What was tried and how it went: what need not be done again, what is tried again, and who takes no part any more.
+//! In: trials, from the ledger and as they end. Out: answers for the run loop.
+//! Everything that is tried again is bounded: within a block, in a row, and over the run.
+
+use judge::FAILURES_IN_A_ROW;
+use records::{Cause, TrialRecord, TrialStatus};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// A disturbed trial is repeated this often at most.
+const REPETITIONS: u32 = 1;
+/// Repetitions of disturbed trials, and as many attempts after failures, over the whole run, as a share of its trials: on a machine
+/// that is always disturbed or full, repeating everything only takes longer.
+const SHARE: f64 = 0.1;
+/// Attempts after failures over the run that are allowed however short it is.
+const AGAIN_AT_LEAST: u32 = 10;
+/// How long is waited before a trial that failed for a cause that passes is tried again within its block.
+const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
+/// The same where it may last: one that fails again in the same way does.
+const WAITS_UNCLEAR: [Duration; 1] = [Duration::from_secs(1)];
+
+/// (contender, workload).
+type Pair = (usize, usize);
+
+/// The last of the attempts at one place of the plan.
+#[derive(Debug, Clone)]
+struct Attempted {
+    count: u32,
+    /// Attempts that failed.
+    failed: u32,
+    status: TrialStatus,
+    cause: Option<Cause>,
+    reason: Option<String>,
+}
+
+/// What is known of the attempts of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    done: BTreeMap<(u32, usize, usize), Attempted>,
+    /// Contenders that take no part any more.
+    pub out: BTreeSet<usize>,
+    /// Contenders that were staged at least once.
+    staged: BTreeSet<usize>,
+    /// Blocks in a row in which a pair failed, and the last of them.
+    failures: BTreeMap<Pair, (u32, u32)>,
+    repeated: u32,
+    again: u32,
+}
+
+/// What is to be done after a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next one.
+    Another,
+    /// The same again, after a wait.
+    Again(Duration),
+}
+
+impl Attempts {
+    /// Takes in a trial.
+    pub fn note(&mut self, trial: &TrialRecord, work: usize) {
+        let contender = trial.contender as usize;
+        if trial.found.is_some() {
+            self.staged.insert(contender);
+        }
+        let place = (trial.block, contender, work);
+        let before = self.done.get(&place);
+        match before.map(|before| before.status) {
+            Some(TrialStatus::Disturbed) => self.repeated += 1,
+            Some(TrialStatus::Failed) => self.again += 1,
+            _ => {}
+        }
+        let is_failure = trial.status == TrialStatus::Failed;
+        let row = self.failures.entry((contender, work)).or_default();
+        *row = match *row {
+            _ if !is_failure => (0, trial.block),
+            // Attempts within one block are one failure.
+            (count, block) if count > 0 && block == trial.block => (count, block),
+            (count, _) => (count + 1, trial.block),
+        };
+        let failed = before.map_or(0, |before| before.failed) + u32::from(is_failure);
+        let count = trial.attempt + 1;
+        let (status, cause, reason) = (trial.status, trial.cause, trial.reason.clone());
+        self.done.insert(place, Attempted { count, failed, status, cause, reason });
+    }
+
+    /// Gives every pair that failed too often one more attempt: whoever goes on with a run may have mended the cause.
+    pub fn another_chance(&mut self) {
+        for (count, _) in self.failures.values_mut() {
+            *count = (*count).min(FAILURES_IN_A_ROW - 1);
+        }
+    }
+
+    /// Trials that were carried out, each place of the plan once.
+    pub fn places(&self) -> usize {
+        self.done.len()
+    }
+
+    /// Whether anything of a block was carried out.
+    pub fn has_block(&self, block: u32) -> bool {
+        self.done.keys().any(|(done, _, _)| *done == block)
+    }
+
+    /// The number of the next attempt at a place; None where nothing is to be done there any more.
+    pub fn next(&self, place: (u32, usize, usize)) -> Option<u32> {
+        match self.done.get(&place) {
+            None => Some(0),
+            // It was left like that by a process that ended, or by a run that is gone on with.
+            Some(before) if before.status == TrialStatus::Failed && before.cause == Some(Cause::Passing) => {
+                Some(before.count)
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Whether a pair takes no part any more.
+    pub fn is_out(&self, pair: Pair) -> bool {
+        let failed = self.failures.get(&pair).is_some_and(|(count, _)| *count >= FAILURES_IN_A_ROW);
+        self.out.contains(&pair.0) || failed
+    }
+
+    /// What to do after the trial that was noted last at this place; `planned`: trials of the run so far.
+    pub fn after(&self, place: (u32, usize, usize), planned: u32, repeat_disturbed: bool, begun_at: u32) -> Next {
+        let Some(last) = self.done.get(&place) else { return Next::Another };
+        let share = (f64::from(planned) * SHARE).ceil() as u32;
+        let of_this_visit = last.count - begun_at.min(last.count);
+        match (last.status, last.cause) {
+            (TrialStatus::Disturbed, _)
+                if repeat_disturbed && last.count - last.failed <= REPETITIONS && self.repeated < share =>
+            {
+                Next::Again(Duration::ZERO)
+            }
+            (TrialStatus::Failed, Some(cause)) if self.again < share.max(AGAIN_AT_LEAST) => {
+                let waits: &[Duration] = match cause {
+                    Cause::Passing => &WAITS,
+                    Cause::Unclear if !self.staged.contains(&place.1) => &WAITS_UNCLEAR,
+                    _ => &[],
+                };
+                waits.get(of_this_visit.saturating_sub(1) as usize).map_or(Next::Another, |wait| Next::Again(*wait))
+            }
+            _ => Next::Another,
+        }
+    }
+
+    /// Whether a contender goes out after the last trial at this place: it was never staged, and its cause lasts, came back at once,
+    /// or did not pass for as many blocks as are borne.
+    pub fn goes_out(&self, place: (u32, usize, usize)) -> Option<(Cause, String)> {
+        let last = self.done.get(&place).filter(|last| last.status == TrialStatus::Failed)?;
+        let cause = last.cause.filter(|_| !self.staged.contains(&place.1))?;
+        let too_often = self.is_out((place.1, place.2));
+        let why = last.reason.clone().unwrap_or_else(|| "it could not be staged".into());
+        (cause != Cause::Passing || too_often).then_some((cause, why))
+    }
+}
