@@ -5,6 +5,7 @@
 pub mod block;
 pub mod command;
 pub mod counters;
+pub mod create;
 pub mod doctor;
 pub mod journal;
 mod layout;
