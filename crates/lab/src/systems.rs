@@ -80,6 +80,9 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
         obstacles.push(format!("tools of {package} are missing"));
         help.push(tools::way_to(filesystem, package));
     }
+    if let Some(untrusted) = tools::distrusted(filesystem).filter(|_| tools::folder(filesystem).is_none()) {
+        obstacles.push(format!("its unpacked tools are not used: {untrusted}"));
+    }
     let mut guest = None;
     if !kernel_has(&filesystem.kernel) {
         obstacles.push(format!("this kernel does not know {}", filesystem.kernel));
