@@ -4,17 +4,16 @@
 
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawMode};
 use rustix::io::Errno;
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Symbolic links on the way to one folder; the kernel's own limit.
-const LINKS_LIMIT: usize = 40;
+pub use crate::way::resolved;
+use crate::way::walk;
 
 /// Names that are tried for a file on its way to its place.
 const FRESH_NAMES_LIMIT: u32 = 100;
@@ -23,7 +22,7 @@ const FRESH_NAMES_LIMIT: u32 = 100;
 const NAMES_LIMIT: usize = 100_000;
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
-const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
+pub(crate) const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
 
 /// An open folder: whatever is renamed or linked above it afterwards, files go into this one.
 #[derive(Debug)]
@@ -271,67 +270,6 @@ pub fn split(path: &Path) -> io::Result<(PathBuf, OsString)> {
     Ok((above.to_owned(), name.to_owned()))
 }
 
-/// Goes to a folder part by part, since the kernel would follow everybody's links.
-fn walk(path: &Path, make: bool) -> io::Result<OwnedFd> {
-    const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-    let start = if path.is_absolute() { "/" } else { "." };
-    let mut here = fs::openat(fs::CWD, start, PLACE, Mode::empty())?;
-    let mut ahead: VecDeque<OsString> = parts(path);
-    let mut links = 0;
-    while let Some(part) = ahead.pop_front() {
-        let mut next = fs::openat(&here, &part, PLACE, Mode::empty());
-        if make && matches!(next, Err(Errno::NOENT)) {
-            match fs::mkdirat(&here, &part, FOLDER_MODE) {
-                // Somebody else may have made it in between; it is looked at all the same.
-                Ok(()) | Err(Errno::EXIST) => next = fs::openat(&here, &part, PLACE, Mode::empty()),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let next = next?;
-        let found = fs::fstat(&next)?;
-        if FileType::from_raw_mode(found.st_mode as RawMode) != FileType::Symlink {
-            here = next;
-            continue;
-        }
-        links += 1;
-        if links > LINKS_LIMIT {
-            return Err(Errno::LOOP.into());
-        }
-        if !may_lead(found.st_uid) {
-            let part = part.display();
-            return Err(refused(format!(
-                "{part} in {} is a symbolic link of user {}, which is not followed",
-                path.display(),
-                found.st_uid
-            )));
-        }
-        let target = PathBuf::from(OsString::from_vec(fs::readlinkat(&next, "", Vec::new())?.into_bytes()));
-        if target.is_absolute() {
-            here = fs::openat(fs::CWD, "/", PLACE, Mode::empty())?;
-        }
-        for part in parts(&target).into_iter().rev() {
-            ahead.push_front(part);
-        }
-    }
-    Ok(here)
-}
-
-fn parts(path: &Path) -> VecDeque<OsString> {
-    let named = |part: Component| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    };
-    path.components().filter_map(named).collect()
-}
-
-/// Whose links are followed: those of root, of the caller, and of the person who called sudo.
-fn may_lead(user: u32) -> bool {
-    let caller = rustix::process::geteuid();
-    let behind_sudo = || std::env::var("SUDO_UID").ok().and_then(|id| id.parse::<u32>().ok());
-    user == 0 || user == caller.as_raw() || (caller.is_root() && behind_sudo() == Some(user))
-}
-
 /// A name that stays in its folder.
 fn plain(name: &OsStr) -> io::Result<&OsStr> {
     let mut parts = Path::new(name).components();
@@ -363,7 +301,7 @@ fn is_link(path: &Path) -> io::Error {
     refused(format!("{} is a symbolic link, which is not followed", path.display()))
 }
 
-fn refused(text: String) -> io::Error {
+pub(crate) fn refused(text: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, text)
 }
 

@@ -16,6 +16,7 @@ pub mod mounts;
 pub mod noise;
 pub mod process;
 pub mod trust;
+mod way;
 
 pub use block::{BlockDevice, Sysfs};
 pub use command::{Command, CommandError};

@@ -62,6 +62,16 @@ pub enum LedgerError {
         /// What is wrong.
         why: String,
     },
+    /// The file that is open is no longer where it was.
+    #[error(
+        "the ledger {path} {what} while it was being written; what was kept in it before is in the file that is gone"
+    )]
+    Gone {
+        /// The ledger file.
+        path: PathBuf,
+        /// What happened to it.
+        what: &'static str,
+    },
     /// The system or SQLite refused.
     #[error("{doing} {path}: {answer}")]
     Refused {
