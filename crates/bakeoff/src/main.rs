@@ -1,6 +1,12 @@
 //! The command line of Bakeoff.
 //! In: words typed by a person. Out: what the verbs print, and an exit status.
 
+// The standard ones panic where nobody reads; ours are in `out`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod out;
+
 mod args;
 mod catalogue;
 mod claims;
@@ -30,7 +36,10 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|refused| misunderstood(&refused));
+    if matches!(arguments.verb, Verb::Run(_) | Verb::Resume(_) | Verb::Clean(_)) {
+        out::go_on_unread();
+    }
     match carry_out(&arguments) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
@@ -38,6 +47,16 @@ fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Prints what the parser has to say, help or a refusal, and ends.
+fn misunderstood(said: &clap::Error) -> ! {
+    let plain = std::env::args_os().all(|word| !word.to_string_lossy().chars().any(char::is_control));
+    if plain {
+        said.exit();
+    }
+    eprint!("{}", said.render());
+    std::process::exit(said.exit_code())
 }
 
 fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {

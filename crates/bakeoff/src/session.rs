@@ -154,12 +154,8 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
 fn stop_on_signals() -> Result<Stop, Failure> {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
-    let mut signals = signal_hook::iterator::Signals::new([
-        signal_hook::consts::SIGINT,
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-    ])
-    .map_err(|error| Failure::new(format!("listening for Ctrl-C: {error}")))?;
+    let mut signals = signal_hook::iterator::Signals::new(heeded())
+        .map_err(|error| Failure::new(format!("listening for Ctrl-C: {error}")))?;
     std::thread::spawn(move || {
         for _ in signals.forever() {
             match counted.fetch_add(1, Ordering::SeqCst) {
@@ -170,4 +166,14 @@ fn stop_on_signals() -> Result<Stop, Failure> {
         }
     });
     Ok(Arc::new(move || asked.load(Ordering::SeqCst) > 0))
+}
+
+/// Signals that ask for an end. One that is ignored from the start stays ignored: that is what nohup(1) is for.
+fn heeded() -> Vec<i32> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // A mask in hexadecimal digits, signal 1 in its lowest bit (proc_pid_status(5)).
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
 }
