@@ -27,9 +27,18 @@ pub struct Output {
     pub plain: bool,
 }
 
+impl Output {
+    /// Refuses a folder that cannot take the report, and not only hours later.
+    fn check(&self) -> Result<(), Failure> {
+        let folder = self.report.as_deref().filter(|_| self.write_report);
+        folder.map_or(Ok(()), |folder| Ok(report::export::check_folder(folder)?))
+    }
+}
+
 /// Begins a run and carries it to its end.
 pub fn begin(path: &Path, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
     place::check(scheme)?;
+    output.check()?;
     let mut ledger = Ledger::open(path, Access::Write)?;
     let new = NewRun {
         title: scheme.title.clone(),
@@ -111,6 +120,7 @@ fn with_samples(words: &[String], samples: u32) -> Vec<String> {
 }
 
 fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
+    output.check()?;
     let stop = stop_on_signals()?;
     for cleaned in place::clean_before(scheme)? {
         eprintln!("left over from an interrupted run, now removed: {cleaned}");
@@ -140,7 +150,7 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
     }
     show::verdict(ledger, id)?;
     if output.write_report {
-        let folder = output.report.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-report-{id}")));
+        let folder = show::report_folder(output.report.as_deref(), id)?;
         let page = show::report(ledger, id, &folder, &[], true)?;
         println!("\nReport: {}", page.display());
     }
