@@ -19,6 +19,7 @@ mod mix;
 #[cfg(test)]
 #[path = "../../../tests/mutate.rs"]
 mod mutate;
+mod own_files;
 mod place;
 mod progress;
 mod published;
@@ -71,8 +72,8 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Claims(args) => verbs::claims::claims(ledger, args),
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
-        Verb::Systems { fetch: Some(kernel) } => verbs::systems::fetch(kernel),
-        Verb::Systems { fetch: None } => verbs::systems::systems(),
+        Verb::Systems { fetch: Some(kernel), .. } => verbs::systems::fetch(kernel),
+        Verb::Systems { fetch: None, filesystems } => verbs::systems::systems(filesystems),
         Verb::Features(args) => verbs::features::features(args),
         Verb::Workloads(args) => verbs::workloads::workloads(args),
         Verb::Doctor(args) => verbs::doctor::doctor(args),

@@ -1,11 +1,13 @@
 //! A run from its beginning (or wherever it was stopped) to its verdict.
 //! In: a scheme and a ledger. Out: trials in the ledger, the verdict on standard output, a report folder, a status.
 
+use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::place;
 use crate::progress::Progress;
 use crate::show;
 use crate::verbs::agent;
+use lab::Registry;
 use ledger::{Access, Ledger};
 use records::{NewRun, Origin, RunRecord, RunStatus};
 use runner::{Ager, Ended, Run, Sampling, Scheme, Stop};
@@ -36,15 +38,15 @@ impl Output {
 }
 
 /// Begins a run and carries it to its end.
-pub fn begin(path: &Path, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
-    place::check(scheme)?;
+pub fn begin(path: &Path, scheme: &Scheme, filesystems: &Registry, output: &Output) -> Result<u8, Failure> {
+    place::check(scheme, filesystems)?;
     output.check()?;
     let mut ledger = Ledger::open(path, Access::Write)?;
     let new = NewRun {
         title: scheme.title.clone(),
         plan: Some(scheme.clone()),
         seed: scheme.seed,
-        machine: Some(place::machine(scheme)),
+        machine: Some(place::machine(scheme, filesystems)),
         merged: None,
         version: env!("CARGO_PKG_VERSION").into(),
         command_line: std::env::args().collect(),
@@ -52,20 +54,30 @@ pub fn begin(path: &Path, scheme: &Scheme, output: &Output) -> Result<u8, Failur
         works: scheme.work_records(),
     };
     let id = ledger.begin_run(&new, &scheme.contender_records())?;
-    carry_on(&mut ledger, &id, scheme, output)
+    carry_on(&mut ledger, &id, scheme, filesystems, output)
 }
 
-/// Goes on with a run, by its id or the beginning of it, or the latest; until it has so many blocks in all, where that is asked for.
-pub fn resume(path: &Path, asked: Option<&str>, samples: Option<u32>, output: &Output) -> Result<u8, Failure> {
+/// What is asked of a run that goes on.
+pub struct Again<'a> {
+    /// Its id or the beginning of it; `None`: the latest.
+    pub run: Option<&'a str>,
+    /// Blocks that it shall have in all.
+    pub samples: Option<u32>,
+    /// Descriptions of filesystems, named anew.
+    pub filesystems: &'a [PathBuf],
+}
+
+/// Goes on with a run.
+pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Failure> {
     if !path.exists() {
         return Err(Failure::new(format!("resuming: there is no ledger {}; name it with --ledger", path.display())));
     }
     let mut ledger = Ledger::open(path, Access::Write)?;
-    let run = ledger.run(asked)?;
+    let run = ledger.run(asked.run)?;
     if run.new.origin != Origin::Measured {
         return Err(Failure::new(format!("resuming run {}: it was not measured here, but imported", run.id)));
     }
-    if run.status == RunStatus::Finished && samples.is_none() {
+    if run.status == RunStatus::Finished && asked.samples.is_none() {
         let why = run.ending.unwrap_or_default();
         let ways = "see `bakeoff show`, or ask for more blocks with --samples";
         return Err(Failure::new(format!("resuming run {}: it is finished ({why}); {ways}", run.id)));
@@ -73,10 +85,11 @@ pub fn resume(path: &Path, asked: Option<&str>, samples: Option<u32>, output: &O
     let id = run.id.clone();
     let no_plan = || Failure::new(format!("resuming run {}: the ledger holds no plan of it", run.id));
     let mut scheme = run.new.plan.clone().ok_or_else(no_plan)?;
-    if let Some(samples) = samples {
+    let filesystems = Catalogue::of_run(&scheme.filesystems, asked.filesystems)?;
+    if let Some(samples) = asked.samples {
         more_blocks(&mut ledger, run, &mut scheme, samples)?;
     }
-    carry_on(&mut ledger, &id, &scheme, output)
+    carry_on(&mut ledger, &id, &scheme, &filesystems, output)
 }
 
 /// Has the plan of a run hold so many blocks, and nothing else end it.
@@ -119,14 +132,20 @@ fn with_samples(words: &[String], samples: u32) -> Vec<String> {
     kept
 }
 
-fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
+fn carry_on(
+    ledger: &mut Ledger,
+    id: &str,
+    scheme: &Scheme,
+    filesystems: &Registry,
+    output: &Output,
+) -> Result<u8, Failure> {
     output.check()?;
     let stop = stop_on_signals()?;
     for cleaned in place::clean_before(scheme)? {
         eprintln!("left over from an interrupted run, now removed: {cleaned}");
     }
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
-    let mut venue = place::venue(scheme, ager)?;
+    let mut venue = place::venue(scheme, filesystems, ager)?;
     let mut progress = Progress::new(output.plain, ledger.path());
     host::process::stay_in_memory();
     let ended = Run { scheme, id, ledger, venue: &mut *venue, watcher: &mut progress, agent: agent::command()?, stop }

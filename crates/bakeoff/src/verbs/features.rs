@@ -12,7 +12,8 @@ use workload::quantity::parse_bytes;
 
 /// Probes and tells.
 pub fn features(args: &FeaturesArgs) -> Result<u8, Failure> {
-    let catalogue = Catalogue::open(&[])?;
+    let mut catalogue = Catalogue::with(&[], &args.filesystems)?;
+    catalogue.filesystems = catalogue.filesystems.may_run();
     let probed = if args.dir.is_empty() { filesystems(args, &catalogue)? } else { directories(args, &catalogue)? };
     let beside = features::published(&probed)?;
     if args.json {
