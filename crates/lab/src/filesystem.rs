@@ -367,7 +367,9 @@ impl Filesystem {
     /// Programs that its commands begin with, each once.
     pub fn programs(&self) -> BTreeSet<&str> {
         let versions = self.tools.iter().map(|tool| &tool.version);
-        self.templates().into_iter().chain(versions).filter_map(|words| words.first()).map(String::as_str).collect()
+        // What is shown by mount are files, not commands.
+        let commands = self.templates().into_iter().filter(|words| !std::ptr::eq(*words, &self.mount.shown));
+        commands.chain(versions).filter_map(|words| words.first()).map(String::as_str).collect()
     }
 
     /// Every command in which places are filled in.
