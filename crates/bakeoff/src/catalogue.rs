@@ -98,10 +98,10 @@ impl Catalogue {
         let foreign = self.filesystems.all().filter(|filesystem| names.contains(&filesystem.name.as_str()));
         let told = foreign.filter_map(|filesystem| {
             let file = filesystem.file.as_ref()?;
-            let programs: Vec<&str> = filesystem.programs().into_iter().collect();
-            let note =
-                format!("{}: its commands ({}) come from {}", filesystem.name, programs.join(", "), file.display());
-            Some((std::path::absolute(file).unwrap_or_else(|_| file.clone()), note))
+            let programs = filesystem.programs().into_iter().collect::<Vec<_>>().join(", ");
+            let file = file.canonicalize().unwrap_or_else(|_| file.clone());
+            let note = format!("{}: its commands ({programs}) come from {}", filesystem.name, file.display());
+            Some((file, note))
         });
         told.collect()
     }

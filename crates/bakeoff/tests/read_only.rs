@@ -113,3 +113,19 @@ fn what_a_killed_run_left_in_the_log_is_seen_on_a_read_only_medium_too() {
     let runs = place.bakeoff("--ledger medium/other.db show --runs").well().out;
     assert_eq!(runs.lines().count(), 1, "{runs}");
 }
+
+#[test]
+fn an_older_ledger_is_shown_where_it_cannot_be_brought_up_to_date() {
+    if !root("mounting") {
+        return;
+    }
+    let place = Place::in_memory();
+    let medium = Medium::new(&place);
+    let older = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/ledgers/0.1/plain.db.gz");
+    place.shell(&format!("gzip -dc {older} > medium/older.db")).well();
+    medium.seal();
+    let before = fs::read(medium.point.join("older.db")).expect("read");
+    let shown = place.bakeoff("--ledger medium/older.db show").well().out;
+    assert!(shown.contains("small-files"), "{shown}");
+    assert_eq!(fs::read(medium.point.join("older.db")).expect("read"), before);
+}
