@@ -64,6 +64,9 @@ pub enum Verb {
         /// Download this kernel of Debian's for guests now, rather than when a run first asks for it
         #[arg(long, value_name = "KERNEL")]
         fetch: Option<String>,
+        /// Descriptions of filesystems of your own, too: TOML files, or folders of them
+        #[arg(long, value_name = "PATH")]
+        filesystems: Vec<PathBuf>,
     },
     /// Find out what filesystems can do, on fresh images, beside what has been published
     Features(FeaturesArgs),
@@ -110,6 +113,10 @@ pub struct What {
     /// Contenders: filesystems or named option sets, either with +SCHEDULER [default: all that can compete here]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub fs: Vec<String>,
+    /// Descriptions of filesystems of your own: TOML files, or folders of them. Their commands run as root, whoever wrote
+    /// them; those beside a plan and in the configuration folder are loaded by themselves where nobody but you can write
+    #[arg(long, value_name = "PATH", help_heading = "Contenders")]
+    pub filesystems: Vec<PathBuf>,
     /// I/O schedulers; each contender runs with each of them
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub scheduler: Vec<String>,
@@ -249,6 +256,9 @@ pub struct ResumeArgs {
     /// Blocks in all: goes on with a run that is finished, too, and adds what is missing to that number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub samples: Option<u32>,
+    /// Descriptions of filesystems that the run began with, where they are not yours alone
+    #[arg(long, value_name = "PATH")]
+    pub filesystems: Vec<PathBuf>,
     /// Folder for the report [default: bakeoff-report-RUN]
     #[arg(long, value_name = "FOLDER")]
     pub report: Option<PathBuf>,
@@ -315,6 +325,9 @@ pub struct FeaturesArgs {
     /// Filesystems [default: all that can compete here]
     #[arg(value_name = "FS", conflicts_with = "dir")]
     pub fs: Vec<String>,
+    /// Descriptions of filesystems of your own, too: TOML files, or folders of them
+    #[arg(long, value_name = "PATH", conflicts_with = "dir")]
+    pub filesystems: Vec<PathBuf>,
     /// A directory on whatever is mounted there, as far as that goes without formatting; several are told side by side
     #[arg(long, value_name = "DIR")]
     pub dir: Vec<PathBuf>,

@@ -76,12 +76,8 @@ pub fn own(file: &Path) -> Option<&Path> {
 /// The published claims, or those of a user's file.
 pub fn read(file: Option<&Path>) -> Result<Vec<Published>, Failure> {
     let Some(path) = file else { return parse(PUBLISHED, "published/claims.csv") };
-    let fail = |why: String| Failure::new(format!("reading the claims {}: {why}", path.display()));
-    let size = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
-    if size > FILE_LIMIT {
-        return Err(fail(format!("it has {size} bytes, the limit is {FILE_LIMIT}")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let text = host::input::text_file(path, FILE_LIMIT)
+        .map_err(|why| Failure::new(format!("reading the claims {}: {why}", path.display())))?;
     parse(&text, &path.display().to_string())
 }
 

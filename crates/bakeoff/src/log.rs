@@ -2,12 +2,16 @@
 //! In: lines. Out: the same with the time in UTC, appended; a log that cannot be written never stops a run.
 
 use jiff::Timestamp;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// A log of this many bytes is set aside as `NAME.1` before a run begins.
 const LARGEST: u64 = 32 << 20;
+
+/// Form of the time that every line begins with.
+const TIME: &str = "%Y-%m-%d %H:%M:%S";
 
 /// An open log.
 pub struct Log {
@@ -19,11 +23,7 @@ impl Log {
     /// Opens the log beside a ledger: `bakeoff.db` has `bakeoff.log`.
     pub fn beside(ledger: &Path) -> Self {
         let path = ledger.with_extension("log");
-        if std::fs::metadata(&path).is_ok_and(|found| found.len() > LARGEST) {
-            // An old log that stays where it is only makes this one longer.
-            let _ = std::fs::rename(&path, ledger.with_extension("log.1"));
-        }
-        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = open(&path);
         if let Err(error) = &file {
             eprintln!("no log is kept: opening {}: {error}", path.display());
         }
@@ -38,11 +38,41 @@ impl Log {
     /// Appends a text, each of its lines with the time.
     pub fn say(&mut self, text: &str) {
         let Some(file) = &mut self.file else { return };
-        let time = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
+        let time = Timestamp::now().strftime(TIME).to_string();
         let lines: String = text.lines().map(|line| format!("{time}  {}\n", crate::text::harmless(line))).collect();
         if let Err(error) = file.write_all(lines.as_bytes()) {
             eprintln!("no log is kept from here on: writing {}: {error}", self.path.display());
             self.file = None;
         }
+    }
+}
+
+/// Opens a log for appending; a long one is set aside first. A file of that name that is none of ours is refused.
+fn open(path: &Path) -> io::Result<File> {
+    let file = own(path)?;
+    if file.metadata()?.len() <= LARGEST {
+        return Ok(file);
+    }
+    let (folder, name) = host::create::split(path)?;
+    let aside = path.with_extension("log.1");
+    match aside.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        // What lies there is replaced, so it must be an older log.
+        _ => drop(own(&aside)?),
+    }
+    host::create::Folder::open(&folder)?.rename(name, aside.file_name().unwrap_or_default())?;
+    own(path)
+}
+
+/// A log, empty or written by us: every line of ours begins with a time.
+fn own(path: &Path) -> io::Result<File> {
+    let file = host::create::kept_file(path, true)?;
+    let mut start = [0; 19];
+    let read = file.read_at(&mut start, 0)?;
+    let is_time = jiff::civil::DateTime::strptime(TIME, String::from_utf8_lossy(&start[..read]).as_ref()).is_ok();
+    if read == 0 || is_time {
+        Ok(file)
+    } else {
+        Err(io::Error::other("bakeoff did not write it, and leaves it as it is"))
     }
 }

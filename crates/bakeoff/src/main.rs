@@ -1,6 +1,12 @@
 //! The command line of Bakeoff.
 //! In: words typed by a person. Out: what the verbs print, and an exit status.
 
+// The standard ones panic where nobody reads; ours are in `out`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod out;
+
 mod args;
 mod catalogue;
 mod claims;
@@ -13,6 +19,7 @@ mod mix;
 #[cfg(test)]
 #[path = "../../../tests/mutate.rs"]
 mod mutate;
+mod own_files;
 mod place;
 mod progress;
 mod published;
@@ -30,7 +37,10 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|refused| misunderstood(&refused));
+    if matches!(arguments.verb, Verb::Run(_) | Verb::Resume(_) | Verb::Clean(_)) {
+        out::go_on_unread();
+    }
     match carry_out(&arguments) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
@@ -38,6 +48,16 @@ fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Prints what the parser has to say, help or a refusal, and ends.
+fn misunderstood(said: &clap::Error) -> ! {
+    let plain = std::env::args_os().all(|word| !word.to_string_lossy().chars().any(char::is_control));
+    if plain {
+        said.exit();
+    }
+    eprint!("{}", said.render());
+    std::process::exit(said.exit_code())
 }
 
 fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
@@ -52,8 +72,8 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Claims(args) => verbs::claims::claims(ledger, args),
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
-        Verb::Systems { fetch: Some(kernel) } => verbs::systems::fetch(kernel),
-        Verb::Systems { fetch: None } => verbs::systems::systems(),
+        Verb::Systems { fetch: Some(kernel), .. } => verbs::systems::fetch(kernel),
+        Verb::Systems { fetch: None, filesystems } => verbs::systems::systems(filesystems),
         Verb::Features(args) => verbs::features::features(args),
         Verb::Workloads(args) => verbs::workloads::workloads(args),
         Verb::Doctor(args) => verbs::doctor::doctor(args),

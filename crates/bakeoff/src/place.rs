@@ -1,9 +1,9 @@
 //! The place where a scheme runs: looked at beforehand, cleaned of what an interrupted run left, opened.
 //! In: a scheme. Out: the machine's description, a venue, or one clear error before anything is touched.
 
-use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use host::{BlockDevice, Journal, Sysfs as _};
+use lab::Registry;
 use records::Machine;
 use runner::{Ager, DEVICE, LabVenue, Place, Scheme, Venue, places};
 use std::collections::BTreeMap;
@@ -13,11 +13,10 @@ use workload::quantity::show_bytes;
 /// Refuses what cannot work, before anything is begun: sizes, tools, names, custody.
 ///
 /// An error of one contender among several is left to the run, which goes on with the others.
-pub fn check(scheme: &Scheme) -> Result<(), Failure> {
-    let catalogue = Catalogue::open(&[])?;
+pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<(), Failure> {
     let journal = Journal::new();
     for (index, place) in places(&scheme.place).iter().enumerate() {
-        let ground = lab::Ground::open(&catalogue.filesystems, place, &journal)?;
+        let ground = lab::Ground::open(filesystems, place, &journal)?;
         if matches!(scheme.place, Place::Directories(_)) {
             continue;
         }
@@ -65,16 +64,14 @@ fn fits(scheme: &Scheme, bytes: u64, what: &str) -> Result<(), Failure> {
 }
 
 /// This machine, with the tools of the filesystems that compete and the devices that the work ends on.
-pub fn machine(scheme: &Scheme) -> Machine {
-    Machine { tools: tools(scheme), device: devices(&scheme.place), ..host::machine::describe() }
+pub fn machine(scheme: &Scheme, filesystems: &Registry) -> Machine {
+    Machine { tools: tools(scheme, filesystems), device: devices(&scheme.place), ..host::machine::describe() }
 }
 
-fn tools(scheme: &Scheme) -> BTreeMap<String, String> {
-    let Ok(catalogue) = Catalogue::open(&[]) else { return BTreeMap::new() };
+fn tools(scheme: &Scheme, filesystems: &Registry) -> BTreeMap<String, String> {
     let names: Vec<&str> = scheme.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
-    lab::systems(&catalogue.filesystems, &Journal::new())
+    lab::systems(&filesystems.only(&names), &Journal::new())
         .into_iter()
-        .filter(|system| names.contains(&system.name.as_str()))
         .flat_map(|system| system.tools)
         .filter_map(|tool| Some((tool.program, tool.version?)))
         .collect()
@@ -147,7 +144,6 @@ pub fn clean(folders: &[PathBuf]) -> Result<Vec<String>, Failure> {
 }
 
 /// Opens the scheme's place.
-pub fn venue(scheme: &Scheme, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
-    let catalogue = Catalogue::open(&[])?;
-    Ok(Box::new(LabVenue::open(&catalogue.filesystems, scheme, ager)?))
+pub fn venue(scheme: &Scheme, filesystems: &Registry, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
+    Ok(Box::new(LabVenue::open(filesystems, scheme, ager)?))
 }

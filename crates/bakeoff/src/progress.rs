@@ -59,7 +59,7 @@ impl Progress {
         let step = if detail.is_empty() { self.step.clone() } else { format!("{} {detail}", self.step) };
         let shown: String = self.standing.chars().take(text::width().saturating_sub(1)).collect();
         let standing = if shown.is_empty() { shown } else { format!("{shown}\n") };
-        bar.set_prefix(format!("{standing}block {} | {} | {step}", self.block + 1, self.now));
+        bar.set_prefix(text::harmless(&format!("{standing}block {} | {} | {step}", self.block + 1, self.now)));
         bar.set_message(self.times(bar.position(), bar.length().unwrap_or(0)));
     }
 

@@ -253,7 +253,7 @@ fn converted(figure: &Figure, amount: Option<Amount>, unit: &str) -> (f64, Strin
 
 /// Items and bytes of each operation at the published scale, by workload, operation and cache state.
 fn amounts(material: &Material) -> Result<BTreeMap<(String, String, String), Amount>, Failure> {
-    let catalogue = Catalogue::open(&[])?;
+    let catalogue = Catalogue::open()?;
     let mut amounts = BTreeMap::new();
     for work in &material.run.new.works {
         let Some(workload) = catalogue.work.workloads.get(&work.name) else { continue };

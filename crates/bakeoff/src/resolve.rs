@@ -8,6 +8,7 @@ use crate::contenders;
 use crate::failure::Failure;
 use crate::varied;
 use host::Sysfs as _;
+use host::input::{TEXT_LIMIT, text_file};
 use runner::{Ages, DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, Shard, TWIN, Work};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ const DEFAULT_PRECISION: f64 = 0.05;
 pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
     let files: Vec<PathBuf> = what.names.iter().filter(|name| is_file(name)).map(PathBuf::from).collect();
     let folders: Vec<PathBuf> = files.iter().filter_map(|file| file.parent().map(|parent| parent.join("."))).collect();
-    let mut catalogue = Catalogue::open(&folders)?;
+    let mut catalogue = Catalogue::with(&folders, &what.filesystems)?;
     let chosen = what.claims.as_deref().map(|file| claimed(file, what, &catalogue)).transpose()?;
     let plan = match &chosen {
         Some(chosen) => chosen.plan.clone(),
@@ -43,7 +44,7 @@ pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
     if let Some(bytes) = size_of(&place) {
         works.iter_mut().for_each(|work| work.compiled.fit_device(bytes));
     }
-    let (mut entries, notes) = contenders::entries(what, &plan, &catalogue, &place)?;
+    let (mut entries, mut notes) = contenders::entries(what, &plan, &catalogue, &place)?;
     if let Some(chosen) = &chosen {
         if matches!(place, Place::Directories(_)) {
             let text = "--claims compares filesystems, which are formatted: run it as root with --image or --on";
@@ -57,10 +58,16 @@ pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
     }
     add_twin(&mut entries, what.no_twin, sampling);
     let ages = ages(what, &entries, &catalogue, &place)?;
+    let names: Vec<&str> = entries.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
+    let (filesystems, origins): (Vec<_>, Vec<_>) = catalogue.origins(&names).into_iter().unzip();
+    notes.extend(origins);
     let title = title(&plan, &works, &entries, &place);
     let seed = what.seed.or(plan.seed).unwrap_or_else(fresh_seed);
     let shard = shard(what, &plan, &sampling)?;
-    Ok((Scheme { title, place, contenders: entries, works, sampling, seed, shard, ages, notes }, catalogue))
+    Ok((
+        Scheme { title, place, contenders: entries, works, sampling, seed, shard, ages, filesystems, notes },
+        catalogue,
+    ))
 }
 
 /// The part of the plan that is asked for: all parts must be of the same work, so nothing may be left to chance or time.
@@ -142,10 +149,11 @@ fn unknown(name: &str, catalogue: &Catalogue) -> Failure {
 /// Reads a plan or a workload from a file; which of the two it is, its contents say.
 fn add_file(name: &str, catalogue: &mut Catalogue) -> Result<String, Failure> {
     let path = PathBuf::from(name);
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| Failure::usage(format!("reading the plan or workload {name}: {error}")))?;
+    let text = text_file(&path, TEXT_LIMIT)
+        .map_err(|why| Failure::usage(format!("reading the plan or workload {name}: {why}")))?;
     let has_phases = text.lines().any(|line| line.trim_start().starts_with("[[phases"));
-    let added = if has_phases { catalogue.work.add_workload(&path) } else { catalogue.work.add_plan(&path) };
+    let added =
+        if has_phases { catalogue.work.add_workload(&path, &text) } else { catalogue.work.add_plan(&path, &text) };
     added.map_err(Failure::usage)
 }
 

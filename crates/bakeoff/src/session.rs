@@ -1,11 +1,13 @@
 //! A run from its beginning (or wherever it was stopped) to its verdict.
 //! In: a scheme and a ledger. Out: trials in the ledger, the verdict on standard output, a report folder, a status.
 
+use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::place;
 use crate::progress::Progress;
 use crate::show;
 use crate::verbs::agent;
+use lab::Registry;
 use ledger::{Access, Ledger};
 use records::{NewRun, Origin, RunRecord, RunStatus};
 use runner::{Ager, Ended, MachineClock, Run, Sampling, Scheme, Stop};
@@ -27,15 +29,24 @@ pub struct Output {
     pub plain: bool,
 }
 
+impl Output {
+    /// Refuses a folder that cannot take the report, and not only hours later.
+    fn check(&self) -> Result<(), Failure> {
+        let folder = self.report.as_deref().filter(|_| self.write_report);
+        folder.map_or(Ok(()), |folder| Ok(report::export::check_folder(folder)?))
+    }
+}
+
 /// Begins a run and carries it to its end.
-pub fn begin(path: &Path, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
-    place::check(scheme)?;
+pub fn begin(path: &Path, scheme: &Scheme, filesystems: &Registry, output: &Output) -> Result<u8, Failure> {
+    place::check(scheme, filesystems)?;
+    output.check()?;
     let mut ledger = Ledger::open(path, Access::Write)?;
     let new = NewRun {
         title: scheme.title.clone(),
         plan: Some(scheme.clone()),
         seed: scheme.seed,
-        machine: Some(place::machine(scheme)),
+        machine: Some(place::machine(scheme, filesystems)),
         merged: None,
         version: env!("CARGO_PKG_VERSION").into(),
         command_line: std::env::args().collect(),
@@ -43,20 +54,30 @@ pub fn begin(path: &Path, scheme: &Scheme, output: &Output) -> Result<u8, Failur
         works: scheme.work_records(),
     };
     let id = ledger.begin_run(&new, &scheme.contender_records())?;
-    carry_on(&mut ledger, &id, scheme, output)
+    carry_on(&mut ledger, &id, scheme, filesystems, output)
 }
 
-/// Goes on with a run, by its id or the beginning of it, or the latest; until it has so many blocks in all, where that is asked for.
-pub fn resume(path: &Path, asked: Option<&str>, samples: Option<u32>, output: &Output) -> Result<u8, Failure> {
+/// What is asked of a run that goes on.
+pub struct Again<'a> {
+    /// Its id or the beginning of it; `None`: the latest.
+    pub run: Option<&'a str>,
+    /// Blocks that it shall have in all.
+    pub samples: Option<u32>,
+    /// Descriptions of filesystems, named anew.
+    pub filesystems: &'a [PathBuf],
+}
+
+/// Goes on with a run.
+pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Failure> {
     if !path.exists() {
         return Err(Failure::new(format!("resuming: there is no ledger {}; name it with --ledger", path.display())));
     }
     let mut ledger = Ledger::open(path, Access::Write)?;
-    let run = ledger.run(asked)?;
+    let run = ledger.run(asked.run)?;
     if run.new.origin != Origin::Measured {
         return Err(Failure::new(format!("resuming run {}: it was not measured here, but imported", run.id)));
     }
-    if run.status == RunStatus::Finished && samples.is_none() {
+    if run.status == RunStatus::Finished && asked.samples.is_none() {
         let why = run.ending.unwrap_or_default();
         let ways = "see `bakeoff show`, or ask for more blocks with --samples";
         return Err(Failure::new(format!("resuming run {}: it is finished ({why}); {ways}", run.id)));
@@ -64,10 +85,11 @@ pub fn resume(path: &Path, asked: Option<&str>, samples: Option<u32>, output: &O
     let id = run.id.clone();
     let no_plan = || Failure::new(format!("resuming run {}: the ledger holds no plan of it", run.id));
     let mut scheme = run.new.plan.clone().ok_or_else(no_plan)?;
-    if let Some(samples) = samples {
+    let filesystems = Catalogue::of_run(&scheme.filesystems, asked.filesystems)?;
+    if let Some(samples) = asked.samples {
         more_blocks(&mut ledger, run, &mut scheme, samples)?;
     }
-    carry_on(&mut ledger, &id, &scheme, output)
+    carry_on(&mut ledger, &id, &scheme, &filesystems, output)
 }
 
 /// Has the plan of a run hold so many blocks, and nothing else end it.
@@ -110,13 +132,20 @@ fn with_samples(words: &[String], samples: u32) -> Vec<String> {
     kept
 }
 
-fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
+fn carry_on(
+    ledger: &mut Ledger,
+    id: &str,
+    scheme: &Scheme,
+    filesystems: &Registry,
+    output: &Output,
+) -> Result<u8, Failure> {
+    output.check()?;
     let stop = stop_on_signals()?;
     for cleaned in place::clean_before(scheme)? {
         eprintln!("left over from an interrupted run, now removed: {cleaned}");
     }
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
-    let mut venue = place::venue(scheme, ager)?;
+    let mut venue = place::venue(scheme, filesystems, ager)?;
     let mut progress = Progress::new(output.plain, ledger.path());
     host::process::stay_in_memory();
     let clock = MachineClock::default();
@@ -150,7 +179,7 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
     }
     show::verdict(ledger, id)?;
     if output.write_report {
-        let folder = output.report.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-report-{id}")));
+        let folder = show::report_folder(output.report.as_deref(), id)?;
         let page = show::report(ledger, id, &folder, &[], true)?;
         println!("\nReport: {}", page.display());
     }
@@ -164,12 +193,8 @@ fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> 
 fn stop_on_signals() -> Result<Stop, Failure> {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
-    let mut signals = signal_hook::iterator::Signals::new([
-        signal_hook::consts::SIGINT,
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-    ])
-    .map_err(|error| Failure::new(format!("listening for Ctrl-C: {error}")))?;
+    let mut signals = signal_hook::iterator::Signals::new(heeded())
+        .map_err(|error| Failure::new(format!("listening for Ctrl-C: {error}")))?;
     std::thread::spawn(move || {
         for _ in signals.forever() {
             match counted.fetch_add(1, Ordering::SeqCst) {
@@ -180,4 +205,14 @@ fn stop_on_signals() -> Result<Stop, Failure> {
         }
     });
     Ok(Arc::new(move || asked.load(Ordering::SeqCst) > 0))
+}
+
+/// Signals that ask for an end. One that is ignored from the start stays ignored: that is what nohup(1) is for.
+fn heeded() -> Vec<i32> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // A mask in hexadecimal digits, signal 1 in its lowest bit (proc_pid_status(5)).
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
 }

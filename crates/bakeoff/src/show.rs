@@ -8,6 +8,9 @@ use records::TrialStatus;
 use report::{Material, View, terminal};
 use std::path::{Path, PathBuf};
 
+/// Letters of a run's id that becomes a name at most; our own have 20.
+const ID_LIMIT: usize = 64;
+
 /// Tables and verdict of a run on standard output.
 pub fn verdict(ledger: &Ledger, id: &str) -> Result<(), Failure> {
     let view = View::of(&Material::read(ledger, Some(id))?)?;
@@ -35,7 +38,44 @@ pub fn report(
     Ok(std::fs::canonicalize(&page).unwrap_or(page))
 }
 
+/// The folder of a run's report where none is named.
+///
+/// # Errors
+/// As [`named_after`].
+pub fn report_folder(named: Option<&Path>, id: &str) -> Result<PathBuf, Failure> {
+    named.map_or_else(|| named_after("bakeoff-report-", id, ""), |folder| Ok(folder.to_owned()))
+}
+
+/// The name of a file or folder that is called after a run.
+///
+/// # Errors
+/// The id, which a foreign ledger may bring along, would lead elsewhere.
+pub fn named_after(before: &str, id: &str, after: &str) -> Result<PathBuf, Failure> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    if id.is_empty() || id.len() > ID_LIMIT || !id.chars().all(plain) {
+        let shown: String = id.chars().take(ID_LIMIT).collect();
+        return Err(Failure::new(format!("the run's id \"{shown}\" is no name for a file; name one with -o")));
+    }
+    Ok(format!("{before}{id}{after}").into())
+}
+
 /// Whether no trial of the run gave a sample.
 pub fn measured_nothing(ledger: &Ledger, id: &str) -> Result<bool, Failure> {
     Ok(ledger.trials(id)?.iter().all(|trial| trial.status == TrialStatus::Failed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_id_that_stays_in_its_folder_becomes_a_name() {
+        assert_eq!(
+            named_after("bakeoff-", "20261120-160843-3f2a", ".json").ok(),
+            Some("bakeoff-20261120-160843-3f2a.json".into())
+        );
+        for id in ["", "../x", "/etc/passwd", "a/b", "a b", "x\u{1b}[2J", &"x".repeat(65)] {
+            assert!(named_after("bakeoff-", id, ".json").is_err(), "{id}");
+        }
+    }
 }

@@ -31,8 +31,7 @@ pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> String {
 
 /// The text without characters that could drive a terminal.
 pub fn harmless(text: &str) -> String {
-    let shown = |letter: char| if letter.is_control() && !letter.is_whitespace() { '\u{fffd}' } else { letter };
-    text.chars().map(shown).collect()
+    report::screen(&text.replace('\u{1b}', "\u{241b}"))
 }
 
 /// Three digits that count, with a prefix of thousands: `5.66 k/s`, `37.3 ms`.

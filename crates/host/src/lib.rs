@@ -6,7 +6,10 @@ pub mod block;
 pub mod cause;
 pub mod command;
 pub mod counters;
+pub mod create;
 pub mod doctor;
+pub mod folders;
+pub mod input;
 pub mod journal;
 mod layout;
 pub mod machine;
@@ -14,6 +17,8 @@ pub mod mounts;
 pub mod noise;
 pub mod presence;
 pub mod process;
+pub mod trust;
+mod way;
 
 pub use block::{BlockDevice, Sysfs};
 pub use command::{Command, CommandError};
@@ -22,6 +27,14 @@ pub use doctor::{Check, Level};
 pub use journal::{Journal, Record};
 pub use machine::Machine;
 pub use noise::Remark;
+pub use trust::{Untrusted, owned_path};
+
+/// Writes a line to standard error; one that is closed or whose reader is gone loses it, and nothing else.
+pub fn note(line: &str) {
+    use std::io::Write;
+    // There is nowhere left to complain.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
 
 /// Reads a small text file of /proc or /sys without its trailing newline; None where it is missing or unreadable.
 pub(crate) fn text(path: impl AsRef<std::path::Path>) -> Option<String> {

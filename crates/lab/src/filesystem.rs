@@ -8,6 +8,7 @@ use crate::named::{Exclusion, NamedSetting};
 use records::{DataMode, Journaling};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// One filesystem.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -70,6 +71,12 @@ pub struct Filesystem {
     /// The description as its file has it.
     #[serde(skip)]
     pub source: String,
+    /// The file of a user that it was read from; None of one that is compiled in.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+    /// It is only described: none of its commands is run, not even one that tells a version.
+    #[serde(skip)]
+    pub only_described: bool,
 }
 
 /// What a filesystem needs in a guest, beside its tools.
@@ -358,6 +365,14 @@ impl Filesystem {
         let own = self.mount.options.iter().map(String::as_str).chain(self.mount.aliases.keys().map(String::as_str));
         let own = own.map(str::to_string);
         (!self.mount.options.is_empty()).then(|| own.chain(general.map(str::to_string)).collect())
+    }
+
+    /// Programs that its commands begin with, each once.
+    pub fn programs(&self) -> BTreeSet<&str> {
+        let versions = self.tools.iter().map(|tool| &tool.version);
+        // What is shown by mount are files, not commands.
+        let commands = self.templates().into_iter().filter(|words| !std::ptr::eq(*words, &self.mount.shown));
+        commands.chain(versions).filter_map(|words| words.first()).map(String::as_str).collect()
     }
 
     /// Every command in which places are filled in.

@@ -50,7 +50,7 @@ pub use registry::Registry;
 pub use replay::commits;
 pub use scheduler::{SchedulerFound, Schedulers, schedulers_found};
 pub use stage::{Settled, Stage};
-pub use systems::{System, Tool, guest_kernel, systems};
+pub use systems::{System, Tool, guest_kernel, systems, version_commands};
 
 pub use records::program::Durable;
 pub use records::{

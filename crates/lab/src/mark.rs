@@ -153,8 +153,7 @@ pub(crate) fn state_folder() -> PathBuf {
     if process::is_root() {
         return PathBuf::from("/var/lib/bakeoff/marks");
     }
-    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    std::env::var_os("XDG_STATE_HOME").map_or_else(|| home.join(".local/state"), PathBuf::from).join("bakeoff/marks")
+    host::folders::state().unwrap_or_else(|| PathBuf::from("/var/lib/bakeoff")).join("marks")
 }
 
 /// All marks that can be read, each with its file.

@@ -1,6 +1,6 @@
 //! The commands that staging a contender will run, in order, without running any.
 //! In: a contender and a place. Out: lines that a person could type.
-//! Made from the same descriptions as the real thing; what is only known then stands in capitals: N, ID, PID.
+//! Made from the same descriptions as the real thing; what is only known then stands in capitals: N, ID, PID, WAS.
 
 use crate::caches;
 use crate::error::LabError;
@@ -51,6 +51,7 @@ fn plan_device(
     let places = places(place, mark);
     let mut file = None;
     if let Where::Image { bytes, folder } = place {
+        let folder = &folder.canonicalize().unwrap_or_else(|_| folder.clone());
         let path = folder.join(image_name(mark.id(), 1));
         let filled = if contender.filesystem == crate::DEVICE { *bytes } else { 0 };
         let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
@@ -79,10 +80,7 @@ fn plan_device(
     }
     let device = places.device.display().to_string();
     match file {
-        Some(path) => {
-            add(journal, Command::new(["losetup", "--detach", &device]));
-            add(journal, Command::new(["rm".to_string(), path.display().to_string()]));
-        }
+        Some(_) => add(journal, Command::new(["losetup", "--detach", &device])),
         None if contender.filesystem != crate::DEVICE => {
             add(journal, Command::new(["wipefs", "--all", "--quiet", &device]))
         }
@@ -145,6 +143,9 @@ fn plan_filesystem(
     add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
     if let Some(check) = &filesystem.check {
         add(journal, fill(&check.command, &[]).prefixed(&prefix));
+    }
+    for setting in queue::settings(contender, &places.name)?.into_iter().rev() {
+        add(journal, setting_command(&setting.path, "WAS"));
     }
     if let Some(daemon) = &filesystem.daemon {
         add(journal, fill(&daemon.give_up, &[]).prefixed(&prefix));

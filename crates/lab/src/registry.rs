@@ -10,9 +10,6 @@ use std::path::Path;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../filesystems");
 
-/// Files read from one folder at most.
-const FILE_LIMIT: usize = 1000;
-
 /// The filesystems that are known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registry {
@@ -34,19 +31,33 @@ impl Registry {
         Ok(Registry { filesystems })
     }
 
-    /// Adds the `*.toml` files of a folder; one that is not there adds nothing.
-    pub fn add_folder(&mut self, folder: &Path) -> Result<(), LabError> {
-        let Ok(entries) = std::fs::read_dir(folder) else {
-            return Ok(());
-        };
-        for entry in entries.flatten().take(FILE_LIMIT) {
-            let path = entry.path();
-            let Some(name) = name_of(&path) else { continue };
-            let text = std::fs::read_to_string(&path).map_err(|error| LabError::file("read", &path, error))?;
-            let read = Filesystem::parse(&name, &path.display().to_string(), &text)?;
-            self.filesystems.insert(name, read);
-        }
+    /// Adds the description that a user's file `NAME.toml` holds. It is only described, and nothing of it is run, until
+    /// [`Registry::may_run`].
+    ///
+    /// # Errors
+    /// A file by another name, or a description that cannot be read.
+    pub fn add_file(&mut self, path: &Path, text: &str) -> Result<(), LabError> {
+        let file = path.display().to_string();
+        let name = name_of(path).ok_or_else(|| LabError::Description {
+            file: file.clone(),
+            problem: "a filesystem's file is called NAME.toml".into(),
+        })?;
+        let read = Filesystem::parse(&name, &file, text)?;
+        self.add(Filesystem { file: Some(path.to_owned()), only_described: true, ..read });
         Ok(())
+    }
+
+    /// Has commands of users' files run from here on. Before this is called, the files were found to be the user's own, or
+    /// named by the user.
+    pub fn may_run(mut self) -> Registry {
+        self.filesystems.values_mut().for_each(|filesystem| filesystem.only_described = false);
+        self
+    }
+
+    /// Only those of these names.
+    pub fn only(&self, names: &[&str]) -> Registry {
+        let kept = self.filesystems.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        Registry { filesystems: kept.map(|(name, filesystem)| (name.clone(), filesystem.clone())).collect() }
     }
 
     /// Adds one, in place of another of the same name.
@@ -92,19 +103,19 @@ mod tests {
 
     #[test]
     fn a_users_file_adds_a_filesystem_without_any_code() {
-        let folder = tempfile::tempdir().expect("a folder");
         let ext2 = EMBEDDED.get_file("ext2.toml").and_then(|file| file.contents_utf8()).expect("it is there");
-        std::fs::write(folder.path().join("mine.toml"), ext2).expect("written");
         let mut registry = Registry::embedded().expect("good");
-        registry.add_folder(folder.path()).expect("good too");
-        assert_eq!(registry.get("mine").expect("it is known").title, "ext2");
+        registry.add_file(Path::new("/x/mine.toml"), ext2).expect("good too");
+        let mine = registry.get("mine").expect("it is known");
+        assert_eq!((mine.title.as_str(), mine.only_described), ("ext2", true));
+        assert!(mine.programs().contains("mkfs.ext2") && mine.programs().contains("mount"));
+        assert!(!registry.may_run().get("mine").expect("it is known").only_described);
     }
 
     #[test]
     fn an_unknown_key_names_the_file() {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("odd.toml"), "titel = \"x\"\n").expect("written");
-        let error = Registry::embedded().expect("good").add_folder(folder.path()).expect_err("an unknown key");
+        let mut registry = Registry::embedded().expect("good");
+        let error = registry.add_file(Path::new("odd.toml"), "titel = \"x\"\n").expect_err("an unknown key");
         assert!(error.to_string().contains("odd.toml"), "{error}");
     }
 }

@@ -330,7 +330,7 @@ impl Stage<'_> {
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
         for problem in self.take_down() {
-            eprintln!("bakeoff: {problem} (`bakeoff clean` tries again)");
+            host::note(&format!("bakeoff: {problem} (`bakeoff clean` tries again)"));
         }
     }
 }

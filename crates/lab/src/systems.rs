@@ -80,6 +80,9 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
         obstacles.push(format!("tools of {package} are missing"));
         help.push(tools::way_to(filesystem, package));
     }
+    if let Some(untrusted) = tools::distrusted(filesystem).filter(|_| tools::folder(filesystem).is_none()) {
+        obstacles.push(format!("its unpacked tools are not used: {untrusted}"));
+    }
     let mut guest = None;
     if !kernel_has(&filesystem.kernel) {
         obstacles.push(format!("this kernel does not know {}", filesystem.kernel));
@@ -159,16 +162,36 @@ fn kernel_has(name: &str) -> bool {
 /// Whether a program is here and is the one that is needed; its version is asked for only where another has the same name.
 fn is_here(filesystem: &Filesystem, need: &ToolNeed, version: impl FnOnce() -> Option<String>) -> bool {
     let found = tools::find(filesystem, &need.program).is_some();
-    found && (need.shows.is_empty() || version().is_some_and(|version| version.starts_with(&need.shows)))
+    found
+        && (need.shows.is_empty()
+            || filesystem.only_described
+            || version().is_some_and(|version| version.starts_with(&need.shows)))
+}
+
+fn version_command(filesystem: &Filesystem, need: &ToolNeed) -> Command {
+    Command::new(need.version.clone()).prefixed(&tools::prefix(filesystem)).accept(&[0, 1, 2])
+}
+
+/// The commands that tell the versions of these filesystems' tools, as a person would type them; none is run.
+pub fn version_commands(registry: &Registry, names: &[&str]) -> Vec<String> {
+    let chosen = registry.all().filter(|filesystem| names.contains(&filesystem.name.as_str()));
+    let mut lines = Vec::new();
+    for (filesystem, need) in chosen.flat_map(|one| one.tools.iter().map(move |need| (one, need))) {
+        let line = version_command(filesystem, need).typed();
+        let is_run = !need.version.is_empty() && tools::find(filesystem, &need.program).is_some();
+        if is_run && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// The line that names a version: tools print it on either stream, among other things.
 fn version(filesystem: &Filesystem, need: &ToolNeed, journal: &Journal) -> Option<String> {
-    if need.version.is_empty() {
+    if need.version.is_empty() || filesystem.only_described {
         return None;
     }
-    let answer =
-        Command::new(need.version.clone()).prefixed(&tools::prefix(filesystem)).accept(&[0, 1, 2]).run(journal).ok()?;
+    let answer = version_command(filesystem, need).run(journal).ok()?;
     let text = format!("{}\n{}", answer.stdout, answer.stderr);
     let line = text.lines().find(|line| line.chars().any(|c| c.is_ascii_digit()))?;
     Some(line.trim().to_string())

@@ -3,8 +3,8 @@
 //! OpenZFS's and zfs-fuse's packages cannot be installed beside each other, and both call their programs zpool and zfs.
 
 use crate::filesystem::Filesystem;
+use host::Untrusted;
 use host::command::find_program;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Where distributions may put such folders, and where they lie in a guest.
@@ -13,20 +13,27 @@ const PACKAGED: &str = "/usr/lib/bakeoff";
 /// What stands on the PATH behind the folder.
 const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Folder of what is downloaded or built: `$XDG_CACHE_HOME/bakeoff`.
+/// Folder of what is downloaded or built; the system's where the user has none.
 pub(crate) fn cache() -> PathBuf {
-    cache_in(std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME"))
+    host::folders::cache().unwrap_or_else(|| PathBuf::from("/var/cache/bakeoff"))
 }
 
-fn cache_in(cache: Option<OsString>, home: Option<OsString>) -> PathBuf {
-    let home = || home.map_or_else(|| PathBuf::from("/root"), PathBuf::from).join(".cache");
-    cache.map_or_else(home, PathBuf::from).join("bakeoff")
-}
-
-/// The folder in which a filesystem's tools lie unpacked; None where they are installed, or missing.
+/// The folder in which a filesystem's tools lie unpacked; None where they are installed, missing, or could be another user's.
 pub(crate) fn folder(filesystem: &Filesystem) -> Option<PathBuf> {
-    let name = &filesystem.unpacked.as_ref()?.folder;
-    [cache(), PathBuf::from(PACKAGED)].into_iter().map(|base| base.join(name)).find(|folder| folder.is_dir())
+    unpacked(filesystem).find(|folder| host::owned_path(folder).is_ok())
+}
+
+/// Why tools that lie unpacked are not used: somebody else could have put them there, and they run as root.
+pub(crate) fn distrusted(filesystem: &Filesystem) -> Option<Untrusted> {
+    unpacked(filesystem).find_map(|folder| host::owned_path(&folder).err())
+}
+
+fn unpacked(filesystem: &Filesystem) -> impl Iterator<Item = PathBuf> {
+    let bases = filesystem
+        .unpacked
+        .as_ref()
+        .map(|facts| [cache(), PathBuf::from(PACKAGED)].map(|base| base.join(&facts.folder)));
+    bases.into_iter().flatten().filter(|folder| programs(folder).is_dir())
 }
 
 /// Where a program of a filesystem is.
@@ -70,13 +77,6 @@ mod tests {
     use crate::registry::Registry;
 
     #[test]
-    fn the_cache_is_where_the_environment_says() {
-        assert_eq!(cache_in(Some("/c".into()), Some("/h".into())), Path::new("/c/bakeoff"));
-        assert_eq!(cache_in(None, Some("/h".into())), Path::new("/h/.cache/bakeoff"));
-        assert_eq!(cache_in(None, None), Path::new("/root/.cache/bakeoff"));
-    }
-
-    #[test]
     fn an_unpacked_folder_goes_before_the_path_and_nothing_goes_before_installed_tools() {
         let registry = Registry::embedded().expect("good");
         let mut filesystem = registry.get("openzfs").expect("known").clone();
@@ -87,12 +87,17 @@ mod tests {
         filesystem.unpacked.as_mut().expect("it has one").folder = place.path().display().to_string();
         assert_eq!(find(&filesystem, "sh"), Some(place.path().join("sbin/sh")));
         assert_eq!(find(&filesystem, "true"), find_program("true"));
+        assert!(distrusted(&filesystem).is_none());
         assert_eq!(prefix(&filesystem)[0], "env");
         assert!(prefix(&filesystem)[1].starts_with(&format!("PATH={}/sbin:", place.path().display())));
         let inside = in_guest(place.path());
         assert!(inside.starts_with(PACKAGED));
         assert!(prefix_in_guest(&filesystem)[1].starts_with(&format!("PATH={}/sbin:", inside.display())));
         assert!(way_to(&filesystem, "zfsutils-linux").contains("make openzfs"));
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(place.path(), open).expect("anybody may write there now");
+        assert!(folder(&filesystem).is_none() && prefix(&filesystem).is_empty());
+        assert!(distrusted(&filesystem).expect("it says why").to_string().contains("can be written by everybody"));
         let ext4 = registry.get("ext4").expect("known");
         assert!(folder(ext4).is_none() && prefix(ext4).is_empty());
         assert_eq!(way_to(ext4, "e2fsprogs"), "apt-get install e2fsprogs");

@@ -78,12 +78,11 @@ fn a_missing_tool_names_its_package() {
         return;
     }
     let mut bench = Bench::new();
-    let folder = tempfile::tempdir().expect("a folder");
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../filesystems/xfs.toml")).expect("there");
     let text = text.replace("program = \"mkfs.xfs\"", "program = \"mkfs.not-there\"");
-    std::fs::write(folder.path().join("odd.toml"), text).expect("written");
-    bench.registry.add_folder(folder.path()).expect("good");
+    bench.registry.add_file("odd.toml".as_ref(), &text).expect("good");
+    bench.registry = bench.registry.may_run();
     let ground = bench.open(&bench.image(400)).expect("an image");
     let error = ground.check(&lab::Contender::plain("odd")).expect_err("no such tool");
     assert!(matches!(error, LabError::MissingTool { .. }));
@@ -99,12 +98,10 @@ fn a_missing_tool_names_its_package() {
 #[test]
 fn a_filesystem_that_the_kernel_lacks_is_said_with_what_would_help() {
     let mut bench = Bench::new();
-    let folder = tempfile::tempdir().expect("a folder");
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../filesystems/xfs.toml")).expect("there");
-    std::fs::write(folder.path().join("odd.toml"), text.replace("kernel = \"xfs\"", "kernel = \"no-such-fs\""))
-        .expect("written");
-    bench.registry.add_folder(folder.path()).expect("good");
+    let text = text.replace("kernel = \"xfs\"", "kernel = \"no-such-fs\"");
+    bench.registry.add_file("odd.toml".as_ref(), &text).expect("good");
     let odd =
         lab::systems(&bench.registry, &bench.journal).into_iter().find(|system| system.name == "odd").expect("listed");
     assert!(!odd.can_compete && odd.obstacles.iter().any(|line| line.contains("no-such-fs")), "{odd:?}");

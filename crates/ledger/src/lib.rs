@@ -5,10 +5,12 @@
 mod error;
 mod fields;
 pub mod import;
+mod lock;
 mod migrate;
 mod read;
 mod schema;
 mod store;
+mod unwritten;
 
 pub use error::LedgerError;
 pub use records::outcome::GroupOutcome;

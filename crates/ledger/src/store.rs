@@ -3,21 +3,17 @@
 
 use crate::error::LedgerError;
 use crate::fields::Fault;
-use crate::schema;
+use crate::{lock, schema, unwritten};
 use records::{Cause, ContenderRecord, NewRun, RunStatus, TrialRecord};
 use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long a statement waits for another process's transaction.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
-
-/// How long a lock that is held is tried for.
-const LOCK_WAIT: Duration = Duration::from_millis(500);
 
 /// What a ledger is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +32,7 @@ pub struct Ledger {
     /// Device and inode of the file that is open.
     file: Option<(u64, u64)>,
     _lock: Option<File>,
+    _copy: Option<tempfile::TempDir>,
 }
 
 impl Ledger {
@@ -45,24 +42,19 @@ impl Ledger {
     /// A file that is no ledger, is damaged, is newer, is missing (for reading) or is in use (for writing). None of
     /// them changes the file.
     pub fn open(path: &Path, access: Access) -> Result<Self, LedgerError> {
-        let lock = match access {
-            Access::Read => None,
-            Access::Write => Some(lock_beside(path)?),
-        };
-        let refused = |doing| move |error: rusqlite::Error| refusal(path, doing, &error);
-        let flags = match access {
-            Access::Read => OpenFlags::SQLITE_OPEN_READ_WRITE,
-            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
-        };
-        if access == Access::Read && !path.exists() {
-            return Err(LedgerError::Refused {
-                doing: "opening the ledger",
-                path: path.into(),
-                answer: "there is no such file; begin a run with `bakeoff run`, or name the ledger with --ledger"
-                    .into(),
-            });
+        if access == Access::Read {
+            existing(path)?;
+            if !unwritten::can_be_written(path) {
+                return Self::open_unwritten(path);
+            }
         }
-        let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        let refused = |doing| move |error: rusqlite::Error| refusal(path, doing, &error);
+        let (real, lock) = match access {
+            Access::Read => (path.canonicalize().unwrap_or_else(|_| path.into()), None),
+            Access::Write => for_writing(path)?,
+        };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
             .map_err(refused("opening the ledger"))?;
         connection.busy_timeout(BUSY_WAIT).map_err(refused("opening the ledger"))?;
         let version = check(&connection, path)?;
@@ -76,7 +68,42 @@ impl Ledger {
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
             .map_err(refused("setting up the ledger"))?;
-        Ok(Self { connection, path: path.into(), file: identity(path), _lock: lock })
+        Ok(Self { connection, path: path.into(), file: identity(path), _lock: lock, _copy: None })
+    }
+
+    /// Opens a ledger that can be read and not be written.
+    fn open_unwritten(path: &Path) -> Result<Self, LedgerError> {
+        let refused = |error: rusqlite::Error| refusal(path, "reading the ledger", &error);
+        let answered = |answer| LedgerError::Refused { doing: "reading the ledger", path: path.into(), answer };
+        let (connection, copy) = unwritten::open(path).map_err(answered)?;
+        connection.busy_timeout(BUSY_WAIT).map_err(refused)?;
+        let version = check(&connection, path)?;
+        let (connection, copy) = match version {
+            schema::LATEST => (connection, copy),
+            0 => return Err(foreign(path, "it is empty")),
+            _ => {
+                // An older one is brought up to date in a copy.
+                let (mut connection, copy) = unwritten::copy(path).map_err(answered)?;
+                schema::migrate(&mut connection, version)
+                    .map_err(|fault| failed(path, "bringing up to date a copy of the ledger", fault))?;
+                (connection, copy)
+            }
+        };
+        Ok(Self { connection, path: path.into(), file: identity(path), _lock: None, _copy: copy })
+    }
+
+    /// Whether the path still leads to the file that is open. SQLite writes on into a file that was removed or replaced, and
+    /// nobody would ever find what it wrote.
+    ///
+    /// # Errors
+    /// The file is gone, or is another one.
+    pub fn still_the_same(&self) -> Result<(), LedgerError> {
+        let gone = |what| Err(LedgerError::Gone { path: self.path.clone(), what });
+        match (self.file, identity(&self.path)) {
+            (open, now) if open == now => Ok(()),
+            (_, None) => gone("was removed"),
+            _ => gone("was replaced by another file"),
+        }
     }
 
     /// Opens a ledger of somebody else to look at only: it is neither written nor brought up to date, and nothing in it but
@@ -86,8 +113,8 @@ impl Ledger {
     /// A file that is no ledger, is damaged, or is of another version.
     pub fn open_foreign(path: &Path) -> Result<Self, LedgerError> {
         let refused = |error: rusqlite::Error| refusal(path, "reading the ledger", &error);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(refused)?;
+        let answered = |answer| LedgerError::Refused { doing: "reading the ledger", path: path.into(), answer };
+        let (connection, copy) = unwritten::open(path).map_err(answered)?;
         connection.busy_timeout(BUSY_WAIT).map_err(refused)?;
         connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;").map_err(refused)?;
         match check(&connection, path)? {
@@ -106,26 +133,12 @@ impl Ledger {
         if programs > 0 {
             return Err(foreign(path, "it holds views or triggers, which no ledger does"));
         }
-        Ok(Self { connection, path: path.into(), file: identity(path), _lock: None })
+        Ok(Self { connection, path: path.into(), file: identity(path), _lock: None, _copy: copy })
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Whether the path still leads to the file that is open. SQLite writes on into a file that was removed or replaced, and
-    /// nobody would ever find what it wrote.
-    ///
-    /// # Errors
-    /// The file is gone, or is another one.
-    pub fn still_the_same(&self) -> Result<(), LedgerError> {
-        let gone = |what| Err(LedgerError::Gone { path: self.path.clone(), what });
-        match (self.file, identity(&self.path)) {
-            (open, now) if open == now => Ok(()),
-            (_, None) => gone("was removed"),
-            _ => gone("was replaced by another file"),
-        }
     }
 
     /// Writes all that the open file holds to a new one beside it, for a ledger that has lost its name; None where that fails.
@@ -349,55 +362,42 @@ fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerError> {
     Ok(version)
 }
 
-/// Takes the lock file beside the ledger. SQLite's own file must not be opened a second time in this process: closing
-/// it would drop SQLite's locks.
-fn lock_beside(path: &Path) -> Result<File, LedgerError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
+/// A ledger that is there to be read.
+fn existing(path: &Path) -> Result<(), LedgerError> {
+    let refused = |answer: String| LedgerError::Refused { doing: "opening the ledger", path: path.into(), answer };
+    match path.metadata() {
+        Ok(found) if found.is_file() => Ok(()),
+        Ok(_) => Err(foreign(path, "it is not a regular file")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let way = "begin a run with `bakeoff run`, or name the ledger with --ledger";
+            Err(refused(format!("there is no such file; {way}")))
+        }
+        Err(error) => Err(refused(error.to_string())),
+    }
+}
+
+/// Where a ledger that will be written really lies, made where it is missing, and its lock.
+fn for_writing(path: &Path) -> Result<(PathBuf, Option<File>), LedgerError> {
     let refused = |error: std::io::Error| LedgerError::Refused {
-        doing: "locking the ledger",
+        doing: "opening the ledger",
         path: path.into(),
         answer: format!("{error}; choose a writable place with --ledger"),
     };
-    let mut file: File = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(PathBuf::from(&name))
-        .map_err(refused)?;
-    match lock(&file) {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            // The holder's id only makes the message better; an unreadable one is no reason to fail differently.
-            let _ = (&file).take(32).read_to_string(&mut holder);
-            return Err(LedgerError::Busy { path: path.into(), holder: living(&holder) });
-        }
-        Err(TryLockError::Error(error)) => return Err(refused(error)),
+    // One file has one lock, by whatever name it is reached.
+    let real = host::create::resolved(path).map_err(refused)?;
+    if real.exists() {
+        existing(path)?;
     }
-    file.set_len(0).and_then(|()| file.rewind()).map_err(refused)?;
-    write!(file, "{}", std::process::id()).map_err(refused)?;
-    Ok(file)
-}
-
-/// The process that holds a lock, in words: none where the file still names one that has ended.
-fn living(written: &str) -> String {
-    match written.trim().parse().ok().and_then(host::process::Process::of) {
-        Some(process) => format!(" (process {})", process.pid),
-        None => String::new(),
+    let lock = lock::beside(&real, path)?;
+    match host::create::new_file(&real) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(refused(error)),
+        _ => Ok((real, Some(lock))),
     }
 }
 
-/// Tries for a moment: a child that was forked but has not yet begun its own program still holds what its parent held.
-fn lock(file: &File) -> Result<(), TryLockError> {
-    let until = Instant::now() + LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
-            answer => return answer,
-        }
-    }
+/// Device and inode of a file.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 fn foreign(path: &Path, why: &str) -> LedgerError {
@@ -409,11 +409,6 @@ fn failed(path: &Path, doing: &'static str, fault: Fault) -> LedgerError {
         Fault::Sql(error) => refusal(path, doing, &error),
         Fault::Field { place, field, why } => LedgerError::Unreadable { path: path.into(), place, field, why },
     }
-}
-
-/// Device and inode of a file.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 fn refusal(path: &Path, doing: &'static str, error: &rusqlite::Error) -> LedgerError {

@@ -18,7 +18,7 @@ pub enum ReportError {
         answer: String,
     },
     /// A file or folder could not be written.
-    #[error("writing {path}: {answer}; choose another folder with -o")]
+    #[error("writing {path}: {answer}; name another folder with -o (--report of a run)")]
     Writing {
         /// The file or folder.
         path: PathBuf,

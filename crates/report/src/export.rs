@@ -3,6 +3,7 @@
 
 mod bonnie;
 mod costs;
+mod folder;
 mod histograms;
 mod json;
 mod ods;
@@ -16,10 +17,10 @@ use crate::ReportError;
 use crate::chart::chart_data;
 use crate::html::page;
 use crate::view::{AxisView, Material, View};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use costs::costs_sheet;
+pub use folder::{MARK, check_folder};
 pub use json::results;
 pub use pivots::{pivot_csv, pivot_sheets};
 pub use samples::samples_csv;
@@ -100,11 +101,11 @@ impl Format {
     }
 }
 
-/// Writes a report of a run into a folder, which is made where it is missing; files of the same names are replaced.
+/// Writes a report of a run into a folder, which is made where it is missing; what an earlier report wrote there is replaced.
 /// Answers with the files that were written.
 ///
 /// # Errors
-/// A run that cannot be judged, a chart that cannot be drawn, a folder that cannot be written.
+/// A run that cannot be judged, a chart that cannot be drawn, a folder that cannot be written or holds something else.
 pub fn write(material: &Material, folder: &Path, formats: &[Format]) -> Result<Vec<PathBuf>, ReportError> {
     write_view(material, &View::of(material)?, folder, formats)
 }
@@ -119,58 +120,64 @@ pub fn write_view(
     folder: &Path,
     formats: &[Format],
 ) -> Result<Vec<PathBuf>, ReportError> {
+    check_folder(folder)?;
+    let files = files(material, view, formats)?;
+    folder::write(folder, &material.run.id, &files.0)
+}
+
+fn files(material: &Material, view: &View, formats: &[Format]) -> Result<Files, ReportError> {
     let wants = |format| formats.contains(&format);
-    let mut out = Folder { root: folder.to_owned(), written: Vec::new() };
+    let mut out = Files::default();
     let pictured = wants(Format::Html) || wants(Format::Svg) || wants(Format::Png);
     let charts = pictured.then(|| chart_data(material, view));
     if let Some(charts) = charts.as_ref().filter(|_| wants(Format::Html)) {
-        out.put("index.html", page(material, view, charts)?.as_bytes())?;
+        out.put("index.html", page(material, view, charts)?);
     }
     if let Some(charts) = charts.as_ref().filter(|_| wants(Format::Svg) || wants(Format::Png)) {
         for (name, bytes) in pictures::draw_all(charts, wants(Format::Svg), wants(Format::Png))? {
-            out.put(&format!("charts/{name}"), &bytes)?;
+            out.put(&format!("charts/{name}"), bytes);
         }
     }
     if wants(Format::Csv) {
-        out.put("samples.csv", samples::samples_csv(material, view).as_bytes())?;
-        out.put("tables/overview.csv", overview_sheet(view).to_csv().as_bytes())?;
-        out.put("tables/costs.csv", costs_sheet(view).to_csv().as_bytes())?;
+        out.put("samples.csv", samples::samples_csv(material, view));
+        out.put("tables/overview.csv", overview_sheet(view).to_csv());
+        out.put("tables/costs.csv", costs_sheet(view).to_csv());
         for workload in &view.workloads {
-            out.put(&format!("tables/{}.csv", workload.slug), workload_csv(view, workload).as_bytes())?;
+            out.put(&format!("tables/{}.csv", workload.slug), workload_csv(view, workload));
         }
         for pivot in &view.pivots {
             let axis = &view.axes[pivot.axis];
-            out.put(&pivot_name(axis, "csv"), pivot_csv(view, axis, pivot).as_bytes())?;
+            out.put(&pivot_name(axis, "csv"), pivot_csv(view, axis, pivot));
         }
     }
     if wants(Format::Markdown) {
-        out.put("tables/overview.md", overview_sheet(view).to_markdown().as_bytes())?;
-        out.put("tables/costs.md", costs_sheet(view).to_markdown().as_bytes())?;
+        out.put("tables/overview.md", overview_sheet(view).to_markdown());
+        out.put("tables/costs.md", costs_sheet(view).to_markdown());
         for workload in &view.workloads {
             let text = workload_sheet(view, workload).to_markdown();
-            out.put(&format!("tables/{}.md", workload.slug), text.as_bytes())?;
+            out.put(&format!("tables/{}.md", workload.slug), text);
         }
         for pivot in &view.pivots {
             let axis = &view.axes[pivot.axis];
             let text = pivot_sheets(view, axis, pivot).map(|sheet| sheet.to_markdown()).join("\n");
-            out.put(&pivot_name(axis, "md"), text.as_bytes())?;
+            out.put(&pivot_name(axis, "md"), text);
         }
     }
     if wants(Format::Json) {
-        out.put("results.json", results(material, view)?.as_bytes())?;
+        out.put("results.json", results(material, view)?);
     }
     if wants(Format::Ods) {
-        out.put("results.ods", &ods::workbook(view)?)?;
+        out.put("results.ods", ods::workbook(view)?);
     }
     if let Some(text) = bonnie::bonnie_csv(material).filter(|_| wants(Format::Bonnie)) {
-        out.put("bonnie.csv", text.as_bytes())?;
+        out.put("bonnie.csv", text);
     }
     if wants(Format::Hdr) {
         for (name, text) in histograms::logs(material, view) {
-            out.put(&format!("histograms/{name}"), text.as_bytes())?;
+            out.put(&format!("histograms/{name}"), text);
         }
     }
-    Ok(out.written)
+    Ok(out)
 }
 
 /// No workload's table begins with two dashes, so none is written over.
@@ -178,21 +185,12 @@ fn pivot_name(axis: &AxisView, ending: &str) -> String {
     format!("tables/by--{}.{ending}", crate::view::slug(&axis.name))
 }
 
-/// Where the files go. Names are made of slugs, so none of them leads out of the folder.
-struct Folder {
-    root: PathBuf,
-    written: Vec<PathBuf>,
-}
+/// The files of a report, by their names below its folder. Names are made of slugs, so none of them leads out of it.
+#[derive(Default)]
+struct Files(Vec<folder::File>);
 
-impl Folder {
-    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
-        let path = self.root.join(name);
-        let refused = |error: std::io::Error| ReportError::Writing { path: path.clone(), answer: error.to_string() };
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(refused)?;
-        }
-        fs::write(&path, bytes).map_err(refused)?;
-        self.written.push(path);
-        Ok(())
+impl Files {
+    fn put(&mut self, name: &str, bytes: impl Into<Vec<u8>>) {
+        self.0.push((name.into(), bytes.into()));
     }
 }

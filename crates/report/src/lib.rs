@@ -13,4 +13,5 @@ pub mod view;
 
 pub use error::ReportError;
 pub use export::{Format, write, write_view};
+pub use safe::{screen, terminal as one_line};
 pub use view::{Material, View};

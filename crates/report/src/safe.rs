@@ -5,14 +5,43 @@
 /// Longest text of others that is shown in one place, in characters.
 const LONGEST: usize = 4000;
 
+/// Colours that tables are painted in, and their end; all that a text of others could do with them is to be coloured.
+const OWN_COLOURS: [&str; 6] = ["\u{1b}[1m", "\u{1b}[1;32m", "\u{1b}[32m", "\u{1b}[2m", "\u{1b}[33m", "\u{1b}[0m"];
+
 /// For terminals and plain text: control characters and those that reorder text become visible.
 pub fn terminal(text: &str) -> String {
     let shown = |letter: char| match letter {
         '\n' | '\t' => ' ',
-        letter if letter.is_control() || is_reordering(letter) => '\u{fffd}',
-        letter => letter,
+        letter => visible(letter),
     };
     text.chars().take(LONGEST).map(shown).collect()
+}
+
+/// For the last step before a terminal: as [`terminal`], with the line ends, tabs and colours that were put there on purpose.
+pub fn screen(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let colour = OWN_COLOURS.iter().find(|colour| rest.starts_with(**colour));
+        let length = colour.map_or(letter.len_utf8(), |colour| colour.len());
+        match colour {
+            Some(colour) => shown.push_str(colour),
+            None if matches!(letter, '\n' | '\t') => shown.push(letter),
+            None => shown.push(visible(letter)),
+        }
+        rest = &rest[length..];
+    }
+    shown
+}
+
+/// A letter, or a picture of one that would drive the terminal: Unicode has one for each of ASCII's control characters.
+fn visible(letter: char) -> char {
+    match letter {
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        letter if letter.is_control() || is_reordering(letter) => '\u{fffd}',
+        letter => letter,
+    }
 }
 
 /// For CSV and spreadsheets: a text that a spreadsheet would take as a formula is led by an apostrophe.
@@ -54,6 +83,13 @@ mod tests {
         let shown = terminal("ext4\u{1b}[2J\u{7}\u{202e}sfx\u{9b}31m\n");
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}', '\u{9b}', '\n']), "{shown:?}");
         assert!(shown.starts_with("ext4"));
+    }
+
+    #[test]
+    fn a_screen_keeps_lines_and_own_colours_and_shows_every_other_control_character() {
+        assert_eq!(screen("a\tb\n\u{1b}[1;32mbest\u{1b}[0m\n"), "a\tb\n\u{1b}[1;32mbest\u{1b}[0m\n");
+        assert_eq!(screen("\u{1b}[2J\u{1b}]0;title\u{7}\r\u{9b}31m\u{7f}"), "␛[2J␛]0;title␇␍\u{fffd}31m␡");
+        assert_eq!(screen("\u{1b}[8mhidden\u{1b}[1;31m"), "␛[8mhidden␛[1;31m");
     }
 
     #[test]

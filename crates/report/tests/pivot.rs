@@ -140,6 +140,7 @@ fn the_raw_device_is_no_contender_of_other_workloads() {
         asked: Some(records::Contender::plain(records::DEVICE)),
         twin_of: None,
         error: None,
+        cause: None,
     });
     material.trials.iter_mut().filter(|trial| trial.workload == "device").for_each(|trial| trial.contender = number);
     let view = View::of(&material).expect("the run is judged");

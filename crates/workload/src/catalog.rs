@@ -1,5 +1,5 @@
 //! Every workload, plan and option set that can be named: those compiled in, and a user's own.
-//! In: folders with `workloads/`, `plans/` and `contenders.toml`. Out: things by name, or the nearest name.
+//! In: texts of `workloads/`, `plans/`, `ages/` and `contenders.toml`, each with its file. Out: things by name, or the nearest name.
 //! A user's broken file does not stop others: it is kept as a problem, and told when it is asked for.
 
 use crate::ages::{Profile, parse_profile};
@@ -7,7 +7,7 @@ use crate::contender::Contender;
 use crate::error::{LanguageError, Problem, Result};
 use crate::plan::Plan;
 use crate::plan_syntax::{parse_aliases, parse_contenders};
-use crate::workload::{FILE_LIMIT, Workload};
+use crate::workload::Workload;
 use include_dir::{Dir, include_dir};
 use records::FRESH;
 use std::collections::BTreeMap;
@@ -19,8 +19,18 @@ static AGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../ages");
 const CONTENDERS: &str = include_str!("../../../published/contenders.toml");
 const ALIASES: &str = include_str!("../../../published/scheduler-aliases.toml");
 
-/// Files that are read from one folder.
-pub const FILES_LIMIT: usize = 1000;
+/// What a user's file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A workload, in `workloads/`.
+    Workload,
+    /// A plan, in `plans/`.
+    Plan,
+    /// An ageing profile, in `ages/`.
+    Age,
+    /// Option sets, in `contenders.toml`.
+    Contenders,
+}
 
 /// Everything that can be named.
 #[derive(Debug, Clone, Default)]
@@ -63,45 +73,25 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// What is compiled in, and what lies in these folders; folders that do not exist are passed over.
-    pub fn with_folders(folders: &[PathBuf]) -> Result<Self> {
-        let mut catalog = Self::builtin()?;
-        for folder in folders {
-            catalog.add_folder(folder);
-        }
-        Ok(catalog)
-    }
-
-    /// Adds `workloads/*.toml`, `plans/*.toml`, `ages/*.toml` and `contenders.toml` of a folder.
-    pub fn add_folder(&mut self, folder: &Path) {
-        for path in list(&folder.join("workloads")) {
-            let added = self.add_workload(&path).map(drop);
-            self.keep_problem(path, added);
-        }
-        for path in list(&folder.join("plans")) {
-            let added = self.add_plan(&path).map(drop);
-            self.keep_problem(path, added);
-        }
-        for path in list(&folder.join("ages")) {
-            let added = self.add_age(&path).map(drop);
-            self.keep_problem(path, added);
-        }
-        let path = folder.join("contenders.toml");
-        if path.is_file() {
-            let added = self.add_contenders(&path);
-            self.keep_problem(path, added);
+    /// Adds what a file holds; what cannot be used, or could not be read, is kept as a problem.
+    pub fn add(&mut self, kind: Kind, path: &Path, text: std::result::Result<&str, String>) {
+        let added = match text {
+            Err(why) => Err(Problem::new(format!("cannot be read: {why}")).within("", &path.display().to_string())),
+            Ok(text) => match kind {
+                Kind::Workload => self.add_workload(path, text).map(drop),
+                Kind::Plan => self.add_plan(path, text).map(drop),
+                Kind::Age => self.add_age(path, text).map(drop),
+                Kind::Contenders => self.add_contenders(path, text),
+            },
+        };
+        if let Err(problem) = added {
+            self.problems.push((path.to_owned(), problem));
         }
     }
 
-    fn keep_problem(&mut self, path: PathBuf, outcome: Result<()>) {
-        if let Err(problem) = outcome {
-            self.problems.push((path, problem));
-        }
-    }
-
-    /// Reads a workload file and adds it; returns its name.
-    pub fn add_workload(&mut self, path: &Path) -> Result<String> {
-        let workload = Workload::parse(&read(path)?, &path.display().to_string())?;
+    /// Adds the workload that a file holds; returns its name.
+    pub fn add_workload(&mut self, path: &Path, text: &str) -> Result<String> {
+        let workload = Workload::parse(text, &path.display().to_string())?;
         let taken = self.workloads.get(&workload.name).map(|there| there.file.clone());
         not_taken("workload", &workload.name, taken, path)?;
         let name = workload.name.clone();
@@ -109,9 +99,9 @@ impl Catalog {
         Ok(name)
     }
 
-    /// Reads a plan file and adds it; returns its name. The folder beside it is read too, as the plan's own.
-    pub fn add_plan(&mut self, path: &Path) -> Result<String> {
-        let plan = Plan::parse(&read(path)?, &path.display().to_string())?;
+    /// Adds the plan that a file holds; returns its name.
+    pub fn add_plan(&mut self, path: &Path, text: &str) -> Result<String> {
+        let plan = Plan::parse(text, &path.display().to_string())?;
         let taken = self.plans.contains_key(&plan.name).then(|| "another file".to_owned());
         not_taken("plan", &plan.name, taken, path)?;
         let name = plan.name.clone();
@@ -119,10 +109,10 @@ impl Catalog {
         Ok(name)
     }
 
-    /// Reads an ageing profile and adds it; returns its name, which is the file's.
-    pub fn add_age(&mut self, path: &Path) -> Result<String> {
+    /// Adds the ageing profile that a file holds; returns its name, which is the file's.
+    pub fn add_age(&mut self, path: &Path, text: &str) -> Result<String> {
         let name = stem(path);
-        let profile = parse_profile(&name, &read(path)?, &path.display().to_string())?;
+        let profile = parse_profile(&name, text, &path.display().to_string())?;
         let taken = (self.ages.contains_key(&name) || name == FRESH).then(|| "another file".to_owned());
         not_taken("age", &name, taken, path)?;
         self.ages.insert(name.clone(), profile);
@@ -134,9 +124,9 @@ impl Catalog {
         self.ages.get(name).ok_or_else(|| self.missing("age", name, self.ages.keys()))
     }
 
-    /// Reads a file of contenders and adds them.
-    pub fn add_contenders(&mut self, path: &Path) -> Result<()> {
-        for (name, contender) in parse_contenders(&read(path)?, &path.display().to_string())? {
+    /// Adds the contenders that a file holds.
+    pub fn add_contenders(&mut self, path: &Path, text: &str) -> Result<()> {
+        for (name, contender) in parse_contenders(text, &path.display().to_string())? {
             let taken = self.contenders.contains_key(&name).then(|| "another file".to_owned());
             not_taken("contender", &name, taken, path)?;
             self.contenders.insert(name, contender);
@@ -175,25 +165,6 @@ fn toml_files(folder: &'static Dir<'static>) -> impl Iterator<Item = &'static in
 
 fn builtin_name(folder: &str, file: &include_dir::File<'_>) -> String {
     format!("{folder}/{}", file.path().display())
-}
-
-/// TOML files of a folder in order of their names.
-fn list(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let is_toml = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "toml");
-    let mut paths: Vec<PathBuf> =
-        entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).filter(is_toml).take(FILES_LIMIT).collect();
-    paths.sort();
-    paths
-}
-
-fn read(path: &Path) -> Result<String> {
-    let fail = |problem: String| Problem::new(problem).within("", &path.display().to_string());
-    let size = std::fs::metadata(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
-    if !size.is_file() || size.len() > FILE_LIMIT as u64 {
-        return Err(fail(format!("is no plain file of at most {FILE_LIMIT} bytes")));
-    }
-    std::fs::read_to_string(path).map_err(|error| fail(format!("cannot be read: {error}")))
 }
 
 fn not_taken(what: &str, name: &str, taken: Option<String>, path: &Path) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 use workload::axes::Axes;
+use workload::catalog::Kind;
 use workload::names::resolve;
 use workload::{
     AxisFacts, Catalog, Contender, Exclusion, Field, Fresh, Known, Place, Plan, SettingFacts, Until, check_names,
@@ -182,11 +183,14 @@ fn a_product_beyond_reason_is_refused() {
 
 #[test]
 fn a_users_files_are_read_and_broken_ones_are_told_when_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |path: &str, text: &str| {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+    let mut catalog = Catalog::builtin().unwrap();
+    let write = |catalog: &mut Catalog, path: &str, text: &str| {
+        let kind = match path.split('/').next().unwrap() {
+            "workloads" => Kind::Workload,
+            "plans" => Kind::Plan,
+            _ => Kind::Contenders,
+        };
+        catalog.add(kind, path.as_ref(), Ok(text));
     };
     let mine = r#"
 name = "mine"
@@ -201,17 +205,17 @@ size = "1 kB"
 name = "make"
 work = { files = "set", steps = ["create", "write", "close"] }
 "#;
-    write("workloads/mine.toml", mine);
-    write("workloads/broken.toml", &mine.replace("title", "titel"));
-    write("workloads/twice.toml", &mine.replace("\"mine\"", "\"small-files\""));
-    write("workloads/notes.txt", "not read");
-    write("plans/own.toml", "name = \"own\"\nworkloads = [\"mine\"]");
-    write("contenders.toml", "[fast]\nfs = \"ext4\"\nmount = \"noatime\"");
-    let catalog = Catalog::with_folders(&[folder.path().to_owned(), folder.path().join("nowhere")]).unwrap();
+    write(&mut catalog, "workloads/mine.toml", mine);
+    write(&mut catalog, "workloads/broken.toml", &mine.replace("title", "titel"));
+    write(&mut catalog, "workloads/twice.toml", &mine.replace("\"mine\"", "\"small-files\""));
+    write(&mut catalog, "plans/own.toml", "name = \"own\"\nworkloads = [\"mine\"]");
+    write(&mut catalog, "contenders.toml", "[fast]\nfs = \"ext4\"\nmount = \"noatime\"");
+    catalog.add(Kind::Workload, "workloads/fifo.toml".as_ref(), Err("it is a FIFO".into()));
     assert_eq!(catalog.workload("mine").unwrap().title, "Mine");
     assert_eq!(catalog.plan("own").unwrap().workloads[0].name, "mine");
     assert_eq!(catalog.contenders["fast"].mount, "noatime");
-    assert_eq!(catalog.problems.len(), 2);
+    assert_eq!(catalog.problems.len(), 3);
+    assert!(catalog.problems[2].1.to_string().contains("fifo.toml: cannot be read: it is a FIFO"));
     let broken = catalog.workload("broken").unwrap_err().to_string();
     assert!(broken.contains("broken.toml:3:1") && broken.contains("did you mean `title`?"), "{broken}");
     assert!(catalog.problems.iter().any(|(_, problem)| problem.to_string().contains("already defined")));

@@ -22,7 +22,7 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
     let ledger = Ledger::open(path, Access::Read)?;
     let material = Material::read(&ledger, args.run.as_deref())?;
     let view = View::of(&material)?;
-    let catalogue = Catalogue::open(&[])?;
+    let catalogue = Catalogue::open()?;
     let systems = lab::systems(&catalogue.filesystems, &host::Journal::new());
     let absent = |name: &str| match claims::obstacle(name, &catalogue, &systems) {
         Ok(_) => format!("{name} is not in this run"),

@@ -3,18 +3,34 @@
 
 use crate::args::ExportArgs;
 use crate::failure::Failure;
+use crate::show;
 use ledger::{Access, Ledger};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 
 /// Writes the file; an existing one is not overwritten.
 pub fn export(path: &Path, args: &ExportArgs) -> Result<u8, Failure> {
     let ledger = Ledger::open(path, Access::Read)?;
     let run = ledger.run(args.run.as_deref())?.id;
-    let file = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-{run}.json")));
+    let file = match &args.output {
+        Some(file) => file.clone(),
+        None => show::named_after("bakeoff-", &run, ".json")?,
+    };
     let text = ledger::import::export(&ledger, &run, args.anonymous)?;
-    let refused = |error: std::io::Error| Failure::new(format!("writing {}: {error}", file.display()));
-    let mut out = std::fs::OpenOptions::new().write(true).create_new(true).open(&file).map_err(refused)?;
-    std::io::Write::write_all(&mut out, text.as_bytes()).map_err(refused)?;
+    write_new(&file, text.as_bytes())
+        .map_err(|error| Failure::new(format!("writing {}: {error}; name another file with -o", file.display())))?;
     println!("{}", file.display());
     Ok(0)
+}
+
+/// A file that is there whole or not at all.
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let (folder, name) = host::create::split(path)?;
+    let folder = host::create::Folder::open(&folder)?;
+    let written = folder.new_file(&name)?.write_all(bytes);
+    if written.is_err() {
+        // The error that is reported matters more than a fragment that could not be removed.
+        let _ = folder.remove(&name);
+    }
+    written
 }

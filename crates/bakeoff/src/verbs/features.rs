@@ -5,28 +5,28 @@ use crate::args::FeaturesArgs;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::features::{self, Probed};
-use crate::text;
+use crate::{out, text};
 use host::Journal;
 use lab::{Ground, Where};
 use workload::quantity::parse_bytes;
 
 /// Probes and tells.
 pub fn features(args: &FeaturesArgs) -> Result<u8, Failure> {
-    let catalogue = Catalogue::open(&[])?;
+    let mut catalogue = Catalogue::with(&[], &args.filesystems)?;
+    catalogue.filesystems = catalogue.filesystems.may_run();
     let probed = if args.dir.is_empty() { filesystems(args, &catalogue)? } else { directories(args, &catalogue)? };
     let beside = features::published(&probed)?;
-    let told = if args.json {
-        features::json(&probed, &beside)?
+    if args.json {
+        out::data(&features::json(&probed, &beside)?);
     } else if args.csv {
-        features::csv(&probed, &beside)?
+        out::data(&features::csv(&probed, &beside)?);
     } else if args.markdown {
-        features::markdown(&probed, &beside)
+        out::data(&features::markdown(&probed, &beside));
     } else if args.how {
-        features::how(&probed, text::width())
+        print!("{}", features::how(&probed, text::width()));
     } else {
-        features::table(&probed, &beside, text::width())
-    };
-    print!("{told}");
+        print!("{}", features::table(&probed, &beside, text::width()));
+    }
     Ok(0)
 }
 

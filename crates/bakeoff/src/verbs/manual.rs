@@ -5,16 +5,59 @@ use crate::args::{Arguments, ManualArgs};
 use crate::failure::Failure;
 use clap::CommandFactory;
 use clap_complete::Shell;
+use host::create::Folder;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Bytes of one page at most.
+const PAGE_LIMIT: u64 = 4 << 20;
 
 /// Writes everything to the folder and names what was written.
 pub fn manual(args: &ManualArgs) -> Result<u8, Failure> {
     let doing =
         |error: std::io::Error| Failure::new(format!("writing the manual to {}: {error}", args.folder.display()));
-    std::fs::create_dir_all(&args.folder).map_err(doing)?;
-    clap_mangen::generate_to(Arguments::command(), &args.folder).map_err(doing)?;
+    // The generators follow links and overwrite; so they write where nobody else does.
+    let pages = tempfile::tempdir().map_err(doing)?;
+    clap_mangen::generate_to(Arguments::command(), pages.path()).map_err(doing)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        clap_complete::generate_to(shell, &mut Arguments::command(), "bakeoff", &args.folder).map_err(doing)?;
+        clap_complete::generate_to(shell, &mut Arguments::command(), "bakeoff", pages.path()).map_err(doing)?;
     }
+    put(pages.path(), &args.folder).map_err(doing)?;
     println!("manual pages and completions are in {}", args.folder.display());
     Ok(0)
+}
+
+/// Puts all pages in place, or none where one would take the place of something else.
+fn put(pages: &Path, folder: &Path) -> io::Result<()> {
+    let folder = Folder::make(folder)?;
+    let pages = Folder::open(pages)?;
+    let names = pages.names()?;
+    for name in &names {
+        match folder.read_file(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+            Ok(ref there) if is_page(there)? => {}
+            Ok(_) => {
+                let text = format!("{} is there already, and bakeoff did not write it", name.display());
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+            }
+        }
+    }
+    for name in &names {
+        let mut page = Vec::new();
+        pages.read_file(name)?.read_to_end(&mut page)?;
+        folder.replace(name, &page)?;
+    }
+    Ok(())
+}
+
+/// Whether a file is a page or a completion of an earlier bakeoff, by what they all begin with or hold.
+fn is_page(file: &File) -> io::Result<bool> {
+    let mut text = Vec::new();
+    file.take(PAGE_LIMIT).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    Ok([".TH bakeoff", "#compdef bakeoff", "_bakeoff() {", "complete -c bakeoff"]
+        .iter()
+        .any(|sign| text.contains(sign)))
 }

@@ -25,12 +25,21 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let ground = places(&scheme.place);
+    let names: Vec<&str> = scheme.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
+    let versions = lab::version_commands(&catalogue.filesystems, &names);
+    if !versions.is_empty() && !matches!(scheme.place, Place::Directories(_)) {
+        println!("\nBefore the first trial, for the versions of tools:");
+        versions.iter().for_each(|line| println!("  {line}"));
+    }
     for (index, entry) in scheme.contenders.iter().enumerate().filter(|(_, entry)| entry.twin_of.is_none()) {
         println!("\nFor each trial of {}:", entry.asked.label);
         let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
         aged_commands(&scheme, entry);
         match lab::commands_for(&catalogue.filesystems, &entry.asked, place) {
-            Ok(lines) => lines.iter().for_each(|line| println!("  {line}")),
+            Ok(lines) => {
+                lines.iter().for_each(|line| println!("  {line}"));
+                println!("  # what stands between mounting and unmounting is done again for each phase");
+            }
             Err(error) => println!("  it cannot compete: {error}"),
         }
     }

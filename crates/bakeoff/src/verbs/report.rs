@@ -5,13 +5,13 @@ use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::show;
 use ledger::{Access, Ledger};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Writes the report of a run.
 pub fn report(path: &Path, args: &ReportArgs) -> Result<u8, Failure> {
     let ledger = Ledger::open(path, Access::Read)?;
     let run = ledger.run(args.run.as_deref())?;
-    let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-report-{}", run.id)));
+    let folder = show::report_folder(args.output.as_deref(), &run.id)?;
     let formats = report::Format::parse_list(&args.format.join(","))?;
     let page = show::report(&ledger, &run.id, &folder, &formats, !args.no_published)?;
     println!("{}", page.display());

@@ -9,5 +9,6 @@ use std::path::Path;
 /// Goes on where the ledger says the run stands.
 pub fn resume(ledger: &Path, args: &ResumeArgs) -> Result<u8, Failure> {
     let output = session::Output { report: args.report.clone(), write_report: !args.no_report, plain: args.plain };
-    session::resume(ledger, args.run.as_deref(), args.samples, &output)
+    let again = session::Again { run: args.run.as_deref(), samples: args.samples, filesystems: &args.filesystems };
+    session::resume(ledger, &again, &output)
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Resolves what was asked for, and runs it.
 pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
-    let (scheme, _) = resolve::scheme(&args.what)?;
+    let (scheme, catalogue) = resolve::scheme(&args.what)?;
     if let Some(asked) = &args.mix {
         mix::check(asked, &scheme)?;
     }
@@ -25,7 +25,7 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
         eprint!("{}", text::wrapped(&budget, text::width(), "", "  "));
     }
     let output = session::Output { report: args.report.clone(), write_report: !args.no_report, plain: args.plain };
-    let status = session::begin(ledger, &scheme, &output)?;
+    let status = session::begin(ledger, &scheme, &catalogue.filesystems.may_run(), &output)?;
     if status != 0 {
         return Ok(status);
     }

@@ -3,7 +3,7 @@
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
-use crate::{mix, published};
+use crate::{mix, out, published};
 use jiff::Timestamp;
 use ledger::{Access, Ledger};
 use report::{Material, View, terminal};
@@ -18,13 +18,20 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
     let material = Material::read(&ledger, args.run.as_deref())?;
     let view = View::of(&material)?;
     let style = terminal::Style::of_stdout();
-    let text = if args.json {
-        report::export::results(&material, &view)?
+    let data = if args.json {
+        Some(report::export::results(&material, &view)?)
     } else if args.csv {
-        report::export::samples_csv(&material, &view)
+        Some(report::export::samples_csv(&material, &view))
     } else if args.markdown {
-        report::export::markdown(&view)
-    } else if let Some(mix) = &args.mix {
+        Some(report::export::markdown(&view))
+    } else {
+        None
+    };
+    if let Some(data) = data {
+        out::data(&data);
+        return Ok(0);
+    }
+    let text = if let Some(mix) = &args.mix {
         mix::told(mix, &material, &view)?
     } else if args.published {
         published::told(&material, &view)?

@@ -4,12 +4,13 @@
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::text;
+use std::path::PathBuf;
 
 /// Prints every filesystem with its tools, the schedulers and the kernels.
-pub fn systems() -> Result<u8, Failure> {
-    let catalogue = Catalogue::open(&[])?;
+pub fn systems(named: &[PathBuf]) -> Result<u8, Failure> {
+    let catalogue = Catalogue::with(&[], named)?;
     println!("Marked * can compete on this machine's kernel, marked + in a virtual machine on another one\n");
-    for system in lab::systems(&catalogue.filesystems, &host::Journal::new()) {
+    for system in lab::systems(&catalogue.filesystems.clone().may_run(), &host::Journal::new()) {
         let mark = match (system.can_compete, &system.guest) {
             (true, _) => '*',
             (false, Some(_)) => '+',

@@ -10,7 +10,7 @@ use workload::quantity::show_bytes;
 
 /// Lists all, or shows one.
 pub fn workloads(args: &WorkloadsArgs) -> Result<u8, Failure> {
-    let catalogue = Catalogue::open(&[])?;
+    let catalogue = Catalogue::open()?;
     match &args.name {
         Some(name) => one(catalogue.work.workload(name)?)?,
         None => all(&catalogue),

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -43,10 +44,14 @@ impl Place {
 
     fn command_of(&self, words: &[String]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
-        command.args(words).current_dir(self.folder.path()).env("NO_COLOR", "1");
-        command.env("XDG_CONFIG_HOME", self.folder.path().join("config"));
-        command.stdin(Stdio::null());
+        command.args(words);
+        self.at_home(&mut command);
         command
+    }
+
+    fn at_home<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.current_dir(self.folder.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+        command.env("XDG_CONFIG_HOME", self.folder.path().join("config"))
     }
 
     /// Runs the program to its end.
@@ -57,6 +62,25 @@ impl Place {
     /// The same, where words hold spaces.
     pub fn bakeoff_words(&self, words: &[String]) -> Said {
         Said::from(self.command_of(words).output().expect("the program starts"))
+    }
+
+    /// Runs a line of the shell, in which `$BAKEOFF` is the program, for at most a minute.
+    pub fn shell(&self, line: &str) -> Said {
+        let mut command = Command::new("timeout");
+        command.args(["60", "sh", "-c", line]).env("BAKEOFF", env!("CARGO_BIN_EXE_bakeoff"));
+        Said::from(self.at_home(&mut command).output().expect("the shell starts"))
+    }
+
+    /// Runs the program with its standard output or standard error going to a pipe that nobody reads.
+    pub fn unread(&self, words: &str, stream: Unread) -> Said {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = self.command(words);
+        match stream {
+            Unread::Out => command.stdout(writer).stderr(Stdio::piped()),
+            Unread::Err => command.stderr(writer).stdout(Stdio::piped()),
+        };
+        Said::from(command.spawn().and_then(std::process::Child::wait_with_output).expect("the program starts"))
     }
 
     /// Starts the program and goes on.
@@ -75,10 +99,17 @@ impl Place {
     }
 }
 
+/// A stream that nobody reads.
+pub enum Unread {
+    Out,
+    Err,
+}
+
 /// What the program said, and its exit status.
 #[derive(Debug)]
 pub struct Said {
     pub status: Option<i32>,
+    pub signal: Option<i32>,
     pub out: String,
     pub err: String,
 }
@@ -87,6 +118,7 @@ impl From<Output> for Said {
     fn from(output: Output) -> Self {
         Self {
             status: output.status.code(),
+            signal: output.status.signal(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
         }

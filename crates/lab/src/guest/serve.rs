@@ -61,7 +61,7 @@ fn first() -> Result<(), LabError> {
         }
     });
     if let Err(error) = done {
-        eprintln!("bakeoff in the guest: {error}");
+        host::note(&format!("bakeoff in the guest: {error}"));
     }
     // What the console still has to say.
     std::thread::sleep(Duration::from_millis(50));
@@ -91,7 +91,7 @@ fn begin() -> Result<(), LabError> {
         let words = ["modprobe", "-a"].into_iter().chain(list.split_whitespace());
         // What matters of them shows below: no port, no disk, no filesystem.
         if let Err(error) = Command::new(words).run(&quiet) {
-            eprintln!("{error}");
+            host::note(&format!("{error}"));
         }
     }
     let control = open_port(CONTROL_PORT)?;
@@ -135,7 +135,7 @@ fn open_port(name: &str) -> Result<File, LabError> {
 fn say(port: &Port, message: &Heard) {
     let mut port = port.lock().unwrap_or_else(|poison| poison.into_inner());
     if let Err(error) = message::send(&mut *port, message) {
-        eprintln!("the host cannot be told: {error}");
+        host::note(&format!("the host cannot be told: {error}"));
     }
 }
 
@@ -148,7 +148,9 @@ fn answer(port: &Port, journal: &Journal, answer: Result<Answer, LabError>) {
 fn next(input: &mut BufReader<File>) -> Option<Ask> {
     let mut line = Vec::new();
     match message::receive(input, &mut line) {
-        Ok(true) => serde_json::from_slice(&line).map_err(|error| eprintln!("a question that is none: {error}")).ok(),
+        Ok(true) => {
+            serde_json::from_slice(&line).map_err(|error| host::note(&format!("a question that is none: {error}"))).ok()
+        }
         _ => None,
     }
 }

@@ -189,7 +189,8 @@ impl Ground {
         if let Some(folder) = self.guests.folder.take() {
             match std::fs::remove_dir_all(&folder) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    eprintln!("bakeoff: cannot remove {}: {error} (`bakeoff clean` tries again)", folder.display());
+                    let text = format!("cannot remove {}: {error} (`bakeoff clean` tries again)", folder.display());
+                    host::note(&format!("bakeoff: {text}"));
                 }
                 _ => self.mark.removed(|made| matches!(made, Made::Work { path } if *path == folder)),
             }

@@ -27,7 +27,13 @@ pub(crate) fn cut(run: &RunRecord) -> Option<Merged> {
 /// What shards of one plan have in common, as a text: all but where they ran and which they are.
 pub(crate) fn key(read: &Imported) -> String {
     let new = &read.run.new;
-    let nowhere = |plan| Scheme { shard: None, title: String::new(), place: Place::Directories(Vec::new()), ..plan };
+    let nowhere = |plan| Scheme {
+        shard: None,
+        title: String::new(),
+        place: Place::Directories(Vec::new()),
+        filesystems: Vec::new(),
+        ..plan
+    };
     let contenders: Vec<_> =
         read.contenders.iter().map(|record| (&record.label, &record.asked, record.twin_of)).collect();
     let of = cut(&read.run).map(|cut| cut.of);

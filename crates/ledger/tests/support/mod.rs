@@ -42,6 +42,7 @@ pub fn plan(samples: u32) -> Scheme {
         seed: 7,
         shard: None,
         ages: None,
+        filesystems: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -175,8 +175,10 @@ fn trial(
         scale: work.scale.clone(),
         began_ms: began,
         ended_ms: began + 18_000,
+        seconds: Some(18.0),
         status: TrialStatus::Done,
         reason: None,
+        cause: None,
         found: Some(found(label)),
         closing: Some(Closing {
             unmount_seconds: Some(0.02),
@@ -215,6 +217,7 @@ fn contenders(entries: &[Entry]) -> Vec<ContenderRecord> {
         asked: Some(asked.clone()),
         twin_of,
         error: None,
+        cause: None,
     };
     let mut records: Vec<_> =
         entries.iter().enumerate().map(|(at, entry)| record(at, &entry.label, &entry.asked, None)).collect();
@@ -306,6 +309,7 @@ fn plan() -> Scheme {
         seed: 4_261_912,
         shard: None,
         ages: None,
+        filesystems: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -342,6 +342,7 @@ fn scheme(samples: u32) -> Scheme {
         seed: 20_261_120,
         shard: None,
         ages: None,
+        filesystems: vec![],
         notes: vec![],
     }
 }

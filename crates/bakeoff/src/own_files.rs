@@ -1,0 +1,58 @@
+//! Files of users that are found, not named: in the configuration folder, and beside a plan.
+//! In: a folder. Out: the texts of its files; a file that somebody else could have written is passed over, with a warning.
+//! They say what is formatted and which commands run, as root: so nobody else may have a hand in them.
+
+use host::Untrusted;
+use host::input::{TEXT_LIMIT, Unreadable, text_file};
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Files that are read from one folder at most.
+const FILES_LIMIT: usize = 1000;
+
+/// A file, and its text or why it cannot be read.
+pub type Text = (PathBuf, Result<String, Unreadable>);
+
+/// The TOML files of a folder that may be loaded unasked, in order of their names; `way` says what to do about the others.
+pub fn in_folder(folder: &Path, way: &str) -> Vec<Text> {
+    if !folder.is_dir() || !may_be_loaded(folder, way) {
+        return Vec::new();
+    }
+    toml_files(folder).into_iter().filter_map(|path| one(&path, way)).collect()
+}
+
+/// One file that may be loaded unasked; None where it is not there, or may not.
+pub fn one(path: &Path, way: &str) -> Option<Text> {
+    (path.exists() && may_be_loaded(path, way)).then(|| (path.to_owned(), text_file(path, TEXT_LIMIT)))
+}
+
+/// TOML files of a folder in order of their names.
+pub fn toml_files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let is_toml = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "toml");
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut paths: Vec<PathBuf> = paths.filter(is_toml).take(FILES_LIMIT).collect();
+    paths.sort();
+    paths
+}
+
+fn may_be_loaded(path: &Path, way: &str) -> bool {
+    let Err(untrusted) = host::owned_path(path) else { return true };
+    // Catalogues are opened several times in one call; one warning is enough.
+    static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if WARNED.lock().is_ok_and(|mut warned| warned.insert(path.to_owned())) {
+        eprintln!("{}", refusal(path, &untrusted, way));
+    }
+    false
+}
+
+/// Why a file is not loaded: whose it is, its mode, and the way out.
+pub fn refusal(path: &Path, untrusted: &Untrusted, way: &str) -> String {
+    let facts = untrusted.path.symlink_metadata();
+    let facts =
+        facts.map_or(String::new(), |facts| format!(" (user {}, mode {:04o})", facts.uid(), facts.mode() & 0o7777));
+    let which = if untrusted.path == path { "it".into() } else { untrusted.path.display().to_string() };
+    format!("{} is not loaded: {which}{facts} {}; {way}", path.display(), untrusted.why)
+}

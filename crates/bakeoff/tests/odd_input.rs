@@ -1,0 +1,100 @@
+//! What is no file, too large a file, or no home: one sentence, at once, and nothing touched.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use support::{Place, Said, root};
+
+/// One sentence: nothing panicked, one line, and it names what is meant.
+fn one_sentence(said: Said, words: &[&str]) {
+    let said = said.refused(words);
+    assert_ne!(said.status, Some(124), "it took longer than a minute");
+    assert_eq!(said.err.trim_end().lines().count(), 1, "{}", said.err);
+}
+
+#[test]
+fn plans_that_are_no_files_are_refused_at_once() {
+    let place = Place::new();
+    place.shell("mkfifo fifo.toml; mkdir folder.toml; truncate -s 1G large.toml; printf 'a\\377' > bytes.toml").well();
+    for (name, why) in [
+        ("./fifo.toml", "it is a FIFO"),
+        ("/dev/zero", "it is a device"),
+        ("/dev/stdin", "it is"),
+        ("./folder.toml", "it is a folder"),
+        ("./large.toml", "larger than 1048576 bytes"),
+        ("./bytes.toml", "not text in UTF-8"),
+        ("./missing.toml", "No such file"),
+        ("/proc/self/mem", "/proc/self/mem"),
+    ] {
+        for verb in ["run", "plan"] {
+            one_sentence(place.shell(&format!("$BAKEOFF {verb} {name} --dir .")), &[name, why]);
+        }
+    }
+    one_sentence(place.shell("$BAKEOFF plan --claims=fifo.toml --image 1G"), &["fifo.toml", "it is a FIFO"]);
+    one_sentence(place.shell("$BAKEOFF import fifo.toml"), &["fifo.toml", "it is a FIFO"]);
+    one_sentence(place.shell("$BAKEOFF import /dev/zero"), &["zero", "it is a device"]);
+    for verb in ["show", "report", "export", "claims", "resume", "import notes"] {
+        one_sentence(place.shell(&format!("touch notes; $BAKEOFF {verb} --ledger fifo.toml")), &[]);
+    }
+    assert!(!place.path("bakeoff.db").exists());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_says_so() {
+    if !root("dropping root") {
+        return;
+    }
+    let place = Place::new();
+    fs::set_permissions(place.folder(), fs::Permissions::from_mode(0o755)).expect("ours");
+    place.write("secret.toml", "name = \"x\"\n");
+    fs::set_permissions(place.path("secret.toml"), fs::Permissions::from_mode(0o600)).expect("ours");
+    let said = place.shell("setpriv --reuid=65534 --regid=65534 --clear-groups $BAKEOFF plan ./secret.toml --dir .");
+    one_sentence(said, &["secret.toml", "Permission denied"]);
+}
+
+#[test]
+fn odd_things_in_the_users_own_folders_do_not_hold_anything_up() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("config/bakeoff/workloads")).expect("made");
+    place.shell("mkfifo config/bakeoff/workloads/fifo.toml config/bakeoff/contenders.toml").well();
+    place.shell("truncate -s 1G config/bakeoff/workloads/large.toml").well();
+    let said = place.shell("$BAKEOFF workloads").well();
+    for name in ["fifo.toml", "large.toml", "contenders.toml"] {
+        assert!(said.out.contains(name), "{name} is reported: {}", said.out);
+    }
+    place.shell("$BAKEOFF plan small-files --dir .").well();
+}
+
+#[test]
+fn without_a_home_everything_works_that_needs_none() {
+    let place = Place::in_memory();
+    let small = "run small-files --dir . --set files=60 --set some=20 --samples 1 --plain --no-report";
+    for home in [
+        "env -u HOME -u XDG_CONFIG_HOME",
+        "env HOME= XDG_CONFIG_HOME=",
+        "env HOME=odd XDG_CONFIG_HOME=odd XDG_CACHE_HOME=odd XDG_STATE_HOME=odd",
+    ] {
+        for words in ["workloads", "systems", "plan small-files", small, "show"] {
+            let said = place.shell(&format!("{home} $BAKEOFF {words}"));
+            assert!(!said.err.contains("panicked"), "{home} {words}: {said:#?}");
+            said.well();
+        }
+        assert!(!place.path("odd").exists() && !place.path("bakeoff").exists(), "a relative value is as good as none");
+    }
+}
+
+#[test]
+fn a_home_that_cannot_be_written_is_named_and_another_state_folder_will_do() {
+    if !root("dropping root") {
+        return;
+    }
+    let place = Place::in_memory();
+    fs::set_permissions(place.folder(), fs::Permissions::from_mode(0o777)).expect("ours");
+    let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups env -u XDG_CONFIG_HOME";
+    let small = "run small-files --dir . --set files=60 --set some=20 --samples 1 --plain --no-report";
+    let said = place.shell(&format!("{nobody} HOME=/proc $BAKEOFF {small}"));
+    let said = said.refused(&["/proc/.local/state/bakeoff"]);
+    assert!(!said.err.contains("panicked"));
+    place.shell(&format!("{nobody} HOME=/proc XDG_STATE_HOME=$PWD/state $BAKEOFF {small}")).well();
+}

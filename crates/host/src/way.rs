@@ -1,0 +1,124 @@
+//! The way to a file, part by part: the kernel would follow everybody's symbolic links.
+//! In: a path. Out: the folder that it leads to, or where a file really lies.
+//! Links of root, of the caller and of whoever called sudo are followed, those of strangers never.
+
+use crate::create::{FOLDER_MODE, refused, split};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawMode};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Symbolic links on one way; the kernel's own limit.
+const LINKS_LIMIT: usize = 40;
+
+/// Where a file really lies, or would lie: all links are followed, the last one too, but no stranger's.
+///
+/// # Errors
+/// A stranger's link, more links than the kernel follows, or what the system answers of the folders on the way.
+pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_LIMIT {
+        let (above, name) = split(&path)?;
+        let (folder, place) = (walk(&above, false)?, std::fs::canonicalize(&above)?);
+        path = place.join(&name);
+        let link = match fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if FileType::from_raw_mode(found.st_mode as RawMode) == FileType::Symlink => found,
+            Ok(_) | Err(Errno::NOENT) => return Ok(path),
+            Err(error) => return Err(error.into()),
+        };
+        if !may_lead(link.st_uid) {
+            return Err(strangers(&path.display(), link.st_uid));
+        }
+        let target = fs::readlinkat(&folder, &name, Vec::new())?;
+        path = place.join(OsString::from_vec(target.into_bytes()));
+    }
+    Err(Errno::LOOP.into())
+}
+
+/// Goes to a folder part by part, since the kernel would follow everybody's links.
+pub(crate) fn walk(path: &Path, make: bool) -> io::Result<OwnedFd> {
+    const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+    let start = if path.is_absolute() { "/" } else { "." };
+    let mut here = fs::openat(fs::CWD, start, PLACE, Mode::empty())?;
+    let mut ahead: VecDeque<OsString> = parts(path);
+    let mut links = 0;
+    while let Some(part) = ahead.pop_front() {
+        let mut next = fs::openat(&here, &part, PLACE, Mode::empty());
+        if make && matches!(next, Err(Errno::NOENT)) {
+            match fs::mkdirat(&here, &part, FOLDER_MODE) {
+                // Somebody else may have made it in between; it is looked at all the same.
+                Ok(()) | Err(Errno::EXIST) => next = fs::openat(&here, &part, PLACE, Mode::empty()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let next = next?;
+        let found = fs::fstat(&next)?;
+        if FileType::from_raw_mode(found.st_mode as RawMode) != FileType::Symlink {
+            here = next;
+            continue;
+        }
+        links += 1;
+        if links > LINKS_LIMIT {
+            return Err(Errno::LOOP.into());
+        }
+        if !may_lead(found.st_uid) {
+            return Err(strangers(&format!("{} on the way to {}", part.display(), path.display()), found.st_uid));
+        }
+        let target = PathBuf::from(OsString::from_vec(fs::readlinkat(&next, "", Vec::new())?.into_bytes()));
+        if target.is_absolute() {
+            here = fs::openat(fs::CWD, "/", PLACE, Mode::empty())?;
+        }
+        for part in parts(&target).into_iter().rev() {
+            ahead.push_front(part);
+        }
+    }
+    Ok(here)
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    let named = |part: Component| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    };
+    path.components().filter_map(named).collect()
+}
+
+/// Whose links are followed: those of root, of the caller, and of the person who called sudo.
+fn may_lead(user: u32) -> bool {
+    let caller = rustix::process::geteuid();
+    let behind_sudo = || std::env::var("SUDO_UID").ok().and_then(|id| id.parse::<u32>().ok());
+    user == 0 || user == caller.as_raw() || (caller.is_root() && behind_sudo() == Some(user))
+}
+
+fn strangers(what: &dyn Display, user: u32) -> io::Error {
+    refused(format!("{what} is a symbolic link of user {user}, which is not followed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_is_found_behind_ones_own_links_also_where_it_is_not_yet_there() {
+        let place = tempfile::tempdir().expect("a folder");
+        let real = place.path().canonicalize().expect("there").join("real");
+        std::fs::create_dir(&real).expect("made");
+        symlink("real", place.path().join("folder")).expect("linked");
+        symlink("folder/file", place.path().join("link")).expect("linked");
+        assert_eq!(resolved(&place.path().join("link")).expect("found"), real.join("file"));
+        symlink("round", place.path().join("round")).expect("linked");
+        resolved(&place.path().join("round")).expect_err("round and round");
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::lchown(place.path().join("link"), Some(54321), None).expect("given away");
+            let error = resolved(&place.path().join("link")).expect_err("a stranger's").to_string();
+            assert!(error.contains("link is a symbolic link of user 54321"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! One writer a ledger: a locked file beside it.
+//! In: where the ledger really lies. Out: the lock, held as long as it is kept, or who holds it.
+//! A file of that name that is no lock of ours is left as it is.
+
+use crate::error::LedgerError;
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a lock that is held is tried for.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
+
+/// Bytes of a lock file at most: it holds the id of a process.
+const CONTENT_LIMIT: u64 = 32;
+
+/// Takes the lock file beside the ledger at `real`, which is shown as `path`. SQLite's own file must not be opened a
+/// second time in this process: closing it would drop SQLite's locks.
+pub(crate) fn beside(real: &Path, path: &Path) -> Result<File, LedgerError> {
+    let mut name = real.as_os_str().to_owned();
+    name.push(".lock");
+    let refused = |error: std::io::Error| LedgerError::Refused {
+        doing: "locking the ledger",
+        path: path.into(),
+        answer: format!("{error}; choose a writable place with --ledger"),
+    };
+    let name = PathBuf::from(name);
+    let mut file = host::create::kept_file(&name, false).map_err(refused)?;
+    let content = content(&file);
+    match wait(&file) {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            // The holder's id only makes the message better; an unreadable one is no reason to fail differently.
+            let holder = content.unwrap_or_default();
+            return Err(LedgerError::Busy { path: path.into(), holder: living(&holder) });
+        }
+        Err(TryLockError::Error(error)) => return Err(refused(error)),
+    }
+    if content.is_none() {
+        let text = format!("{} is no lock of bakeoff's, and is left as it is", name.display());
+        return Err(refused(std::io::Error::other(text)));
+    }
+    file.set_len(0).and_then(|()| file.rewind()).map_err(refused)?;
+    write!(file, "{}", std::process::id()).map_err(refused)?;
+    Ok(file)
+}
+
+/// What a lock says; None where it is no lock.
+fn content(file: &File) -> Option<String> {
+    let mut text = String::new();
+    file.take(CONTENT_LIMIT + 1).read_to_string(&mut text).ok()?;
+    let is_lock = text.len() as u64 <= CONTENT_LIMIT && text.trim().chars().all(|letter| letter.is_ascii_digit());
+    is_lock.then_some(text)
+}
+
+/// The process that holds a lock, in words: none where the file still names one that has ended.
+fn living(written: &str) -> String {
+    match written.trim().parse().ok().and_then(host::process::Process::of) {
+        Some(process) => format!(" (process {})", process.pid),
+        None => String::new(),
+    }
+}
+
+/// Tries for a moment: a child that was forked but has not yet begun its own program still holds what its parent held.
+fn wait(file: &File) -> Result<(), TryLockError> {
+    let until = Instant::now() + LOCK_WAIT;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
+            answer => return answer,
+        }
+    }
+}
