@@ -57,6 +57,7 @@ fn contenders() -> Vec<ContenderRecord> {
             asked: Some(Contender::plain(label)),
             twin_of: None,
             error: None,
+            cause: None,
         })
         .collect()
 }
@@ -93,6 +94,8 @@ fn trial(block: u32, contender: u32) -> TrialRecord {
         ended_ms: 2,
         status: TrialStatus::Done,
         reason: None,
+        cause: None,
+        seconds: None,
         found: Some(Found { mount_options: vec!["rw".into()], ..Found::nothing() }),
         closing: Some(Closing::default()),
         remarks: vec!["warm".into()],
