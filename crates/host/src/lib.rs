@@ -14,6 +14,7 @@ pub mod mounts;
 pub mod noise;
 pub mod presence;
 pub mod process;
+pub mod trust;
 
 pub use block::{BlockDevice, Sysfs};
 pub use command::{Command, CommandError};
@@ -22,6 +23,7 @@ pub use doctor::{Check, Level};
 pub use journal::{Journal, Record};
 pub use machine::Machine;
 pub use noise::Remark;
+pub use trust::{Untrusted, owned_path};
 
 /// Reads a small text file of /proc or /sys without its trailing newline; None where it is missing or unreadable.
 pub(crate) fn text(path: impl AsRef<std::path::Path>) -> Option<String> {

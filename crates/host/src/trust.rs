@@ -1,0 +1,214 @@
+//! Whether a file is safe to act on: who owns it and every folder above it, and who else could change them.
+//! In: a path. Out: nothing, or [`Untrusted`], which names the component at fault.
+//! What passes cannot be exchanged by another user between this check and its use.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Symbolic links that are followed at most: what the kernel itself follows (path_resolution(7)).
+const LINKS_LIMIT: usize = 40;
+
+/// Mode bits that let a group or everybody write. With a POSIX ACL the group bits are its mask, so that named users show here too.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// Mode bit by which entries of a folder can be renamed and removed only by their owner, the folder's, and root.
+const STICKY: u32 = 0o1000;
+
+/// A path that somebody else could have written, or could exchange.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} {why}", .path.display())]
+pub struct Untrusted {
+    /// The file, folder or symbolic link at fault: the path itself, or something on the way to it.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: Distrust,
+}
+
+/// Why a path is not trusted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Distrust {
+    /// It is neither the caller's nor root's.
+    #[error("belongs to user {0}, who is neither you nor root")]
+    Foreign(u32),
+    /// Its group can change it.
+    #[error("can be written by its group (`chmod go-w` ends that)")]
+    GroupWrites,
+    /// Everybody can change it.
+    #[error("can be written by everybody (`chmod go-w` ends that)")]
+    EverybodyWrites,
+    /// More symbolic links than the kernel follows.
+    #[error("leads through more than {LINKS_LIMIT} symbolic links")]
+    Links,
+    /// It is not there, or cannot be looked at.
+    #[error("cannot be looked at: {0}")]
+    Unseen(String),
+}
+
+/// Whether a path, and every folder and symbolic link that leads to it, belongs to the caller or to root and nobody else can write
+/// there.
+///
+/// In a sticky folder such as /tmp others can make entries but cannot exchange those of their owners; so one may lie on the way, but
+/// does not pass itself.
+pub fn owned_path(path: &Path) -> Result<(), Untrusted> {
+    owned_by(path, &[rustix::process::geteuid().as_raw(), 0])
+}
+
+fn owned_by(path: &Path, owners: &[u32]) -> Result<(), Untrusted> {
+    let absolute = std::path::absolute(path).map_err(|error| unseen(path, &error))?;
+    let mut at = PathBuf::from("/");
+    let mut last = checked(&at, owners)?;
+    let mut waiting = names(&absolute);
+    let mut links = 0;
+    while let Some(name) = waiting.pop_front() {
+        if name == ".." {
+            at.pop();
+            last = checked(&at, owners)?;
+            continue;
+        }
+        at.push(name);
+        last = checked(&at, owners)?;
+        if !last.is_symlink() {
+            continue;
+        }
+        links += 1;
+        if links > LINKS_LIMIT {
+            return Err(Untrusted { path: path.into(), why: Distrust::Links });
+        }
+        let target = std::fs::read_link(&at).map_err(|error| unseen(&at, &error))?;
+        at.pop();
+        if target.is_absolute() {
+            at = PathBuf::from("/");
+        }
+        for name in names(&target).into_iter().rev() {
+            waiting.push_front(name);
+        }
+    }
+    // Only on the way does the sticky bit help: what lies in such a folder is anybody's.
+    only_owner_writes(&at, &last)
+}
+
+/// The components of a path that lead somewhere, `..` among them.
+fn names(path: &Path) -> VecDeque<OsString> {
+    let leads = |component: &Component<'_>| matches!(component, Component::Normal(_) | Component::ParentDir);
+    path.components().filter(leads).map(|component| component.as_os_str().to_owned()).collect()
+}
+
+fn checked(path: &Path, owners: &[u32]) -> Result<Metadata, Untrusted> {
+    let facts = path.symlink_metadata().map_err(|error| unseen(path, &error))?;
+    if !owners.contains(&facts.uid()) {
+        return Err(Untrusted { path: path.into(), why: Distrust::Foreign(facts.uid()) });
+    }
+    if !(facts.is_dir() && facts.mode() & STICKY != 0) {
+        only_owner_writes(path, &facts)?;
+    }
+    Ok(facts)
+}
+
+fn only_owner_writes(path: &Path, facts: &Metadata) -> Result<(), Untrusted> {
+    // A symbolic link's mode means nothing: it cannot be written, only exchanged, which its folder decides.
+    let why = match facts.mode() & OTHERS_WRITE {
+        _ if facts.is_symlink() => return Ok(()),
+        0 => return Ok(()),
+        0o020 => Distrust::GroupWrites,
+        _ => Distrust::EverybodyWrites,
+    };
+    Err(Untrusted { path: path.into(), why })
+}
+
+fn unseen(path: &Path, error: &std::io::Error) -> Untrusted {
+    Untrusted { path: path.into(), why: Distrust::Unseen(error.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    fn mode(path: &Path, mode: u32) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("mine to change");
+    }
+
+    /// A folder with a file in it, both the caller's alone.
+    fn owned() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").expect("written");
+        mode(folder.path(), 0o755);
+        mode(&file, 0o644);
+        (folder, file)
+    }
+
+    #[test]
+    fn what_only_its_owner_can_write_is_trusted_also_in_a_sticky_folder() {
+        let (folder, file) = owned();
+        assert_eq!(owned_path(&file), Ok(()));
+        assert_eq!(owned_path(folder.path()), Ok(()));
+        mode(folder.path(), 0o1777);
+        assert_eq!(owned_path(&file), Ok(()));
+    }
+
+    #[test]
+    fn a_sticky_folder_itself_is_not_for_anybody_can_put_something_there() {
+        let (folder, _file) = owned();
+        mode(folder.path(), 0o1777);
+        let error = owned_path(folder.path()).expect_err("open to all");
+        assert_eq!(error.why, Distrust::EverybodyWrites);
+    }
+
+    #[test]
+    fn what_a_group_or_everybody_can_write_is_not_trusted_wherever_it_lies_on_the_way() {
+        let (folder, file) = owned();
+        mode(&file, 0o664);
+        assert_eq!(owned_path(&file), Err(Untrusted { path: file.clone(), why: Distrust::GroupWrites }));
+        mode(&file, 0o644);
+        mode(folder.path(), 0o777);
+        let error = owned_path(&file).expect_err("its folder is open");
+        assert_eq!((error.path.as_path(), error.why), (folder.path(), Distrust::EverybodyWrites));
+    }
+
+    #[test]
+    fn links_are_judged_by_every_folder_that_they_lead_through() {
+        let (folder, file) = owned();
+        let (open, _) = owned();
+        mode(open.path(), 0o777);
+        let direct = folder.path().join("direct");
+        symlink(&file, &direct).expect("linked");
+        assert_eq!(owned_path(&direct), Ok(()));
+        let around = folder.path().join("around");
+        symlink(open.path().join("..").join(folder.path().file_name().expect("named")).join("file"), &around)
+            .expect("linked");
+        assert_eq!(owned_path(&around).expect_err("through the open one").path, open.path());
+        let endless = folder.path().join("endless");
+        symlink(&endless, &endless).expect("linked");
+        assert_eq!(owned_path(&endless).expect_err("round and round").why, Distrust::Links);
+    }
+
+    #[test]
+    fn what_belongs_to_another_user_is_not_trusted_nor_a_link_of_theirs() {
+        let (folder, file) = owned();
+        let me = file.metadata().expect("there").uid();
+        let error = owned_by(&file, &[me.wrapping_add(1)]).expect_err("of another");
+        assert!(matches!(error.why, Distrust::Foreign(_)), "{error}");
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        mode(folder.path(), 0o1777);
+        let link = folder.path().join("link");
+        symlink(&file, &link).expect("linked");
+        std::os::unix::fs::lchown(&link, Some(12345), None).expect("root may");
+        let error = owned_path(&link).expect_err("planted");
+        assert_eq!((error.path, error.why), (link, Distrust::Foreign(12345)));
+        chown(&file, Some(12345), None).expect("root may");
+        assert_eq!(owned_path(&file).expect_err("of another").why, Distrust::Foreign(12345));
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        let (folder, _file) = owned();
+        let error = owned_path(&folder.path().join("nothing")).expect_err("not there");
+        assert!(error.to_string().contains("nothing cannot be looked at: No such file"), "{error}");
+    }
+}
