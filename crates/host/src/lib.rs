@@ -6,6 +6,7 @@ pub mod block;
 pub mod cause;
 pub mod command;
 pub mod counters;
+pub mod create;
 pub mod doctor;
 pub mod journal;
 mod layout;

@@ -1,0 +1,489 @@
+//! Creates files and folders without following anybody's links.
+//! In: a path or an open folder, and bytes. Out: new files, atomically replaced files, folders; existing data is never truncated.
+//! Links on the way are followed only where root, the caller or whoever called sudo made them; the last part of a path never.
+
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawMode};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Symbolic links on the way to one folder; the kernel's own limit.
+const LINKS_LIMIT: usize = 40;
+
+/// Names that are tried for a file on its way to its place.
+const FRESH_NAMES_LIMIT: u32 = 100;
+
+/// Names that are listed of one folder.
+const NAMES_LIMIT: usize = 100_000;
+
+const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
+const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
+
+/// An open folder: whatever is renamed or linked above it afterwards, files go into this one.
+#[derive(Debug)]
+pub struct Folder {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens a folder that exists.
+    ///
+    /// # Errors
+    /// It is missing, is no folder, is itself a symbolic link, or lies behind a link that a stranger made.
+    pub fn open(path: &Path) -> io::Result<Folder> {
+        Self::reach(path, false)
+    }
+
+    /// Opens a folder and makes it, and those above it, where they are missing.
+    ///
+    /// # Errors
+    /// As [`Folder::open`], and what the system answers to making one.
+    pub fn make(path: &Path) -> io::Result<Folder> {
+        Self::reach(path, true)
+    }
+
+    /// Makes a folder that must not exist yet; those above it must.
+    ///
+    /// # Errors
+    /// Something of that name is there, or the folder above it cannot be used.
+    pub fn make_new(path: &Path) -> io::Result<Folder> {
+        let (above, name) = split(path)?;
+        let above = Folder::open(&above)?;
+        fs::mkdirat(&above.handle, &name, FOLDER_MODE)?;
+        above.folder(&name)
+    }
+
+    fn reach(path: &Path, make: bool) -> io::Result<Folder> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Err(is_link(path));
+        }
+        let way = walk(path, make)?;
+        // What was walked to is a mere place; listing and making need an open folder.
+        let handle = fs::openat(&way, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Folder { handle, path: path.to_owned() })
+    }
+
+    /// Where it is, as it was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open folder, for calls of one's own.
+    pub fn handle(&self) -> &OwnedFd {
+        &self.handle
+    }
+
+    /// A folder in this one, made where it is missing.
+    ///
+    /// # Errors
+    /// A name that leads elsewhere, something else of that name (a link too), or what the system answers.
+    pub fn folder(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
+        let name = plain(name.as_ref())?;
+        let path = self.path.join(name);
+        match fs::mkdirat(&self.handle, name, FOLDER_MODE) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle =
+            fs::openat(&self.handle, name, flags, Mode::empty()).map_err(|error| self.explained(name, error))?;
+        Ok(Folder { handle, path })
+    }
+
+    /// A new file for reading and writing; nothing of that name may be there, not even a link that leads nowhere.
+    ///
+    /// # Errors
+    /// [`ErrorKind::AlreadyExists`], a name that leads elsewhere, or what the system answers.
+    pub fn new_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(fs::openat(&self.handle, plain(name.as_ref())?, flags, FILE_MODE)?))
+    }
+
+    /// A file that is read and written in place (a lock, a log, which is appended to); made where it is missing, never truncated.
+    ///
+    /// # Errors
+    /// A symbolic link, a file that has a second name, anything but a plain file, or what the system answers.
+    pub fn kept_file(&self, name: impl AsRef<OsStr>, append: bool) -> io::Result<File> {
+        let name = plain(name.as_ref())?;
+        let mut last = match self.new_file(name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => error,
+            answer => return answer,
+        };
+        let more = if append { OFlags::APPEND } else { OFlags::empty() };
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | more;
+        // Between the two calls the file may go; then it is made after all.
+        for _ in 0..2 {
+            match fs::openat(&self.handle, name, flags, Mode::empty()) {
+                Ok(file) => return own_plain_file(file, &self.path.join(name)),
+                Err(Errno::NOENT) => match self.new_file(name) {
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => last = error,
+                    answer => return answer,
+                },
+                Err(error) => return Err(self.explained(name, error)),
+            }
+        }
+        Err(last)
+    }
+
+    /// Puts a whole file in place at once: whoever looks finds the old one or the new one. What had the name before is
+    /// gone, a link itself and not what it leads to; that it may go is for the caller to know.
+    ///
+    /// # Errors
+    /// A name that leads elsewhere, a folder of that name, or what the system answers; then the old one is still there.
+    pub fn replace(&self, name: impl AsRef<OsStr>, bytes: &[u8]) -> io::Result<()> {
+        self.put(plain(name.as_ref())?, bytes, false)
+    }
+
+    /// As [`Folder::replace`], and it is on the disk when this returns.
+    ///
+    /// # Errors
+    /// As [`Folder::replace`].
+    pub fn replace_durably(&self, name: impl AsRef<OsStr>, bytes: &[u8]) -> io::Result<()> {
+        self.put(plain(name.as_ref())?, bytes, true)?;
+        Ok(fs::fsync(&self.handle)?)
+    }
+
+    fn put(&self, name: &OsStr, bytes: &[u8], durable: bool) -> io::Result<()> {
+        let (fresh, mut file) = self.fresh(name)?;
+        let written = file
+            .write_all(bytes)
+            .and_then(|()| if durable { file.sync_all() } else { Ok(()) })
+            .and_then(|()| Ok(fs::renameat(&self.handle, &fresh, &self.handle, name)?));
+        if written.is_err() {
+            // The error that is reported matters more than a fragment that could not be removed.
+            let _ = self.remove(&fresh);
+        }
+        written
+    }
+
+    /// A file under a passing name, which nobody else has open.
+    fn fresh(&self, name: &OsStr) -> io::Result<(OsString, File)> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let mut last = io::Error::from(ErrorKind::AlreadyExists);
+        for _ in 0..FRESH_NAMES_LIMIT {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            // Names have 255 bytes at most, and the old one may use them all.
+            let start = &name.as_bytes()[..name.len().min(200)];
+            let mut fresh = OsString::from(".");
+            fresh.push(OsStr::from_bytes(start));
+            fresh.push(format!(".{}-{count}.new", std::process::id()));
+            match self.new_file(&fresh) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => last = error,
+                answer => return answer.map(|file| (fresh, file)),
+            }
+        }
+        Err(last)
+    }
+
+    /// Opens a plain file of this folder for reading; never waits for the other end of a FIFO.
+    ///
+    /// # Errors
+    /// It is missing, is a link, is no plain file, or what the system answers.
+    pub fn read_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        let name = plain(name.as_ref())?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = fs::openat(&self.handle, name, flags, Mode::empty()).map_err(|error| self.explained(name, error))?;
+        plain_file(file, &self.path.join(name))
+    }
+
+    /// Gives a file of this folder another name in it; what had that name is gone.
+    ///
+    /// # Errors
+    /// A name that leads elsewhere, or what the system answers.
+    pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(fs::renameat(&self.handle, plain(from.as_ref())?, &self.handle, plain(to.as_ref())?)?)
+    }
+
+    /// Removes a name of this folder that is no folder; a link itself, never what it leads to.
+    ///
+    /// # Errors
+    /// A name that leads elsewhere, or what the system answers.
+    pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(fs::unlinkat(&self.handle, plain(name.as_ref())?, AtFlags::empty())?)
+    }
+
+    /// Names in this folder, in no order; 100,000 at most.
+    ///
+    /// # Errors
+    /// What the system answers.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in fs::Dir::read_from(&self.handle)?.take(NAMES_LIMIT) {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// An answer in words, where the system's own would puzzle.
+    fn explained(&self, name: &OsStr, error: Errno) -> io::Error {
+        let path = self.path.join(name);
+        let link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        if link && matches!(error, Errno::LOOP | Errno::NOTDIR | Errno::MLINK) { is_link(&path) } else { error.into() }
+    }
+}
+
+/// A new file by its path: [`Folder::new_file`].
+///
+/// # Errors
+/// As there, and of the folder above it.
+pub fn new_file(path: &Path) -> io::Result<File> {
+    let (folder, name) = split(path)?;
+    Folder::open(&folder)?.new_file(name)
+}
+
+/// A file that is kept and written in place, by its path: [`Folder::kept_file`].
+///
+/// # Errors
+/// As there, and of the folder above it.
+pub fn kept_file(path: &Path, append: bool) -> io::Result<File> {
+    let (folder, name) = split(path)?;
+    Folder::open(&folder)?.kept_file(name, append)
+}
+
+/// Puts a whole file in place at once, by its path: [`Folder::replace_durably`].
+///
+/// # Errors
+/// As there, and of the folder above it.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (folder, name) = split(path)?;
+    Folder::open(&folder)?.replace_durably(name, bytes)
+}
+
+/// The folder above a path, `.` where none is named, and the last name.
+///
+/// # Errors
+/// A path that ends in no name (`/`, `..`).
+pub fn split(path: &Path) -> io::Result<(PathBuf, OsString)> {
+    let name = path.file_name().ok_or_else(|| refused(format!("{} ends in no name", path.display())))?;
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((above.to_owned(), name.to_owned()))
+}
+
+/// Goes to a folder part by part, since the kernel would follow everybody's links.
+fn walk(path: &Path, make: bool) -> io::Result<OwnedFd> {
+    const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+    let start = if path.is_absolute() { "/" } else { "." };
+    let mut here = fs::openat(fs::CWD, start, PLACE, Mode::empty())?;
+    let mut ahead: VecDeque<OsString> = parts(path);
+    let mut links = 0;
+    while let Some(part) = ahead.pop_front() {
+        let mut next = fs::openat(&here, &part, PLACE, Mode::empty());
+        if make && matches!(next, Err(Errno::NOENT)) {
+            match fs::mkdirat(&here, &part, FOLDER_MODE) {
+                // Somebody else may have made it in between; it is looked at all the same.
+                Ok(()) | Err(Errno::EXIST) => next = fs::openat(&here, &part, PLACE, Mode::empty()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let next = next?;
+        let found = fs::fstat(&next)?;
+        if FileType::from_raw_mode(found.st_mode as RawMode) != FileType::Symlink {
+            here = next;
+            continue;
+        }
+        links += 1;
+        if links > LINKS_LIMIT {
+            return Err(Errno::LOOP.into());
+        }
+        if !may_lead(found.st_uid) {
+            let part = part.display();
+            return Err(refused(format!(
+                "{part} in {} is a symbolic link of user {}, which is not followed",
+                path.display(),
+                found.st_uid
+            )));
+        }
+        let target = PathBuf::from(OsString::from_vec(fs::readlinkat(&next, "", Vec::new())?.into_bytes()));
+        if target.is_absolute() {
+            here = fs::openat(fs::CWD, "/", PLACE, Mode::empty())?;
+        }
+        for part in parts(&target).into_iter().rev() {
+            ahead.push_front(part);
+        }
+    }
+    Ok(here)
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    let named = |part: Component| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    };
+    path.components().filter_map(named).collect()
+}
+
+/// Whose links are followed: those of root, of the caller, and of the person who called sudo.
+fn may_lead(user: u32) -> bool {
+    let caller = rustix::process::geteuid();
+    let behind_sudo = || std::env::var("SUDO_UID").ok().and_then(|id| id.parse::<u32>().ok());
+    user == 0 || user == caller.as_raw() || (caller.is_root() && behind_sudo() == Some(user))
+}
+
+/// A name that stays in its folder.
+fn plain(name: &OsStr) -> io::Result<&OsStr> {
+    let mut parts = Path::new(name).components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(only)), None) if only == name => Ok(name),
+        _ => Err(refused(format!("{} is not the name of one file", name.display()))),
+    }
+}
+
+fn plain_file(file: OwnedFd, path: &Path) -> io::Result<File> {
+    let found = fs::fstat(file.as_fd())?;
+    if FileType::from_raw_mode(found.st_mode as RawMode) != FileType::RegularFile {
+        return Err(refused(format!("{} is not a regular file", path.display())));
+    }
+    Ok(File::from(file))
+}
+
+/// A file whose only name is the one that was asked for: with a second one it could be anybody's.
+fn own_plain_file(file: OwnedFd, path: &Path) -> io::Result<File> {
+    let file = plain_file(file, path)?;
+    let names = fs::fstat(file.as_fd())?.st_nlink;
+    if names > 1 {
+        return Err(refused(format!("{} is a hard link: the file has {names} names", path.display())));
+    }
+    Ok(file)
+}
+
+fn is_link(path: &Path) -> io::Error {
+    refused(format!("{} is a symbolic link, which is not followed", path.display()))
+}
+
+fn refused(text: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn place() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
+    }
+
+    #[test]
+    fn a_new_file_takes_no_name_that_is_there_not_even_a_link_that_leads_nowhere() {
+        let place = place();
+        let path = place.path().join("new");
+        new_file(&path).expect("nothing is there");
+        assert_eq!(new_file(&path).expect_err("it is there").kind(), ErrorKind::AlreadyExists);
+        let victim = place.path().join("victim");
+        symlink(&victim, place.path().join("link")).expect("linked");
+        new_file(&place.path().join("link")).expect_err("a link");
+        assert!(!victim.exists());
+    }
+
+    #[test]
+    fn a_kept_file_is_neither_truncated_nor_reached_through_links() {
+        let place = place();
+        let (victim, soft, hard) = (place.path().join("victim"), place.path().join("soft"), place.path().join("hard"));
+        std::fs::write(&victim, "precious").expect("written");
+        symlink(&victim, &soft).expect("linked");
+        let error = kept_file(&soft, true).expect_err("a link");
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        std::fs::hard_link(&victim, &hard).expect("linked");
+        assert!(kept_file(&hard, true).expect_err("two names").to_string().contains("hard link"));
+        std::fs::remove_file(&hard).expect("removed");
+        kept_file(&victim, true).expect("a plain file").write_all(b" data").expect("appended");
+        assert_eq!(std::fs::read_to_string(&victim).expect("read"), "precious data");
+    }
+
+    #[test]
+    fn a_fifo_is_refused_at_once() {
+        let place = place();
+        fs::mknodat(fs::CWD, place.path().join("fifo"), FileType::Fifo, FILE_MODE, 0).expect("made");
+        let folder = Folder::open(place.path()).expect("there");
+        for error in [folder.kept_file("fifo", false).err(), folder.read_file("fifo").err()] {
+            assert!(error.expect("refused").to_string().contains("not a regular file"));
+        }
+    }
+
+    #[test]
+    fn replacing_takes_a_link_away_and_leaves_what_it_led_to() {
+        let place = place();
+        let (victim, link) = (place.path().join("victim"), place.path().join("link"));
+        std::fs::write(&victim, "precious").expect("written");
+        symlink(&victim, &link).expect("linked");
+        replace(&link, b"ours").expect("replaced");
+        assert_eq!(std::fs::read_to_string(&victim).expect("read"), "precious");
+        assert_eq!(std::fs::read_to_string(&link).expect("read"), "ours");
+        assert!(!link.is_symlink());
+        let mut names = Folder::open(place.path()).expect("there").names().expect("listed");
+        names.sort();
+        assert_eq!(names, ["link", "victim"], "nothing else stays behind");
+    }
+
+    #[test]
+    fn a_failed_replacement_leaves_the_old_file_and_no_fragment() {
+        let place = place();
+        std::fs::create_dir(place.path().join("folder")).expect("made");
+        let folder = Folder::open(place.path()).expect("there");
+        folder.replace("folder", b"x").expect_err("a folder is there");
+        assert_eq!(folder.names().expect("listed"), ["folder"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_a_link_is_not_written_into() {
+        let place = place();
+        let (real, link) = (place.path().join("real"), place.path().join("link"));
+        std::fs::create_dir(&real).expect("made");
+        symlink(&real, &link).expect("linked");
+        assert!(Folder::make(&link).expect_err("a link").to_string().contains("symbolic link"));
+        let folder = Folder::open(place.path()).expect("there");
+        assert!(folder.folder("link").expect_err("a link").to_string().contains("symbolic link"));
+    }
+
+    #[test]
+    fn ones_own_link_on_the_way_is_followed_and_a_strangers_is_not() {
+        let place = place();
+        let (real, link) = (place.path().join("real"), place.path().join("link"));
+        std::fs::create_dir(&real).expect("made");
+        symlink(&real, &link).expect("linked");
+        Folder::make(&link.join("a/b")).expect("one's own link").new_file("file").expect("made");
+        assert!(real.join("a/b/file").is_file());
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        std::os::unix::fs::lchown(&link, Some(54321), None).expect("given away");
+        let error = Folder::make(&link.join("a/c")).expect_err("a stranger's link").to_string();
+        assert!(error.contains("symbolic link of user 54321"), "{error}");
+        assert!(!real.join("a/c").exists());
+    }
+
+    #[test]
+    fn names_stay_in_their_folder() {
+        let place = place();
+        let folder = Folder::make(&place.path().join("a/b/")).expect("made");
+        for name in ["../x", "..", ".", "", "/x", "x/", "x/y"] {
+            folder.replace(name, b"").expect_err(name);
+            folder.folder(name).expect_err(name);
+        }
+        assert!(folder.names().expect("listed").is_empty());
+    }
+
+    #[test]
+    fn an_open_folder_stays_the_same_when_its_name_is_given_to_another() {
+        let place = place();
+        let (ours, moved) = (place.path().join("ours"), place.path().join("moved"));
+        let folder = Folder::make_new(&ours).expect("made");
+        std::fs::rename(&ours, &moved).expect("renamed");
+        symlink("/nowhere", &ours).expect("linked");
+        folder.replace_durably("file", b"x").expect("written");
+        assert!(moved.join("file").is_file());
+    }
+}
