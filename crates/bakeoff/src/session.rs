@@ -29,6 +29,7 @@ pub struct Output {
 
 /// Begins a run and carries it to its end.
 pub fn begin(path: &Path, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
+    clean_before(scheme)?;
     place::check(scheme)?;
     let mut ledger = Ledger::open(path, Access::Write)?;
     let new = NewRun {
@@ -67,7 +68,16 @@ pub fn resume(path: &Path, asked: Option<&str>, samples: Option<u32>, output: &O
     if let Some(samples) = samples {
         more_blocks(&mut ledger, run, &mut scheme, samples)?;
     }
+    clean_before(&scheme)?;
     carry_on(&mut ledger, &id, &scheme, output)
+}
+
+/// Removes what interrupted runs left, and says so. It comes first: a mount that was left would have the device refused.
+fn clean_before(scheme: &Scheme) -> Result<(), Failure> {
+    for said in place::clean_before(scheme)? {
+        eprintln!("{said}");
+    }
+    Ok(())
 }
 
 /// Has the plan of a run hold so many blocks, and nothing else end it.
@@ -112,9 +122,6 @@ fn with_samples(words: &[String], samples: u32) -> Vec<String> {
 
 fn carry_on(ledger: &mut Ledger, id: &str, scheme: &Scheme, output: &Output) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
-    for cleaned in place::clean_before(scheme)? {
-        eprintln!("left over from an interrupted run, now removed: {cleaned}");
-    }
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
     let mut venue = place::venue(scheme, ager)?;
     let mut progress = Progress::new(output.plain, ledger.path());
