@@ -378,6 +378,12 @@ pub struct CleanArgs {
     /// Remove the images of aged filesystems too, which are kept for the next run
     #[arg(long)]
     pub aged: bool,
+    /// Forget what this run left, which stays where it is: for what cannot be removed and is dealt with by hand
+    #[arg(long, value_name = "ID", conflicts_with_all = ["dry_run", "aged"])]
+    pub forget: Option<String>,
+    /// As JSON
+    #[arg(long, conflicts_with = "forget")]
+    pub json: bool,
 }
 
 /// `bakeoff compare`

@@ -7,7 +7,7 @@ use lab::Registry;
 use records::Machine;
 use runner::{Ager, DEVICE, LabVenue, Place, Scheme, Venue, places};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use workload::quantity::show_bytes;
 
 /// Refuses what cannot work, before anything is begun: sizes, tools, names, custody.
@@ -112,35 +112,47 @@ fn in_a_line(device: &BlockDevice) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Removes what an interrupted run left in this scheme's places; what was removed, in words.
+/// Removes what interrupted runs left in this scheme's places. What is to be said of it, a sentence each; what could not be removed
+/// stops nobody, and is tried again by the next start.
+///
+/// # Errors
+/// The folder of marks cannot be trusted or read.
 pub fn clean_before(scheme: &Scheme) -> Result<Vec<String>, Failure> {
-    let folders = match &scheme.place {
+    let mut folders = match &scheme.place {
         Place::Image { scratch, .. } => vec![scratch.clone()],
         Place::Directories(folders) => folders.clone(),
         Place::Device { .. } => Vec::new(),
     };
-    let mut cleaned = clean(&folders)?;
     if let Some(ages) = &scheme.ages {
         // Images that lie in the cache under the name of a run that is gone were never finished.
-        cleaned.extend(clean(std::slice::from_ref(&ages.folder))?);
-        cleaned.extend(runner::cache(ages).sweep());
+        folders.push(ages.folder.clone());
+        runner::cache(ages).tidy();
     }
-    Ok(cleaned)
+    let found = lab::survey(&folders)?;
+    let mut said = Vec::new();
+    for cleaned in lab::clean(&found.leftovers, &Journal::new()) {
+        let id = &cleaned.id;
+        said.extend(
+            cleaned.removed.iter().map(|what| format!("left over from an interrupted run, now removed: {what}")),
+        );
+        said.extend(cleaned.left_alone.iter().map(|why| format!("left over from run {id}, and left alone: {why}")));
+        said.extend(cleaned.problems.iter().map(|why| {
+            format!("left over from run {id}, and set aside until the next start: {why}; `bakeoff clean --forget {id}` forgets it")
+        }));
+    }
+    let strangers = lab::first_seen(found.strangers);
+    said.extend(strangers.iter().map(|one| format!("{} is left alone: {}", one.path.display(), one.why)));
+    Ok(said)
 }
 
-/// Removes what interrupted runs left; what was removed, in words.
-///
-/// # Errors
-/// Something is left that could not be removed.
-pub fn clean(folders: &[PathBuf]) -> Result<Vec<String>, Failure> {
-    let leftovers = lab::leftovers(folders);
-    let mut removed = Vec::new();
-    let mut problems = Vec::new();
-    for cleaned in lab::clean(&leftovers, &Journal::new()) {
-        removed.extend(cleaned.removed);
-        problems.extend(cleaned.problems);
-    }
-    if problems.is_empty() { Ok(removed) } else { Err(Failure::new(format!("cleaning: {}", problems.join("; ")))) }
+/// Refuses a scratch folder that is none, before anything is made for it.
+pub fn scratch(folder: &Path) -> Result<(), Failure> {
+    let problem = match std::fs::metadata(folder) {
+        Ok(facts) if facts.is_dir() => return Ok(()),
+        Ok(_) => "it is not a folder; name one in which images can be made".to_string(),
+        Err(error) => format!("{error}; make it with mkdir -p, or name another folder for images"),
+    };
+    Err(Failure::usage(format!("--scratch {}: {problem}", folder.display())))
 }
 
 /// Opens the scheme's place.

@@ -227,7 +227,10 @@ fn settings(given: &[String]) -> Result<Vec<Setting>, Failure> {
 
 fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
     let scratch = match &what.scratch {
-        Some(folder) => folder.clone(),
+        Some(folder) => {
+            crate::place::scratch(folder)?;
+            folder.clone()
+        }
         None => default_scratch(),
     };
     let image = |bytes| Place::Image { bytes, scratch: scratch.clone() };

@@ -39,8 +39,9 @@ impl Output {
 
 /// Begins a run and carries it to its end.
 pub fn begin(path: &Path, scheme: &Scheme, filesystems: &Registry, output: &Output) -> Result<u8, Failure> {
-    place::check(scheme, filesystems)?;
     output.check()?;
+    clean_before(scheme)?;
+    place::check(scheme, filesystems)?;
     let mut ledger = Ledger::open(path, Access::Write)?;
     let new = NewRun {
         title: scheme.title.clone(),
@@ -89,7 +90,16 @@ pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Fai
     if let Some(samples) = asked.samples {
         more_blocks(&mut ledger, run, &mut scheme, samples)?;
     }
+    clean_before(&scheme)?;
     carry_on(&mut ledger, &id, &scheme, &filesystems, output)
+}
+
+/// Removes what interrupted runs left, and says so. It comes first: a mount that was left would have the device refused.
+fn clean_before(scheme: &Scheme) -> Result<(), Failure> {
+    for said in place::clean_before(scheme)? {
+        eprintln!("{said}");
+    }
+    Ok(())
 }
 
 /// Has the plan of a run hold so many blocks, and nothing else end it.
@@ -141,9 +151,6 @@ fn carry_on(
 ) -> Result<u8, Failure> {
     output.check()?;
     let stop = stop_on_signals()?;
-    for cleaned in place::clean_before(scheme)? {
-        eprintln!("left over from an interrupted run, now removed: {cleaned}");
-    }
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
     let mut venue = place::venue(scheme, filesystems, ager)?;
     let mut progress = Progress::new(output.plain, ledger.path());

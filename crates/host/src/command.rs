@@ -6,9 +6,13 @@ use crate::cause;
 use crate::journal::{Journal, Record, typed};
 use crate::process::Process;
 use records::Cause;
+use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long a command may take unless it says otherwise.
@@ -31,6 +35,8 @@ pub struct Command {
     limit: Duration,
     accepted: Vec<i32>,
     hint: Option<String>,
+    /// A path that words name, and the open file that is meant.
+    through: Option<(String, Arc<File>)>,
 }
 
 /// What a command answered.
@@ -123,6 +129,7 @@ impl Command {
             limit: DEFAULT_LIMIT,
             accepted: vec![0],
             hint: None,
+            through: None,
         }
     }
 
@@ -152,6 +159,13 @@ impl Command {
     /// What the person can do when it fails.
     pub fn hint(mut self, hint: impl Into<String>) -> Command {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Has words that name `path` (`PATH`, `of=PATH`) lead to this open file, whatever lies at the path by then: in a folder
+    /// where others can write it may be another by now. The journal keeps the path, as a person would type it.
+    pub fn through(mut self, path: &Path, file: &Arc<File>) -> Command {
+        self.through = Some((path.display().to_string(), Arc::clone(file)));
         self
     }
 
@@ -231,13 +245,24 @@ impl Command {
         let program = self.argv.first().map_or("", String::as_str);
         let mut command = std::process::Command::new(resolved(program));
         command
-            .args(self.argv.iter().skip(1))
+            .args(self.argv.iter().skip(1).map(|word| self.led(word)))
             .stdin(Stdio::null())
             // Answers are read by programs, so they must come in one language.
             .env("LC_ALL", "C")
             .env(OWNER_VARIABLE, Process::current().to_string())
             .process_group(0);
         command
+    }
+
+    /// A word with the path in it replaced by the file that is meant.
+    fn led(&self, word: &str) -> String {
+        let Some((path, file)) = &self.through else { return word.into() };
+        match word.strip_suffix(path.as_str()) {
+            Some(key) if key.is_empty() || key.ends_with('=') => {
+                format!("{key}/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
+            }
+            _ => word.into(),
+        }
     }
 
     fn carry_out(&self, record: &mut Record) -> Result<i32, Failure> {
@@ -417,6 +442,24 @@ mod tests {
         assert_eq!(cause(Command::shell("sleep 54323").limit(Duration::from_millis(50))), Cause::Unclear);
         assert_eq!(cause(Command::new(["no-such-program"])), Cause::Lasting);
         assert_eq!(cause(Command::shell("exit 1")), Cause::Unclear);
+    }
+
+    #[test]
+    fn a_file_that_is_meant_is_written_to_also_when_its_path_leads_elsewhere_by_then() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, moved) = (folder.path().join("image"), folder.path().join("moved"));
+        let (victim, journal) = (folder.path().join("victim"), Journal::new());
+        let file = Arc::new(File::create_new(&path).expect("made"));
+        std::fs::write(&victim, "precious").expect("written");
+        std::fs::rename(&path, &moved).expect("renamed");
+        std::os::unix::fs::symlink(&victim, &path).expect("linked");
+        let text = path.display().to_string();
+        Command::new(["truncate", "--size", "5", &text]).through(&path, &file).run(&journal).expect("sized");
+        let dd = Command::new(["dd".to_string(), "if=/dev/zero".into(), format!("of={text}"), "count=1".into()]);
+        dd.through(&path, &file).run(&journal).expect("written");
+        assert_eq!(std::fs::read_to_string(&victim).expect("read"), "precious");
+        assert_eq!(moved.metadata().expect("there").len(), 512);
+        assert!(journal.drain().iter().all(|record| record.typed().contains(&text)), "the path is what is kept");
     }
 
     #[test]

@@ -55,20 +55,24 @@ impl Process {
     }
 
     /// Processes that this one started, or that those started, and that still live: told by their environment.
+    ///
+    /// Only those of the caller's own PID namespace: in another one the same id may be that of another process.
     pub fn orphans(&self) -> Vec<Process> {
-        let told = format!("{}={self}", crate::command::OWNER_VARIABLE);
+        let here = pid_namespace();
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return Vec::new();
         };
         entries
             .flatten()
             .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-            .filter(|pid| {
-                let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-                environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes())
-            })
+            .filter(|pid| pid_namespace_of(&pid.to_string()) == here && names_owner(*pid, *self))
             .filter_map(Process::of)
             .collect()
+    }
+
+    /// Whether `owner` started this process, or one that started it did: told by its environment.
+    pub fn was_started_by(&self, owner: Process) -> bool {
+        self.lives() && names_owner(self.pid, owner)
     }
 
     fn signal(&self, signal: Signal) {
@@ -103,6 +107,34 @@ pub fn reap(child: &mut std::process::Child, patience: Duration) -> bool {
             _ => return true,
         }
     }
+}
+
+/// The PID namespace of the caller, as the kernel names it; empty where it does not tell.
+///
+/// Process ids mean something only within one: a container has its own.
+pub fn pid_namespace() -> String {
+    pid_namespace_of("self")
+}
+
+fn pid_namespace_of(process: &str) -> String {
+    let link = std::fs::read_link(format!("/proc/{process}/ns/pid"));
+    link.map(|target| target.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn names_owner(pid: u32, owner: Process) -> bool {
+    let told = format!("{}={owner}", crate::command::OWNER_VARIABLE);
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes())
+}
+
+/// The id of this installation, which a reboot does not change (machine-id(5)); empty where there is none.
+pub fn machine_id() -> String {
+    ["/etc/machine-id", "/var/lib/dbus/machine-id"]
+        .into_iter()
+        .filter_map(crate::text)
+        .map(|text| text.trim().to_string())
+        .find(|id| id.len() == 32 && id.chars().all(|c| c.is_ascii_hexdigit()))
+        .unwrap_or_default()
 }
 
 /// Keeps this program and its libraries in memory. Where caches are emptied before a phase, the kernel would forget what of them is

@@ -6,7 +6,6 @@ use crate::cache::{AgedCache, AgedImage, key_of};
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::{Ground, Where};
-use crate::mark::{Made, image_name};
 use crate::stage::{SYNC_LIMIT, Stage, State, usage};
 use crate::{image, systems, template};
 use host::{BlockDevice, Command, Journal, Snapshot, Sysfs as _};
@@ -23,8 +22,8 @@ pub(crate) struct Beginning<'a> {
     pub filled: u64,
     /// Folder for the image, where it is not the ground's own.
     pub folder: Option<&'a Path>,
-    /// Image that it is restored from.
-    pub restored: Option<(&'a AgedCache, &'a AgedImage)>,
+    /// Image that was restored from an aged one.
+    pub restored: Option<image::Image>,
     /// Volume label, where it is not that of the run.
     pub volume: Option<String>,
 }
@@ -58,11 +57,11 @@ impl Ground {
     /// Puts a contender up to be aged: as [`Ground::stage`] does, with a label that it keeps, and on an image in the cache.
     pub fn stage_to_age(&mut self, contender: &Contender, cache: &AgedCache, key: &str) -> Result<Stage<'_>, LabError> {
         self.check(contender)?;
-        cache.make()?;
+        let folder = cache.make()?;
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
         let beginning = Beginning {
             label: &contender.label,
-            folder: Some(&cache.folder),
+            folder: Some(&folder),
             volume: Some(volume_label(key)),
             ..Beginning::default()
         };
@@ -79,53 +78,86 @@ impl Ground {
         Ok(stage)
     }
 
+    /// Copies an aged image for one trial, and proves the copy equal to what was kept. A real device is only restored when the
+    /// contender is staged.
+    ///
+    /// # Errors
+    /// [`LabError::Damaged`]: the kept image is no longer what was made, was removed, and is to be made anew.
+    pub fn restore_aged(&mut self, cache: &AgedCache, aged: &AgedImage) -> Result<AgedCopy, LabError> {
+        let began = Instant::now();
+        let image = match self.place.clone() {
+            Where::Image { folder, .. } => Some(self.restore_image(&folder, cache, aged)),
+            _ => None,
+        };
+        let image = image.transpose().inspect_err(|_| self.remove_images())?;
+        Ok(AgedCopy { cache: cache.clone(), aged: aged.clone(), image, seconds: began.elapsed().as_secs_f64() })
+    }
+
+    /// Removes a copy that is not going to be staged.
+    pub fn discard(&mut self, copy: AgedCopy) -> Result<(), LabError> {
+        copy.image.map_or(Ok(()), |image| image.remove(&self.journal, &mut self.mark))
+    }
+
     /// Puts a contender up from its aged image: restored, proven equal, mounted, read back.
     pub fn stage_aged(
         &mut self,
         contender: &Contender,
         cache: &AgedCache,
-        image: &AgedImage,
+        aged: &AgedImage,
     ) -> Result<Stage<'_>, LabError> {
+        let restored = self.restore_aged(cache, aged)?;
+        self.stage_restored(contender, restored)
+    }
+
+    /// Puts a contender up from a copy of its aged image: mounted, read back.
+    pub fn stage_restored(&mut self, contender: &Contender, copy: AgedCopy) -> Result<Stage<'_>, LabError> {
         self.check(contender)?;
+        let AgedCopy { cache, aged, image, seconds } = copy;
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
         let began = Instant::now();
         let beginning = Beginning {
             label: &contender.label,
-            restored: Some((cache, image)),
-            volume: Some(volume_label(&image.key)),
+            restored: image,
+            volume: Some(volume_label(&aged.key)),
             ..Beginning::default()
         };
         let mut stage = self.begin(&beginning)?;
         if stage.state.image.is_none() {
             stage.ground.hand_over()?;
             let device = stage.state.places.device.clone();
-            cache.restore_to_device(image, &device, &stage.ground.journal)?;
+            cache.restore_to_device(&aged, &device, &stage.ground.journal)?;
         }
-        let took = began.elapsed().as_secs_f64();
+        let took = seconds + began.elapsed().as_secs_f64();
         stage.state.list = template::mount_options(&filesystem, contender);
         stage.make_ready(&filesystem)?;
         stage.set_queue(contender)?;
         stage.mount_again(&filesystem, contender)?;
         stage.state.filesystem = Some(filesystem);
         stage.read_back(contender)?;
-        stage.state.found.aged = Some(Restored { state: image.state.clone(), restored_seconds: took });
+        stage.state.found.aged = Some(Restored { state: aged.state, restored_seconds: took });
         stage.state.began = Some(Snapshot::take());
         Ok(stage)
     }
 
-    /// Makes the image of a stage from an aged one.
-    pub(crate) fn restore_image(
-        &mut self,
-        folder: &Path,
-        cache: &AgedCache,
-        aged: &AgedImage,
-    ) -> Result<image::Image, LabError> {
+    fn restore_image(&mut self, folder: &Path, cache: &AgedCache, aged: &AgedImage) -> Result<image::Image, LabError> {
         image::fits(folder, aged.bytes)?;
-        let file = folder.join(image_name(self.mark.id(), self.images));
-        self.mark.will_make(Made::Image { path: file.clone() })?;
-        cache.restore_to_file(aged, &file, &self.journal)?;
-        image::attach_made(&self.journal, folder, file, aged.bytes)
+        self.images += 1;
+        let file = self.mark.make_image(folder, self.images)?;
+        if let Some(to) = self.mark.image(&file) {
+            cache.restore_to_file(aged, to, &self.journal)?;
+        }
+        image::attach_made(&self.journal, &self.mark, file, aged.bytes)
     }
+}
+
+/// A copy of an aged image that was proven equal, for one trial.
+#[derive(Debug)]
+pub struct AgedCopy {
+    cache: AgedCache,
+    aged: AgedImage,
+    /// Absent for a real device, which is restored in place.
+    image: Option<image::Image>,
+    seconds: f64,
 }
 
 /// Volume label of an aged image: it goes with the image from run to run.
@@ -160,8 +192,10 @@ impl Stage<'_> {
             daemon.end(&self.ground.journal, &mut self.ground.mark);
         }
         let part = self.part(cache)?;
-        let image = cache.keep(&part, key, title, state(kept))?;
-        self.ground.mark.removed(|made| matches!(made, Made::Image { path } if *path == part));
+        let made = self.ground.mark.image(&part);
+        let made = made.ok_or_else(|| LabError::file("keep", &part, "it was not made by this run"))?;
+        let image = cache.keep(made, key, title, state(kept))?;
+        self.ground.mark.release_image(&part);
         let problems = self.take_down();
         if problems.is_empty() { Ok(image) } else { Err(LabError::LeftBehind(problems.join("; "))) }
     }
@@ -169,14 +203,15 @@ impl Stage<'_> {
     /// The file of the image in the cache's folder: detached, or copied from a real device.
     fn part(&mut self, cache: &AgedCache) -> Result<PathBuf, LabError> {
         if let Some(image) = self.state.image.take() {
-            image::detach(&self.ground.journal, &image.file)?;
+            image::detach(&self.ground.journal, &self.ground.mark, &image.file)?;
             return Ok(image.file);
         }
         let bytes = self.ground.bytes().unwrap_or(0);
         self.ground.images += 1;
-        let part = cache.folder.join(image_name(self.ground.mark.id(), self.ground.images));
-        self.ground.mark.will_make(Made::Image { path: part.clone() })?;
-        cache.copy_of_device(&self.state.places.device, &part, bytes, &self.ground.journal)?;
+        let part = self.ground.mark.make_image(&cache.make()?, self.ground.images)?;
+        if let Some(made) = self.ground.mark.image(&part) {
+            cache.copy_of_device(&self.state.places.device, made, bytes, &self.ground.journal)?;
+        }
         Ok(part)
     }
 

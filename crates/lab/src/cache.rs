@@ -1,31 +1,33 @@
 //! The cache of aged images: made once, restored for each trial, proven equal, never half.
 //! In: an image that was aged, and what is known of it. Out: [`AgedImage`]s by key, and copies of them.
-//! An image counts only once its description stands beside it, which is written last; whoever writes holds the folder's lock.
+//! What proves an image lies in the state folder, where whoever could plant one cannot write; the image itself is the last to come.
+
+mod content;
+mod record;
 
 use crate::error::LabError;
 use crate::image::in_words;
+use crate::leftover::Stranger;
+use crate::life::Maker;
+use crate::owned::{self, Identity, OwnedImage};
+use content::{forget, hash};
+use host::create::Folder;
 use host::{Command, Journal};
+use record::Records;
 use records::AgedState;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
+use std::fs::{File, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How long copying an image may take.
 const COPY_LIMIT: Duration = Duration::from_secs(6 * 3600);
 
-/// Version of descriptions and hashes; images of another one are made anew.
-const VERSION: u32 = 1;
-
-/// What is hashed at once: pieces of zeros count as holes, so that a copy may lie differently and be equal.
-const PIECE: usize = 64 << 10;
-
-/// What a hole reads as.
-static ZEROS: [u8; PIECE] = [0; PIECE];
-
-/// Descriptions that are read at most.
-const IMAGES_LIMIT: usize = 10_000;
+/// Version of records and hashes; images of another one are made anew. The first kept its records beside the images.
+const VERSION: u32 = 2;
 
 /// Where aged images are kept, and how much room they may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,9 +36,11 @@ pub struct AgedCache {
     pub folder: PathBuf,
     /// Bytes on its disk at most; the one in use stays, however large it is.
     pub limit: u64,
+    /// Folder of its records, where it is not the state folder.
+    records: Option<PathBuf>,
 }
 
-/// An aged image, as its description tells it.
+/// An aged image, as its record tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgedImage {
     version: u32,
@@ -50,121 +54,237 @@ pub struct AgedImage {
     pub hash: String,
     /// What was found on it.
     pub state: AgedState,
-    #[serde(skip)]
-    file: PathBuf,
+    /// Where it lies.
+    folder: PathBuf,
+    name: String,
+    identity: Identity,
+    #[serde(flatten)]
+    maker: Maker,
+}
+
+/// What a cache has for a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cached {
+    /// The image, as far as can be told without reading it.
+    Whole(Box<AgedImage>),
+    /// None was made.
+    Nothing,
+    /// One is there that is not used; why, in a sentence. It is to be made anew.
+    Unusable(String),
 }
 
 impl AgedCache {
-    /// The image of this key, if it is there whole.
+    /// A cache in this folder, whose records lie in the state folder.
+    pub fn new(folder: PathBuf, limit: u64) -> AgedCache {
+        AgedCache { folder, limit, records: None }
+    }
+
+    /// A cache whose records lie in a folder of their own, in which nobody else must be able to write.
+    pub fn with_records(folder: PathBuf, limit: u64, records: PathBuf) -> AgedCache {
+        AgedCache { folder, limit, records: Some(records) }
+    }
+
+    fn records(&self) -> Result<Records, LabError> {
+        Records::open(&self.folder, self.records.as_deref())
+    }
+
+    /// The image of this key, if it is there whole and may be used.
     pub fn find(&self, key: &str) -> Option<AgedImage> {
-        let image = read(&self.description(key))?;
-        let whole = image.version == VERSION && image.key == key;
-        (whole && image.file.metadata().is_ok_and(|facts| facts.len() == image.bytes)).then_some(image)
+        match self.look(key) {
+            Ok(Cached::Whole(image)) => Some(*image),
+            _ => None,
+        }
+    }
+
+    /// What there is for a key. What is found damaged is removed, as far as it is ours.
+    ///
+    /// # Errors
+    /// The records cannot be opened.
+    pub fn look(&self, key: &str) -> Result<Cached, LabError> {
+        let Some(records) = Records::open_if_there(&self.folder, self.records.as_deref())? else {
+            return Ok(self.unrecorded(key));
+        };
+        let image = match records.read(key) {
+            Ok(Some(image)) if image.version == VERSION && image.key == key => image,
+            Ok(_) => return Ok(self.unrecorded(key)),
+            Err(why) => {
+                records.remove(key);
+                return Ok(Cached::Unusable(format!("the record of an aged image cannot be read ({why})")));
+            }
+        };
+        let path = image.file();
+        let facts = match Folder::open(&image.folder).and_then(|folder| owned::stat(&folder, &image.name)) {
+            Ok(Some(facts)) => facts,
+            Ok(None) => return Ok(Cached::Nothing),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Cached::Nothing),
+            Err(error) => return Ok(Cached::Unusable(format!("{} cannot be looked at ({error})", path.display()))),
+        };
+        if !image.is_the_one(&facts) {
+            let why = format!("{} is not the aged image that was made there, and is left alone", path.display());
+            return Ok(Cached::Unusable(why));
+        }
+        if let Err(why) = host::owned_path(&path)
+            // What this very run made is proven by its hash, wherever it lies.
+            && !image.maker.is_this_process()
+        {
+            let way = "keep aged images where only you and root can write, with --scratch";
+            return Ok(Cached::Unusable(format!("the aged image {} is not used, since {why} ({way})", path.display())));
+        }
+        if facts.st_size as u64 != image.bytes {
+            self.remove(&image)?;
+            let why = format!("the aged image {} has {} bytes instead of {}", image.title, facts.st_size, image.bytes);
+            return Ok(Cached::Unusable(why));
+        }
+        Ok(Cached::Whole(Box::new(image)))
+    }
+
+    /// Where nothing is recorded: whether somebody put something there that looks like the image.
+    fn unrecorded(&self, key: &str) -> Cached {
+        match self.images().into_iter().find(|name| name.starts_with(key)) {
+            Some(name) => Cached::Unusable(format!(
+                "{} is not used, since no record in {} says that it was made here",
+                self.folder.join(name).display(),
+                self.records.clone().unwrap_or_else(record::folder).display()
+            )),
+            None => Cached::Nothing,
+        }
+    }
+
+    /// Names in the folder that look like aged images'.
+    fn images(&self) -> Vec<String> {
+        let folder = self.folder.canonicalize().and_then(|folder| Folder::open(&folder));
+        let names = folder.and_then(|folder| folder.names()).unwrap_or_default();
+        let mut names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
+        names.retain(|name| {
+            let key = name.strip_suffix(".img").and_then(|stem| stem.split('-').next());
+            key.is_some_and(|key| key.len() == KEY_LENGTH && key.chars().all(|c| c.is_ascii_hexdigit()))
+        });
+        names
+    }
+
+    /// Images in the folder that no record tells of: of version 0.1, or of another machine or container. They are not used.
+    pub fn strangers(&self) -> Vec<Stranger> {
+        let known: Vec<String> = self.all().into_iter().map(|image| image.name).collect();
+        let unknown = self.images().into_iter().filter(|name| !known.contains(name));
+        let why = "no record says that it was made here; if nobody needs it, remove it with rm";
+        unknown.map(|name| Stranger { path: self.folder.join(name), why: why.into() }).collect()
     }
 
     /// All images, the one that was used longest ago first.
     pub fn all(&self) -> Vec<AgedImage> {
-        let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
-        let descriptions = entries.flatten().map(|entry| entry.path()).filter(|path| has_extension(path, "json"));
-        let mut found: Vec<(SystemTime, AgedImage)> = descriptions
-            .take(IMAGES_LIMIT)
-            .filter_map(|path| {
-                let used = path.metadata().and_then(|facts| facts.modified()).ok()?;
-                Some((used, read(&path)?))
-            })
-            .collect();
-        found.sort_by_key(|(used, _)| *used);
-        found.into_iter().map(|(_, image)| image).collect()
+        let Ok(Some(records)) = Records::open_if_there(&self.folder, self.records.as_deref()) else {
+            return Vec::new();
+        };
+        records.all().into_iter().filter(|image| image.file().symlink_metadata().is_ok()).collect()
     }
 
-    /// Makes the folder.
-    pub(crate) fn make(&self) -> Result<(), LabError> {
-        std::fs::create_dir_all(&self.folder)
-            .map_err(|error| LabError::file("make the folder of aged images", &self.folder, error))
+    /// Makes the folder; where it really lies.
+    pub(crate) fn make(&self) -> Result<PathBuf, LabError> {
+        let failed = |error: std::io::Error| LabError::file("make the folder of aged images", &self.folder, error);
+        let own_link =
+            |facts: &Metadata| facts.is_symlink() && [0, rustix::process::geteuid().as_raw()].contains(&facts.uid());
+        if !self.folder.symlink_metadata().is_ok_and(|facts| own_link(&facts)) {
+            Folder::make(&self.folder).map_err(failed)?;
+        }
+        self.folder.canonicalize().map_err(failed)
     }
 
-    /// Takes an image over that lies in this folder under another name, and removes those that are too many.
-    pub(crate) fn keep(&self, part: &Path, key: &str, title: &str, state: AgedState) -> Result<AgedImage, LabError> {
-        let failed = |doing| move |error: std::io::Error| LabError::file(doing, part, error);
-        let source = File::open(part).map_err(failed("open the aged image"))?;
-        source.sync_all().map_err(failed("write back the aged image"))?;
-        let bytes = source.metadata().map_err(failed("look at the aged image"))?.len();
-        let hash = hash(part)?;
-        let file = self.folder.join(format!("{key}.img"));
-        let image = AgedImage { version: VERSION, key: key.into(), title: title.into(), bytes, hash, state, file };
-        let _lock = self.lock()?;
-        std::fs::rename(part, &image.file).map_err(failed("rename the aged image"))?;
+    /// Takes over an image that a run made in this folder, and removes those that are too many.
+    pub(crate) fn keep(
+        &self,
+        made: &OwnedImage,
+        key: &str,
+        title: &str,
+        state: AgedState,
+    ) -> Result<AgedImage, LabError> {
+        let part = made.path();
+        let path: &Path = &part;
+        let failed = |doing| move |error: std::io::Error| LabError::file(doing, path, error);
+        made.file.sync_all().map_err(failed("write back the aged image"))?;
+        let image = AgedImage {
+            version: VERSION,
+            key: key.into(),
+            title: title.into(),
+            bytes: made.file.metadata().map_err(failed("look at the aged image"))?.len(),
+            hash: hash(&made.file).map_err(failed("read back the aged image"))?,
+            state,
+            folder: self.folder.canonicalize().map_err(failed("look at the folder of"))?,
+            name: format!("{key}{}", made_by(&part)),
+            identity: made.identity,
+            maker: Maker::current(),
+        };
+        let records = self.records()?;
+        let _lock = records.lock()?;
+        if let Ok(Some(older)) = records.read(key) {
+            self.remove_unlocked(&records, &older);
+        }
+        // The record first: an image without one would be nobody's.
+        records.write(&image)?;
+        if let Err(error) = made.rename(&image.name) {
+            records.remove(key);
+            return Err(failed("rename the aged image")(error));
+        }
         sync_folder(&self.folder)?;
-        self.describe(&image)?;
-        self.evict(key);
+        self.evict(&records, key);
         Ok(image)
     }
 
-    fn describe(&self, image: &AgedImage) -> Result<(), LabError> {
-        let path = self.description(&image.key);
-        let fresh = path.with_extension("new");
-        let text = serde_json::to_vec_pretty(image).map_err(|error| LabError::file("describe", &path, error))?;
-        let written = std::fs::write(&fresh, text)
-            .and_then(|()| File::open(&fresh)?.sync_all())
-            .and_then(|()| std::fs::rename(&fresh, &path));
-        written.map_err(|error| LabError::file("write the description of an aged image", &path, error))?;
-        sync_folder(&self.folder)
-    }
-
     /// Removes images until the limit is kept; not this one.
-    fn evict(&self, keep: &str) {
-        let all = self.all();
+    fn evict(&self, records: &Records, keep: &str) {
+        let all = records.all();
         let mut taken: u64 = all.iter().map(AgedImage::allocated).sum();
         for image in all.iter().filter(|image| image.key != keep) {
             if taken <= self.limit {
                 return;
             }
             taken -= image.allocated().min(taken);
-            self.remove_unlocked(image);
+            self.remove_unlocked(records, image);
         }
     }
 
-    /// Removes an image; the description first, so that no image stands there without being whole.
+    /// Removes an image; the record last, so that none stays that nobody knows.
     pub fn remove(&self, image: &AgedImage) -> Result<(), LabError> {
-        let _lock = self.lock()?;
-        self.remove_unlocked(image);
+        let records = self.records()?;
+        let _lock = records.lock()?;
+        self.remove_unlocked(&records, image);
         Ok(())
     }
 
-    fn remove_unlocked(&self, image: &AgedImage) {
-        // What another run has removed already is gone, which is what is wanted.
-        let _ = std::fs::remove_file(self.description(&image.key));
-        let _ = std::fs::remove_file(&image.file);
+    fn remove_unlocked(&self, records: &Records, image: &AgedImage) {
+        if let Ok(folder) = Folder::open(&image.folder)
+            && let Ok(Some(facts)) = owned::stat(&folder, &image.name)
+            && image.is_the_one(&facts)
+            && owned::gone_is_fine(folder.remove(&image.name)).is_err()
+        {
+            // It cannot be removed now, and is still known for the next time.
+            return;
+        }
+        records.remove(&image.key);
     }
 
-    /// Removes images without a description: their run was ended between two steps. Names of what was removed.
-    pub fn sweep(&self) -> Vec<String> {
-        let (Ok(_lock), Ok(entries)) = (self.lock_if_there(), std::fs::read_dir(&self.folder)) else {
-            return Vec::new();
-        };
-        let is_key = |path: &Path| {
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            stem.len() == KEY_LENGTH && stem.chars().all(|c| c.is_ascii_hexdigit())
-        };
-        let half = |path: &PathBuf| {
-            is_key(path)
-                && (has_extension(path, "new") || (has_extension(path, "img") && !path.with_extension("json").exists()))
-        };
-        let removed = entries.flatten().map(|entry| entry.path()).filter(half);
-        removed
-            .filter(|path| std::fs::remove_file(path).is_ok())
-            .map(|path| format!("unfinished aged image {}", path.display()))
-            .collect()
+    /// Removes records of images that are gone.
+    pub fn tidy(&self) {
+        // What is not opened is not tidied; whoever needs it is told.
+        if let Ok(Some(records)) = Records::open_if_there(&self.folder, self.records.as_deref()) {
+            records.tidy();
+        }
     }
 
-    /// Copies an image to a file that is not there yet: by reference where the disk can, else what is no hole.
-    pub(crate) fn restore_to_file(&self, image: &AgedImage, to: &Path, journal: &Journal) -> Result<(), LabError> {
-        let (from, to_text) = (image.file.display().to_string(), to.display().to_string());
-        let copy = ["cp", "--reflink=auto", "--sparse=auto", &from, &to_text];
-        self.copied(image, &copy, journal)?;
-        let sync = Command::new(["sync", "--data", &to_text]).limit(COPY_LIMIT);
+    /// Copies an image to a file of this run: by reference where the disk can, else what is no hole.
+    pub(crate) fn restore_to_file(
+        &self,
+        image: &AgedImage,
+        to: &OwnedImage,
+        journal: &Journal,
+    ) -> Result<(), LabError> {
+        let path = to.path();
+        let (from_text, to_text) = (image.file().display().to_string(), path.display().to_string());
+        let copy = Command::new(["cp", "--reflink=auto", "--sparse=auto", &from_text, &to_text]);
+        self.copied(image, copy.through(&path, &to.file), journal)?;
+        let sync = Command::new(["sync", "--data", &to_text]).through(&path, &to.file).limit(COPY_LIMIT);
         sync.run(journal).map_err(LabError::command(format!("writing back {to_text}")))?;
-        self.prove(image, to)
+        let found = hash(&to.file).map_err(|error| LabError::file("read back", &path, error))?;
+        self.equal(image, &found)
     }
 
     /// Copies an image to a device: zeros everywhere first (most devices are told so at once), then what is none.
@@ -174,52 +294,69 @@ impl AgedCache {
         zero.run(journal).map_err(LabError::command(format!("emptying {to_text}")))?;
         let words = [
             "dd".to_string(),
-            format!("if={}", image.file.display()),
+            format!("if={}", image.file().display()),
             format!("of={to_text}"),
             "bs=1M".into(),
             "conv=sparse,nocreat,fsync".into(),
             "status=none".into(),
         ];
-        self.copied(image, &words.each_ref().map(String::as_str), journal)?;
-        self.prove(image, to)
+        self.copied(image, Command::new(words), journal)?;
+        let device = File::open(to).map_err(|error| LabError::file("open", to, error))?;
+        let found = hash(&device).map_err(|error| LabError::file("read back", to, error))?;
+        if found != image.hash {
+            self.verify(image)?;
+            let problem = format!("{to_text} does not give back what was written to it: its hash is {found}");
+            return Err(LabError::contender(&image.title, problem, "the kernel's log (dmesg) may say why"));
+        }
+        Ok(())
     }
 
-    fn copied(&self, image: &AgedImage, words: &[&str], journal: &Journal) -> Result<(), LabError> {
-        // Used just now: the last to be removed. Where the time cannot be set, it only goes earlier.
-        let _ = OpenOptions::new()
-            .append(true)
-            .open(self.description(&image.key))
-            .and_then(|file| file.set_modified(SystemTime::now()));
-        let copy = Command::new(words.iter().copied()).limit(COPY_LIMIT);
-        copy.run(journal).map(|_| ()).map_err(LabError::command(format!("restoring the aged image {}", image.title)))
+    /// Reads a kept image whole. One that is no longer what was made is removed.
+    ///
+    /// # Errors
+    /// [`LabError::Damaged`], or it cannot be read.
+    pub fn verify(&self, image: &AgedImage) -> Result<(), LabError> {
+        let file = image.open()?;
+        let found = hash(&file).map_err(|error| self.unreadable(image, &error))?;
+        self.equal(image, &found)
     }
 
-    /// The copy must be what the image was when it was made.
-    fn prove(&self, image: &AgedImage, copy: &Path) -> Result<(), LabError> {
-        let found = hash(copy)?;
-        forget(&image.file);
+    fn copied(&self, image: &AgedImage, copy: Command, journal: &Journal) -> Result<(), LabError> {
+        self.records()?.touch(&image.key);
+        let from = Arc::new(image.open()?);
+        let copy = copy.through(&image.file(), &from).limit(COPY_LIMIT);
+        let copied = copy.run(journal);
+        forget(&from);
+        copied.map(|_| ()).map_err(LabError::command(format!("restoring the aged image {}", image.title)))
+    }
+
+    /// What was read must be what the image was when it was made.
+    fn equal(&self, image: &AgedImage, found: &str) -> Result<(), LabError> {
         if found == image.hash {
             return Ok(());
         }
         self.remove(image)?;
-        let problem = format!(
-            "the restored image is not equal to the one that was made: its hash is {found}, and was {}",
-            image.hash
-        );
-        let way = "it was removed from the cache and is made anew next time";
-        Err(LabError::failed(&image.title, problem, way, records::Cause::Passing))
+        let problem = format!("its hash is {found}, and was {} when it was made", image.hash);
+        Err(LabError::Damaged { image: image.title.clone(), problem })
     }
 
-    /// Copies an aged device into this folder, what is zero left out.
+    fn unreadable(&self, image: &AgedImage, error: &std::io::Error) -> LabError {
+        // What cannot be removed either is found again by the next look.
+        let _ = self.remove(image);
+        LabError::Damaged { image: image.title.clone(), problem: format!("it cannot be read: {error}") }
+    }
+
+    /// Copies an aged device into a file of this run, what is zero left out.
     pub(crate) fn copy_of_device(
         &self,
         device: &Path,
-        part: &Path,
+        part: &OwnedImage,
         bytes: u64,
         journal: &Journal,
     ) -> Result<(), LabError> {
         crate::image::fits(&self.folder, bytes)?;
-        let part_text = part.display().to_string();
+        let path = part.path();
+        let part_text = path.display().to_string();
         let words = [
             "dd".to_string(),
             format!("if={}", device.display()),
@@ -229,43 +366,44 @@ impl AgedCache {
             "conv=sparse,fsync".into(),
             "status=none".into(),
         ];
-        let copy = Command::new(words).limit(COPY_LIMIT);
+        let copy = Command::new(words).through(&path, &part.file).limit(COPY_LIMIT);
         copy.run(journal).map_err(LabError::command(format!("keeping a copy of {}", device.display())))?;
         // Zeros at the end are skipped, and the file would be too short.
-        let size = Command::new(["truncate", "--size", &bytes.to_string(), &part_text]);
+        let size = Command::new(["truncate", "--size", &bytes.to_string(), &part_text]).through(&path, &part.file);
         size.run(journal).map(|_| ()).map_err(LabError::command(format!("sizing {part_text}")))
-    }
-
-    fn description(&self, key: &str) -> PathBuf {
-        self.folder.join(format!("{key}.json"))
-    }
-
-    fn lock(&self) -> Result<File, LabError> {
-        self.make()?;
-        let path = self.folder.join("lock");
-        let locked = OpenOptions::new().create(true).append(true).open(&path).and_then(|file| {
-            rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
-            Ok(file)
-        });
-        locked.map_err(|error| LabError::file("lock", &path, error))
-    }
-
-    fn lock_if_there(&self) -> Result<File, LabError> {
-        if self.folder.is_dir() { self.lock() } else { Err(LabError::file("find", &self.folder, "it is not there")) }
     }
 }
 
 impl AgedImage {
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+
+    fn is_the_one(&self, facts: &rustix::fs::Stat) -> bool {
+        owned::is_the_one(facts, Some(self.identity), self.maker.is_of_this_boot())
+    }
+
+    /// Opens it, never through a link.
+    fn open(&self) -> Result<File, LabError> {
+        let opened = Folder::open(&self.folder).and_then(|folder| folder.read_file(&self.name));
+        opened.map_err(|error| LabError::file("open the aged image", &self.file(), error))
+    }
+
     /// Bytes that it takes on its disk.
     pub fn allocated(&self) -> u64 {
-        use std::os::unix::fs::MetadataExt;
-        self.file.metadata().map_or(0, |facts| facts.blocks() * 512)
+        self.file().symlink_metadata().map_or(0, |facts| facts.blocks() * 512)
     }
 
     /// "ext4 old 80%, 8 GiB".
     pub fn in_words(&self) -> String {
         format!("{}, image of {} ({} on disk)", self.title, in_words(self.bytes), in_words(self.allocated()))
     }
+}
+
+/// `-ID-NUMBER.img` of the name that the run gave it, so that no two of one key have one name.
+fn made_by(part: &Path) -> String {
+    let name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.strip_prefix("bakeoff").unwrap_or("-kept.img").to_string()
 }
 
 /// Hexadecimal digits of a key.
@@ -281,153 +419,10 @@ pub(crate) fn key_of(parts: &[String]) -> String {
     hasher.finalize().to_hex()[..KEY_LENGTH].to_string()
 }
 
-fn has_extension(path: &Path, wanted: &str) -> bool {
-    path.extension().is_some_and(|extension| extension == wanted)
-}
-
-fn read(description: &Path) -> Option<AgedImage> {
-    let mut image: AgedImage = serde_json::from_slice(&std::fs::read(description).ok()?).ok()?;
-    image.file = description.with_extension("img");
-    Some(image)
-}
-
 fn sync_folder(folder: &Path) -> Result<(), LabError> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| LabError::file("write back the folder of aged images", folder, error))
 }
 
-/// Takes a file's pages out of the page cache, where they would only be in the way.
-fn forget(path: &Path) {
-    if let Ok(file) = File::open(path) {
-        // Advice only.
-        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
-    }
-}
-
-/// BLAKE3 of a file or device: of every piece that is not all zeros, with its place.
-fn hash(path: &Path) -> Result<String, LabError> {
-    let failed = |error: std::io::Error| LabError::file("read back", path, error);
-    let mut file = File::open(path).map_err(failed)?;
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0u8; 16 * PIECE];
-    let mut at = 0u64;
-    while let Some(data) = next_data(&file, at).map_err(failed)? {
-        // Pieces have fixed places, so that the same content is cut in the same way wherever its holes are.
-        at = data.max(at) / PIECE as u64 * PIECE as u64;
-        file.seek(SeekFrom::Start(at)).map_err(failed)?;
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match file.read(&mut buffer[filled..]).map_err(failed)? {
-                0 => break,
-                n => filled += n,
-            }
-        }
-        if filled == 0 {
-            break;
-        }
-        for piece in buffer[..filled].chunks(PIECE) {
-            if *piece != ZEROS[..piece.len()] {
-                hasher.update(&at.to_le_bytes());
-                hasher.update(piece);
-            }
-            at += piece.len() as u64;
-        }
-    }
-    forget(path);
-    Ok(hasher.finalize().to_hex().to_string())
-}
-
-/// Where the next data are that are no hole; a device has none, and says so by refusing to look for data.
-fn next_data(file: &File, from: u64) -> std::io::Result<Option<u64>> {
-    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(from)) {
-        Ok(data) => Ok(Some(data)),
-        Err(rustix::io::Errno::NXIO) => Ok(None),
-        Err(rustix::io::Errno::INVAL) => Ok(Some(from)),
-        Err(error) => Err(error.into()),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    fn cache(limit: u64) -> (tempfile::TempDir, AgedCache) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let cache = AgedCache { folder: folder.path().into(), limit };
-        (folder, cache)
-    }
-
-    fn part(cache: &AgedCache, letter: u8, at: u64) -> PathBuf {
-        let path = cache.folder.join("bakeoff-0a1b2c3d-1.img");
-        let mut file = File::create(&path).expect("made");
-        file.set_len(8 << 20).expect("sparse");
-        file.seek(SeekFrom::Start(at)).expect("sought");
-        file.write_all(&[letter; 200_000]).expect("written");
-        path
-    }
-
-    fn key(number: u32) -> String {
-        format!("{number:032x}")
-    }
-
-    #[test]
-    fn a_copy_is_proven_equal_and_one_that_is_not_is_refused_and_forgotten() {
-        let (folder, cache) = cache(1 << 30);
-        let image = cache.keep(&part(&cache, 7, 3 << 20), &key(1), "it", AgedState::default()).expect("kept");
-        assert_eq!(cache.find(&key(1)), Some(image.clone()));
-        let copy = folder.path().join("copy");
-        cache.restore_to_file(&image, &copy, &Journal::new()).expect("restored");
-        assert_eq!(std::fs::read(&copy).expect("read"), std::fs::read(&image.file).expect("read"));
-        // One byte of the kept image rots.
-        let file = OpenOptions::new().write(true).open(&image.file).expect("opened");
-        std::os::unix::fs::FileExt::write_all_at(&file, &[8], (3 << 20) + 5).expect("written");
-        std::fs::remove_file(&copy).expect("removed");
-        let error = cache.restore_to_file(&image, &copy, &Journal::new()).expect_err("it is another");
-        assert!(error.to_string().contains("not equal"), "{error}");
-        assert_eq!(cache.find(&key(1)), None);
-    }
-
-    #[test]
-    fn holes_and_zeros_are_the_same_and_place_counts() {
-        let (_folder, cache) = cache(1 << 30);
-        let sparse = part(&cache, 7, 3 << 20);
-        let first = hash(&sparse).expect("hashed");
-        let full = cache.folder.join("full");
-        std::fs::write(&full, std::fs::read(&sparse).expect("read")).expect("written");
-        assert_eq!(hash(&full).expect("hashed"), first);
-        assert_ne!(hash(&part(&cache, 7, 4 << 20)).expect("hashed"), first);
-        assert_ne!(hash(&part(&cache, 8, 3 << 20)).expect("hashed"), first);
-    }
-
-    #[test]
-    fn the_limit_is_kept_by_removing_what_was_used_longest_ago() {
-        let (_folder, cache) = cache(500_000);
-        let soon = || std::thread::sleep(Duration::from_millis(20));
-        for number in 1..=2 {
-            cache.keep(&part(&cache, number, 0), &key(number.into()), "it", AgedState::default()).expect("kept");
-            soon();
-        }
-        let first = cache.find(&key(1)).expect("there");
-        cache.restore_to_file(&first, &cache.folder.join("copy"), &Journal::new()).expect("restored");
-        soon();
-        cache.keep(&part(&cache, 3, 0), &key(3), "it", AgedState::default()).expect("kept");
-        let there: Vec<bool> = (1..=3).map(|number| cache.find(&key(number)).is_some()).collect();
-        assert_eq!(there, [true, false, true]);
-    }
-
-    #[test]
-    fn an_image_without_its_description_is_no_image() {
-        let (_folder, cache) = cache(1 << 30);
-        let image = cache.keep(&part(&cache, 1, 0), &key(1), "it", AgedState::default()).expect("kept");
-        let whole = cache.keep(&part(&cache, 2, 0), &key(2), "it", AgedState::default()).expect("kept");
-        std::fs::remove_file(cache.description(&key(1))).expect("removed");
-        std::fs::write(cache.folder.join("mine.img"), "of somebody else").expect("written");
-        assert_eq!(cache.find(&key(1)), None);
-        assert_eq!(cache.sweep().len(), 1);
-        assert!(!image.file.exists() && whole.file.exists() && cache.folder.join("mine.img").exists());
-        // A description whose image was cut short is none either.
-        File::options().write(true).open(&whole.file).expect("opened").set_len(1000).expect("cut");
-        assert_eq!(cache.find(&key(2)), None);
-    }
-}
+mod tests;

@@ -1,12 +1,17 @@
-//! Cleaning: what an interrupted run left, found by its mark and removed; nothing else is.
-//! In: mark files, and images in scratch folders. Out: [`Leftover`]s, and what became of them.
-//! What belongs to a run that still lives is left alone.
+//! Cleaning: what an interrupted run left is removed; nothing else is.
+//! In: [`Leftover`]s. Out: what became of each ([`Cleaned`]).
+//! What cannot be removed is set aside: it stays in its mark with the reason, is tried again by the next start, and stops nobody.
 
 use crate::error::LabError;
 use crate::ground::{remove_empty, wipe};
-use crate::mark::{self, Content, Made};
+use crate::leftover::{Leftover, Source, in_words};
+use crate::life::{self, Life, Lock};
+use crate::mark::{self, Content, Made, RUN_FOLDER, Taken};
+use crate::owned::{self, Claim};
+use crate::removal::{self, Left};
 use crate::setting::write_setting;
-use crate::{custody, image};
+use crate::{custody, state};
+use host::create::Folder;
 use host::process::Process;
 use host::{BlockDevice, Command, Journal, Sysfs as _, mounts};
 use serde::{Deserialize, Serialize};
@@ -16,92 +21,17 @@ use std::time::Duration;
 /// How long a process gets to end by itself.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
-/// What one interrupted run left.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Leftover {
-    /// Id of the run's mark.
-    pub id: String,
-    /// Process that made it, which is gone; absent where only an image with a mark in its name was found.
-    pub pid: Option<u32>,
-    /// What is there, in words.
-    pub what: Vec<String>,
-    file: Option<PathBuf>,
-    content: Option<Content>,
-    images: Vec<PathBuf>,
-}
-
 /// What became of one leftover.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cleaned {
     /// Id of the run's mark.
     pub id: String,
     /// What was removed, in words.
     pub removed: Vec<String>,
-    /// What could not be removed, and why; empty when all is clean.
+    /// What is left alone for good, since it is not what the run made, and why.
+    pub left_alone: Vec<String>,
+    /// What could not be removed, and why; tried again by the next start. Empty when all is clean.
     pub problems: Vec<String>,
-}
-
-/// Finds what runs that are gone have left. Folders are those in which images may lie.
-pub fn leftovers(folders: &[PathBuf]) -> Vec<Leftover> {
-    let marks = mark::all();
-    let mut found: Vec<Leftover> = marks
-        .iter()
-        .filter(|(_, content)| !content.owner_lives())
-        .map(|(file, content)| Leftover {
-            id: content.id.clone(),
-            pid: Some(content.owner.pid),
-            what: content.made.iter().filter_map(in_words).collect(),
-            file: Some(file.clone()),
-            content: Some(content.clone()),
-            images: Vec::new(),
-        })
-        .collect();
-    for path in folders.iter().flat_map(|folder| marked_images(folder)) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let id = mark::id_of_image(&name).unwrap_or_default();
-        if marks.iter().all(|(_, content)| content.id != id) {
-            found.push(Leftover {
-                id: id.into(),
-                pid: None,
-                what: vec![format!("image {}", path.display())],
-                file: None,
-                content: None,
-                images: vec![path],
-            });
-        }
-    }
-    found
-}
-
-fn marked_images(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .filter(|entry| mark::id_of_image(&entry.file_name().to_string_lossy()).is_some())
-        .map(|entry| entry.path())
-        .collect()
-}
-
-/// What is still there of something that was made; None where it is gone.
-fn in_words(made: &Made) -> Option<String> {
-    match made {
-        Made::Folder { path } => path.exists().then(|| {
-            let count = mounts::here().iter().filter(|mount| mount.point.starts_with(path)).count();
-            format!("folder {} with {count} mounts", path.display())
-        }),
-        Made::Work { path } => path.exists().then(|| format!("folder {}", path.display())),
-        Made::Image { path } => {
-            let attached = image::attached_to(path);
-            let loops: Vec<String> = attached.iter().map(|device| device.name.clone()).collect();
-            let on = if loops.is_empty() { String::new() } else { format!(" on {}", loops.join(", ")) };
-            (path.exists() || !attached.is_empty()).then(|| format!("image {}{on}", path.display()))
-        }
-        Made::Formatted { path, .. } => Some(format!("a filesystem on {}", path.display())),
-        Made::Daemon { process } => process.lives().then(|| format!("process {}", process.pid)),
-        Made::Setting { path, was } => Some(format!("{} was {was}", path.display())),
-    }
 }
 
 /// Removes leftovers, each again checked to be of a run that is gone.
@@ -111,35 +41,76 @@ pub fn clean(leftovers: &[Leftover], journal: &Journal) -> Vec<Cleaned> {
 }
 
 fn clean_one(leftover: &Leftover, journal: &Journal) -> Cleaned {
-    let mut cleaned = Cleaned { id: leftover.id.clone(), removed: Vec::new(), problems: Vec::new() };
-    if leftover.content.as_ref().is_some_and(Content::owner_lives) {
-        cleaned.problems.push("the run lives again".into());
-        return cleaned;
-    }
-    let this_boot = leftover.content.as_ref().is_some_and(Content::is_of_this_boot);
-    let mut made: Vec<Made> = leftover.content.as_ref().map(|content| content.made.clone()).unwrap_or_default();
-    made.extend(leftover.images.iter().map(|path| Made::Image { path: path.clone() }));
-    // Servers end first, then mounts, then what they were mounted from.
-    made.sort_by_key(order);
-    if let Some(owner) = leftover.content.as_ref().filter(|_| this_boot).map(|content| content.owner) {
-        end_orphans(owner, &mut cleaned);
-    }
-    for one in &made {
-        let words = in_words(one);
-        match remove(one, this_boot, journal) {
-            Ok(()) => cleaned.removed.extend(words),
-            Err(error) => cleaned.problems.push(error.to_string()),
-        }
-    }
-    if cleaned.problems.is_empty()
-        && let Some(file) = &leftover.file
-        && let Err(error) = std::fs::remove_file(file)
-        // Another start may have cleaned up the same at the same time.
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        cleaned.problems.push(format!("cannot remove {}: {error}", file.display()));
+    let mut cleaned = Cleaned { id: leftover.id.clone(), ..Cleaned::default() };
+    let done = match &leftover.source {
+        Source::Mark => clean_mark(&leftover.id, &mut cleaned, journal),
+        Source::Image(path) => clean_image(path, &mut cleaned, journal),
+        Source::Unreadable(why) => Err(LabError::LeftBehind(format!(
+            "the mark {}.json in {} cannot be read: {why}; `bakeoff clean --forget {}` removes it",
+            leftover.id,
+            state::folder().join(mark::MARKS).display(),
+            leftover.id
+        ))),
+    };
+    if let Err(error) = done {
+        cleaned.problems.push(error.to_string());
     }
     cleaned
+}
+
+/// Removes what a mark tells of. Where somebody else is at it, or the run lives after all, nothing is done.
+fn clean_mark(id: &str, cleaned: &mut Cleaned, journal: &Journal) -> Result<(), LabError> {
+    let Some(taken) = Taken::take(id)? else { return Ok(()) };
+    let mut content = match taken.content() {
+        Some(Ok(content)) => content,
+        // Another start has removed it meanwhile; what is left is the lock.
+        None => return taken.forget(),
+        Some(Err(why)) => return Err(LabError::LeftBehind(format!("the mark {id} can no longer be read: {why}"))),
+    };
+    if taken.life(&content) != Life::Gone {
+        return Ok(());
+    }
+    // Servers end first, then mounts, then what they were mounted from.
+    content.made.sort_by_key(order);
+    if content.maker.shares_processes() {
+        end_orphans(content.maker.owner, cleaned);
+    }
+    let mut remaining = Vec::new();
+    for made in content.made.clone() {
+        let words = in_words(&made);
+        match remove(&made, &content, journal) {
+            Ok(Left::Nothing) => cleaned.removed.extend(words),
+            Ok(Left::Alone(why)) => cleaned.left_alone.push(why),
+            Err(error) => {
+                cleaned.problems.push(error.to_string());
+                remaining.push(made);
+            }
+        }
+    }
+    if cleaned.problems.is_empty() {
+        return taken.forget();
+    }
+    content.made = remaining;
+    content.problems.clone_from(&cleaned.problems);
+    taken.keep(&content)
+}
+
+/// Removes an image whose run has no mark here.
+fn clean_image(path: &Path, cleaned: &mut Cleaned, journal: &Journal) -> Result<(), LabError> {
+    let (folder, name) = removal::place_of(path)?;
+    let Claim::Left(record, file) = owned::claim(&folder, &name) else { return Ok(()) };
+    if life::take(&file) == Lock::Held {
+        return Ok(());
+    }
+    if record.maker.shares_processes() {
+        end_orphans(record.maker.owner, cleaned);
+    }
+    let proof = removal::Proof::Made(record.identity, record.maker.is_of_this_boot());
+    match removal::remove_image(path, &record.id, &proof, journal)? {
+        Left::Nothing => cleaned.removed.push(format!("image {}", path.display())),
+        Left::Alone(why) => cleaned.left_alone.push(why),
+    }
+    Ok(())
 }
 
 /// An mkfs outlives the run that started it, and would write on while its device is being cleaned.
@@ -164,37 +135,60 @@ fn order(made: &Made) -> u8 {
     }
 }
 
-fn remove(made: &Made, this_boot: bool, journal: &Journal) -> Result<(), LabError> {
+fn remove(made: &Made, content: &Content, journal: &Journal) -> Result<Left, LabError> {
+    if !is_of(made, &content.id) {
+        return Ok(Left::Alone(format!("the mark of run {} names what no run makes: {made:?}", content.id)));
+    }
+    let this_boot = content.maker.is_of_this_boot();
     match made {
-        Made::Daemon { process } if this_boot => {
-            if process.end(END_LIMIT) {
-                Ok(())
-            } else {
-                Err(LabError::LeftBehind(format!("process {} does not end", process.pid)))
-            }
-        }
-        // A reboot ended the process and forgot the setting.
-        Made::Daemon { .. } => Ok(()),
-        Made::Setting { .. } if !this_boot => Ok(()),
+        Made::Daemon { process } => end_daemon(process, content)?,
+        // A reboot forgot the setting.
         Made::Setting { path, was } => {
-            if path.exists() {
-                write_setting(path, was, journal)
-            } else {
-                Ok(())
+            if this_boot && path.exists() {
+                write_setting(path, was, journal)?;
             }
         }
         Made::Folder { path } => {
             unmount_below(path, journal)?;
-            if remove_empty(path) {
-                Ok(())
-            } else {
-                Err(LabError::LeftBehind(format!("{} is not empty", path.display())))
+            if !remove_empty(path) {
+                return Err(LabError::LeftBehind(format!("{} is not empty", path.display())));
             }
         }
-        Made::Image { path } => image::remove(journal, path),
-        Made::Work { path } => remove_work(path),
-        Made::Formatted { path, sequence, label, .. } => empty_device(path, *sequence, label, this_boot, journal),
+        Made::Image { path, identity } => {
+            let proof = match content.is_of_first_version() {
+                true => removal::Proof::NamedByMark,
+                false => removal::Proof::Made(*identity, this_boot),
+            };
+            return removal::remove_image(path, &content.id, &proof, journal);
+        }
+        Made::Work { path } => return removal::remove_work(path),
+        Made::Formatted { path, sequence, label, .. } => empty_device(path, *sequence, label, this_boot, journal)?,
     }
+    Ok(Left::Nothing)
+}
+
+/// Whether a run with this id makes such a thing: a mark that says otherwise is not one that a run wrote.
+fn is_of(made: &Made, id: &str) -> bool {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match made {
+        Made::Daemon { .. } => true,
+        Made::Setting { path, .. } => {
+            path.starts_with("/sys") && !path.components().any(|part| part == std::path::Component::ParentDir)
+        }
+        Made::Folder { path } => *path == Path::new(RUN_FOLDER).join(id),
+        Made::Image { path, .. } => owned::id_of_image(&name(path)) == Some(id),
+        Made::Work { path } => name(path) == format!("bakeoff-{id}-work"),
+        Made::Formatted { path, label, .. } => path.starts_with("/dev") && label.starts_with("bo-"),
+    }
+}
+
+/// Ends a server that the run started; a process that merely has its id now is none.
+fn end_daemon(process: &Process, content: &Content) -> Result<(), LabError> {
+    let ours = content.maker.shares_processes() && process.was_started_by(content.maker.owner);
+    if ours && !process.end(END_LIMIT) {
+        return Err(LabError::LeftBehind(format!("process {} does not end", process.pid)));
+    }
+    Ok(())
 }
 
 /// Mounts below our own folder, the topmost first.
@@ -218,20 +212,6 @@ fn unmount_below(folder: &Path, journal: &Journal) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Only a folder whose name carries the mark, whatever the mark file says.
-fn remove_work(path: &Path) -> Result<(), LabError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let ours =
-        name.strip_prefix("bakeoff-").and_then(|rest| rest.strip_suffix("-work")).is_some_and(|id| id.len() == 8);
-    if !ours || !path.exists() {
-        return Ok(());
-    }
-    match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(LabError::file("remove", path, error)),
-        _ => Ok(()),
-    }
-}
-
 /// A device is emptied only where it is still the one that we formatted, and still carries our label.
 fn empty_device(
     path: &Path,
@@ -249,4 +229,66 @@ fn empty_device(
         wipe(path, journal)?;
     }
     Ok(())
+}
+
+/// Forgets what a run left, which stays where it is; what is forgotten, in words. `folders` are those in which images may lie.
+///
+/// # Errors
+/// The run still lives, nothing is known of it, or what is known cannot be removed.
+pub fn forget(id: &str, folders: &[PathBuf]) -> Result<Vec<String>, LabError> {
+    let marks = state::part(mark::MARKS)?;
+    let mut forgotten = Vec::new();
+    if is_name(id) && mark::read(&marks, id).is_some() {
+        let busy = || LabError::Busy { what: format!("what run {id} made"), holder: String::new() };
+        let taken = Taken::take(id)?.ok_or_else(busy)?;
+        match taken.content() {
+            Some(Ok(content)) => {
+                if taken.life(&content) == Life::Lives {
+                    return Err(busy());
+                }
+                for made in &content.made {
+                    forgotten.extend(in_words(made));
+                    if let Made::Image { path, .. } = made {
+                        forget_record(path)?;
+                    }
+                }
+                forgotten.push(format!("the mark of run {id}"));
+            }
+            Some(Err(why)) => forgotten.push(format!("the mark {id}, which could not be read: {why}")),
+            None => {}
+        }
+        taken.forget()?;
+    }
+    for path in folders.iter().flat_map(|folder| recorded(folder, id)) {
+        forget_record(&path)?;
+        forgotten.push(format!("image {}", path.display()));
+    }
+    if forgotten.is_empty() {
+        let way_out = "`bakeoff clean --dry-run` lists what there is; images lie in the folder named by --scratch";
+        return Err(LabError::file("forget", Path::new(id), "nothing of that run is known here").with_way(way_out));
+    }
+    Ok(forgotten)
+}
+
+/// A name that stays in the folder of marks.
+fn is_name(id: &str) -> bool {
+    !id.is_empty() && id.len() <= 64 && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
+/// Images of a run in a folder that have a record beside them.
+fn recorded(folder: &Path, id: &str) -> Vec<PathBuf> {
+    let Ok(folder) = folder.canonicalize() else { return Vec::new() };
+    let names = Folder::open(&folder).and_then(|open| open.names()).unwrap_or_default();
+    let images = names.iter().filter_map(|name| owned::image_of_record(name.to_str()?));
+    images.filter(|image| owned::id_of_image(image) == Some(id)).map(|image| folder.join(image)).collect()
+}
+
+/// Removes the record beside an image, unless its maker lives.
+fn forget_record(image: &Path) -> Result<(), LabError> {
+    // Without its folder there is no record either.
+    let Ok((folder, name)) = removal::place_of(image) else { return Ok(()) };
+    if matches!(owned::claim(&folder, &name), Claim::Living) {
+        return Err(LabError::Busy { what: image.display().to_string(), holder: String::new() });
+    }
+    owned::remove_record(&folder, &name).map_err(|error| LabError::file("remove the record of", image, error))
 }

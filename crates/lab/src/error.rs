@@ -139,6 +139,14 @@ pub enum LabError {
     /// A guest that did not come up, or was lost.
     #[error("the guest: {0}")]
     Guest(String),
+    /// A kept image is no longer what was made; it is to be made anew.
+    #[error("the aged image of {image} is damaged: {problem}")]
+    Damaged {
+        /// What it is of.
+        image: String,
+        /// What shows it.
+        problem: String,
+    },
     /// Something made here could not be removed.
     #[error("{0} (`bakeoff clean` tries again)")]
     LeftBehind(String),
@@ -155,7 +163,9 @@ impl LabError {
         match self {
             LabError::Contender { cause, .. } | LabError::File { cause, .. } => *cause,
             LabError::Command { error, .. } => error.cause(),
-            LabError::NoRoom { .. } | LabError::Busy { .. } | LabError::LeftBehind(_) => Cause::Passing,
+            LabError::NoRoom { .. } | LabError::Busy { .. } | LabError::Damaged { .. } | LabError::LeftBehind(_) => {
+                Cause::Passing
+            }
             LabError::Gone { for_good, .. } => {
                 if *for_good {
                     Cause::Lasting
@@ -213,6 +223,16 @@ impl LabError {
         LabError::File { doing, path: path.into(), error: error.to_string(), way_out: String::new(), cause }
     }
 
+    /// The same error of a file, with what the person can do.
+    pub(crate) fn with_way(self, way: &str) -> LabError {
+        match self {
+            LabError::File { doing, path, error, cause, .. } => {
+                LabError::File { doing, path, error, way_out: way.into(), cause }
+            }
+            other => other,
+        }
+    }
+
     pub(crate) fn command(doing: impl Into<String>) -> impl FnOnce(CommandError) -> LabError {
         let doing = doing.into();
         move |error| LabError::Command { doing, error }
@@ -243,6 +263,12 @@ impl Answer for rustix::io::Errno {
 }
 
 impl Answer for serde_json::Error {
+    fn cause(&self) -> Cause {
+        Cause::Lasting
+    }
+}
+
+impl Answer for host::Untrusted {
     fn cause(&self) -> Cause {
         Cause::Lasting
     }

@@ -217,8 +217,8 @@ impl Ground {
             Where::Image { bytes, folder } => {
                 self.images += 1;
                 let folder = beginning.folder.unwrap_or(&folder);
-                Some(match beginning.restored {
-                    Some((cache, aged)) => self.restore_image(folder, cache, aged)?,
+                Some(match &beginning.restored {
+                    Some(restored) => restored.clone(),
                     None => image::attach(&self.journal, &mut self.mark, folder, self.images, bytes, beginning.filled)?,
                 })
             }
@@ -245,12 +245,15 @@ impl Ground {
 
     /// Removes what was begun before there was a stage that would remove it.
     fn abandon(&mut self) {
-        for path in self.mark.images() {
-            if image::remove(&self.journal, &path).is_ok() {
-                self.mark.removed(|made| matches!(made, Made::Image { path: known } if *known == path));
-            }
-        }
+        self.remove_images();
         self.remove_folder();
+    }
+
+    pub(crate) fn remove_images(&mut self) {
+        for path in self.mark.images() {
+            // What cannot be removed now stays in the mark, for the next start.
+            let _ = image::remove(&self.journal, &mut self.mark, &path);
+        }
     }
 
     /// Empties a real device of our filesystem and holds it again.
@@ -344,6 +347,7 @@ impl State {
 impl Drop for Ground {
     fn drop(&mut self) {
         self.forget_guests();
+        self.remove_images();
     }
 }
 

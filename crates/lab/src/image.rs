@@ -4,9 +4,13 @@
 //! would answer reads without a disk.
 
 use crate::error::LabError;
-use crate::mark::{Made, Mark, image_name};
+use crate::loops;
+use crate::mark::Mark;
+use crate::owned::Identity;
 use host::{BlockDevice, Command, Journal, Sysfs as _};
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long filling an image may take.
@@ -16,15 +20,17 @@ const FILL_LIMIT: Duration = Duration::from_secs(3600);
 const MOST_PIECES: usize = 1 << 20;
 
 /// An image file and the loop device on it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Image {
     pub file: PathBuf,
+    handle: Arc<File>,
     pub device: BlockDevice,
     pub remarks: Vec<String>,
 }
 
 /// Refuses a size that does not fit into the folder's free space, or a folder that cannot be written to.
 pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), LabError> {
+    is_folder(folder)?;
     let found =
         rustix::fs::statvfs(folder).map_err(|error| LabError::file("look at the scratch folder", folder, error))?;
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
@@ -41,6 +47,22 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), LabError> {
     Ok(())
 }
 
+/// Refuses a scratch folder that is none.
+pub(crate) fn is_folder(folder: &Path) -> Result<(), LabError> {
+    let doing = "use the scratch folder";
+    match std::fs::metadata(folder) {
+        Ok(facts) if facts.is_dir() => Ok(()),
+        Ok(_) => {
+            let way = "name a folder in which images can be made";
+            Err(LabError::file(doing, folder, "it is not a folder").with_way(way))
+        }
+        Err(error) => {
+            let way = "make it with mkdir -p, or name another with --scratch";
+            Err(LabError::file(doing, folder, error).with_way(way))
+        }
+    }
+}
+
 /// Makes an image and attaches it. `filled`: so many bytes at its beginning hold incompressible data, the rest is a hole.
 pub(crate) fn attach(
     journal: &Journal,
@@ -51,31 +73,36 @@ pub(crate) fn attach(
     filled: u64,
 ) -> Result<Image, LabError> {
     fits(folder, bytes)?;
-    let file = folder.join(image_name(mark.id(), number));
-    mark.will_make(Made::Image { path: file.clone() })?;
-    run_making(journal, folder, file, |sector, file| making(file, bytes, filled, sector))
+    let file = mark.make_image(folder, number)?;
+    run_making(journal, mark, file, |sector, file| making(file, bytes, filled, sector))
 }
 
-/// Attaches an image whose file is there.
-pub(crate) fn attach_made(journal: &Journal, folder: &Path, file: PathBuf, bytes: u64) -> Result<Image, LabError> {
-    run_making(journal, folder, file, |sector, file| making(file, bytes, 0, sector).split_off(1))
+/// Attaches an image whose content is there.
+pub(crate) fn attach_made(journal: &Journal, mark: &Mark, file: PathBuf, bytes: u64) -> Result<Image, LabError> {
+    run_making(journal, mark, file, |sector, file| making(file, bytes, 0, sector).split_off(1))
 }
 
 fn run_making(
     journal: &Journal,
-    folder: &Path,
+    mark: &Mark,
     file: PathBuf,
     commands: impl Fn(u32, &Path) -> Vec<(Command, &'static str)>,
 ) -> Result<Image, LabError> {
+    let Some(owned) = mark.image(&file) else {
+        return Err(LabError::file("attach", &file, "it was not made by this run"));
+    };
+    let (handle, identity) = (Arc::clone(&owned.file), owned.identity);
+    let folder = file.parent().unwrap_or(Path::new("/"));
     let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
     for (command, doing) in commands(sector, &file) {
+        let command = if doing == ATTACHING { command } else { command.through(&file, &handle) };
         let answer = command.run(journal).map_err(LabError::command(format!("{doing} {}", file.display())))?;
-        if doing != "attaching" {
+        if doing != ATTACHING {
             continue;
         }
         let node = PathBuf::from(answer.stdout.trim());
         let device = BlockDevice::find(&node).map_err(|error| LabError::refused(&node, error.to_string(), ""))?;
-        let mut image = checked(file, device)?;
+        let mut image = checked(file, handle, device, identity, journal)?;
         if image.device.read_only {
             // A loop device keeps the flag that its former user set with `blockdev --setro`.
             let writable = Command::new(["blockdev", "--setrw", answer.stdout.trim()]);
@@ -86,6 +113,9 @@ fn run_making(
     }
     Err(LabError::file("attach", &file, "no loop device was named"))
 }
+
+/// What the last command does.
+const ATTACHING: &str = "attaching";
 
 /// The commands, with what each does; the last one attaches.
 pub(crate) fn making(file: &Path, bytes: u64, filled: u64, sector: u32) -> Vec<(Command, &'static str)> {
@@ -110,17 +140,27 @@ pub(crate) fn making(file: &Path, bytes: u64, filled: u64, sector: u32) -> Vec<(
     }
     words.push(path);
     let attach = Command::new(words).hint("loop devices need the kernel's loop driver: `modprobe loop`");
-    commands.push((attach, "attaching"));
+    commands.push((attach, ATTACHING));
     commands
 }
 
-/// The loop device must be on our file: another process may have been quicker to take the same number.
-fn checked(file: PathBuf, device: BlockDevice) -> Result<Image, LabError> {
-    let backing = device.backing_file.clone().unwrap_or_default();
-    let expected = file.canonicalize().unwrap_or_else(|_| file.clone());
-    if backing != expected {
-        let reason = format!("it is attached to {} and not to our image", backing.display());
-        return Err(LabError::refused(&device.path, reason, "try again"));
+/// The loop device must be on our file: another process may have been quicker to take the same number, and in a folder where
+/// others can write, the name may lead elsewhere by now. A device on another file is let go of untouched.
+fn checked(
+    file: PathBuf,
+    handle: Arc<File>,
+    device: BlockDevice,
+    identity: Identity,
+    journal: &Journal,
+) -> Result<Image, LabError> {
+    if loops::is_on(&device, identity) != Some(true) {
+        let backing = device.backing_file.clone().unwrap_or_default();
+        let reason = format!("it is attached to {}, which is not the image that was made", backing.display());
+        if backing.file_name() == file.file_name() {
+            let words = ["losetup", "--detach", &device.path.display().to_string()].map(String::from);
+            Command::new(words).run(journal).map_err(LabError::command(format!("detaching {}", device.name)))?;
+        }
+        return Err(LabError::failed(&device.name, reason, "", records::Cause::Passing));
     }
     let mut remarks = Vec::new();
     if device.loop_direct != Some(true) {
@@ -129,97 +169,52 @@ fn checked(file: PathBuf, device: BlockDevice) -> Result<Image, LabError> {
             file.parent().unwrap_or(Path::new("/")).display()
         ));
     }
-    Ok(Image { file, device, remarks })
+    Ok(Image { file, handle, device, remarks })
 }
 
 impl Image {
     /// Detaches the loop device and removes the file.
     pub fn remove(&self, journal: &Journal, mark: &mut Mark) -> Result<(), LabError> {
-        remove(journal, &self.file)?;
-        mark.removed(|made| matches!(made, Made::Image { path } if *path == self.file));
-        Ok(())
+        remove(journal, mark, &self.file)
     }
 
     /// Takes the image's pages out of the host's page cache; direct I/O leaves none, but filling does.
     pub fn forget_pages(&self) {
-        if let Ok(file) = std::fs::File::open(&self.file) {
-            // Advice only: where it is not taken, direct I/O still goes past the cache.
-            let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
-        }
+        // Advice only: where it is not taken, direct I/O still goes past the cache.
+        let _ = rustix::fs::fadvise(&*self.handle, 0, None, rustix::fs::Advice::DontNeed);
     }
 
     /// Lets the host's filesystem look up where the image's blocks lie. Dropping caches makes it forget, and a look-up on its disk
     /// during a phase would be work that no contender asked for.
     pub fn find_blocks(&self) {
         use rustix::fs::{SeekFrom, seek};
-        let Ok(file) = std::fs::File::open(&self.file) else { return };
         let mut at = 0;
         // The kernel walks over every extent to find where data ends; where there is none further on, it says so by an error.
         for _ in 0..MOST_PIECES {
-            let Ok(data) = seek(&file, SeekFrom::Data(at)) else { return };
-            let Ok(hole) = seek(&file, SeekFrom::Hole(data)) else { return };
+            let Ok(data) = seek(&*self.handle, SeekFrom::Data(at)) else { return };
+            let Ok(hole) = seek(&*self.handle, SeekFrom::Hole(data)) else { return };
             at = hole;
         }
     }
 }
 
-/// Detaches every loop device on this file, and removes the file.
-pub(crate) fn remove(journal: &Journal, file: &Path) -> Result<(), LabError> {
-    ask_to_detach(journal, file)?;
-    match std::fs::remove_file(file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(LabError::file("remove the image", file, error))
-        }
-        _ => Ok(()),
-    }?;
-    await_detached(file)
-}
-
-/// Detaches every loop device on this file, which stays.
-pub(crate) fn detach(journal: &Journal, file: &Path) -> Result<(), LabError> {
-    ask_to_detach(journal, file)?;
-    await_detached(file)
-}
-
-fn ask_to_detach(journal: &Journal, file: &Path) -> Result<(), LabError> {
-    for device in attached_to(file) {
-        let words = ["losetup".to_string(), "--detach".into(), device.path.display().to_string()];
-        let is_there = || attached_to(file).iter().any(|other| other.path == device.path);
-        match Command::new(words).run(journal) {
-            // Another start may be cleaning up the same at the same time; what is gone needs no detaching.
-            Err(error) if is_there() => {
-                return Err(LabError::command(format!("detaching {} from {}", device.name, file.display()))(error));
-            }
-            _ => {}
-        }
-    }
+/// Detaches every loop device on an image of this run, and removes the file.
+pub(crate) fn remove(journal: &Journal, mark: &mut Mark, file: &Path) -> Result<(), LabError> {
+    let Some(owned) = mark.image(file) else { return Ok(()) };
+    let identity = Some(owned.identity);
+    loops::detach(journal, file, identity)?;
+    // Before the last user is waited for: whoever it is, the space is free once it lets go.
+    owned.remove().map_err(|error| LabError::file("remove the image", file, error))?;
+    loops::await_detached(file, identity)?;
+    mark.release_image(file);
     Ok(())
 }
 
-fn await_detached(file: &Path) -> Result<(), LabError> {
-    // The kernel detaches only when the last user is gone.
-    let end = std::time::Instant::now() + Duration::from_secs(5);
-    while !attached_to(file).is_empty() {
-        if std::time::Instant::now() > end {
-            return Err(LabError::LeftBehind(format!("the loop device on {} is still in use", file.display())));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
-}
-
-/// Loop devices that are attached to a file, also after its name was removed.
-pub(crate) fn attached_to(file: &Path) -> Vec<BlockDevice> {
-    let resolved = file.canonicalize().ok();
-    BlockDevice::all()
-        .into_iter()
-        .filter(|device| {
-            device
-                .backing_file
-                .as_deref()
-                .is_some_and(|backing| backing == file || Some(backing) == resolved.as_deref())
-        })
-        .collect()
+/// Detaches every loop device on an image of this run, which stays.
+pub(crate) fn detach(journal: &Journal, mark: &Mark, file: &Path) -> Result<(), LabError> {
+    let identity = mark.image(file).map(|owned| owned.identity);
+    loops::detach(journal, file, identity)?;
+    loops::await_detached(file, identity)
 }
 
 /// Bytes as a person reads them.

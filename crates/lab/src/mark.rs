@@ -1,18 +1,28 @@
 //! The mark: what a run makes on this machine, written down before it is made.
 //! In: what is about to be made. Out: a file that outlives the run, so that the next start can clean what a killed one left.
-//! It lies in /var/lib/bakeoff (without root: in the user's state folder), which a reboot does not empty.
+//! It lies in the state folder, which a reboot does not empty, beside a lock that is held as long as the run lives.
 
 use crate::error::LabError;
+use crate::life::{self, Life, Lock, Maker};
+use crate::owned::{self, Identity, OwnedImage};
+use crate::state;
 use host::block::Number;
-use host::process::{self, Process};
+use host::create::Folder;
+use host::process::Process;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Folder of mountpoints and locks; emptied by a reboot, as they are.
 pub(crate) const RUN_FOLDER: &str = "/run/bakeoff";
 
-/// Version of mark files.
-const VERSION: u32 = 1;
+/// The part of the state folder that holds marks.
+pub(crate) const MARKS: &str = "marks";
+
+/// Version of mark files; the first knew no machine, no namespace and no lock.
+const VERSION: u32 = 2;
 
 /// What a run made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,8 +32,12 @@ pub(crate) enum Made {
     Folder { path: PathBuf },
     /// A folder of work in a user's directory; removed with all that is in it.
     Work { path: PathBuf },
-    /// An image file; removed with the loop devices attached to it.
-    Image { path: PathBuf },
+    /// An image file; removed with the loop devices attached to it. Which file it is, is known once it is made.
+    Image {
+        path: PathBuf,
+        #[serde(default)]
+        identity: Option<Identity>,
+    },
     /// A real device that was formatted; wiped where it still carries our label.
     Formatted { path: PathBuf, number: Number, sequence: Option<u64>, label: String },
     /// A process that serves a filesystem.
@@ -37,47 +51,45 @@ pub(crate) enum Made {
 pub(crate) struct Content {
     pub version: u32,
     pub id: String,
-    pub owner: Process,
-    pub boot_id: String,
+    #[serde(flatten)]
+    pub maker: Maker,
     pub made: Vec<Made>,
+    /// Why it could not be removed when that was last tried; empty where nobody tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 impl Content {
-    /// Whether the process that made these things still runs.
-    pub fn owner_lives(&self) -> bool {
-        self.boot_id == process::boot_id() && self.owner.lives()
+    fn new(id: String) -> Content {
+        Content { version: VERSION, id, maker: Maker::current(), made: Vec::new(), problems: Vec::new() }
     }
 
-    /// Whether it was made since this machine was booted.
-    pub fn is_of_this_boot(&self) -> bool {
-        self.boot_id == process::boot_id()
+    /// Whether it is of version 0.1, which kept no identity of images.
+    pub fn is_of_first_version(&self) -> bool {
+        self.version < 2
     }
 }
 
 /// The mark of one run (of one ground, to be exact).
 #[derive(Debug)]
 pub(crate) struct Mark {
-    file: PathBuf,
     content: Content,
     planning: bool,
+    /// Where it is written, and the lock that is held; there once something is made.
+    kept: Option<(Folder, File)>,
+    images: BTreeMap<PathBuf, OwnedImage>,
 }
 
 impl Mark {
     /// A new mark; nothing is made yet.
     pub fn new(planning: bool) -> Result<Mark, LabError> {
         let id = if planning { "ID".to_string() } else { random_id()? };
-        let file = state_folder().join(format!("{id}.json"));
-        let content =
-            Content { version: VERSION, id, owner: Process::current(), boot_id: process::boot_id(), made: Vec::new() };
-        Ok(Mark { file, content, planning })
+        Ok(Mark { content: Content::new(id), planning, kept: None, images: BTreeMap::new() })
     }
 
     /// The mark of a guest, which carries the id of its host's, so that labels on the disk are the same to both.
     pub fn of_guest(id: &str) -> Mark {
-        let file = state_folder().join(format!("{id}.json"));
-        let owner = Process::current();
-        let content = Content { version: VERSION, id: id.into(), owner, boot_id: process::boot_id(), made: Vec::new() };
-        Mark { file, content, planning: false }
+        Mark { content: Content::new(id.into()), planning: false, kept: None, images: BTreeMap::new() }
     }
 
     /// Id in names of everything that is made: eight hexadecimal digits.
@@ -97,11 +109,16 @@ impl Mark {
 
     /// Writes down what will be made next.
     pub fn will_make(&mut self, made: Made) -> Result<(), LabError> {
-        if !self.content.made.contains(&made) {
-            self.content.made.push(made);
-            self.write()?;
+        if self.content.made.contains(&made) {
+            return Ok(());
         }
-        Ok(())
+        self.content.made.push(made);
+        let written = self.write();
+        if written.is_err() {
+            // It is not going to be made.
+            self.content.made.pop();
+        }
+        written
     }
 
     /// Writes down that something is gone again.
@@ -114,89 +131,234 @@ impl Mark {
         }
     }
 
-    /// Images that were made and are still there.
-    pub fn images(&self) -> Vec<PathBuf> {
-        let image = |made: &Made| match made {
-            Made::Image { path } => Some(path.clone()),
-            _ => None,
+    /// Makes an empty image file of this run in a folder.
+    pub fn make_image(&mut self, folder: &Path, number: u32) -> Result<PathBuf, LabError> {
+        let failed = |error: std::io::Error| LabError::file("make an image in", folder, error);
+        let open = Folder::open(folder).map_err(failed)?;
+        let name = owned::free_name(&open, self.id(), number).map_err(failed)?;
+        let path = folder.join(&name);
+        self.will_make(Made::Image { path: path.clone(), identity: None })?;
+        let image = match OwnedImage::create(open, &name, &self.content.id, &self.content.maker) {
+            Ok(image) => image,
+            Err(error) => {
+                self.forget_image(&path);
+                return Err(LabError::file("make the image", &path, error));
+            }
         };
-        self.content.made.iter().filter_map(image).collect()
+        for made in &mut self.content.made {
+            if let Made::Image { path: known, identity } = made
+                && *known == path
+            {
+                *identity = Some(image.identity);
+            }
+        }
+        self.images.insert(path.clone(), image);
+        self.write()?;
+        Ok(path)
     }
 
-    fn write(&self) -> Result<(), LabError> {
+    /// An image of this run.
+    pub fn image(&self, path: &Path) -> Option<&OwnedImage> {
+        self.images.get(path)
+    }
+
+    /// Images that were made and are still there.
+    pub fn images(&self) -> Vec<PathBuf> {
+        self.images.keys().cloned().collect()
+    }
+
+    /// Ends the claim to an image that was removed, or is kept under another name.
+    pub fn release_image(&mut self, path: &Path) {
+        if let Some(image) = self.images.remove(path) {
+            // A record without its image is removed by the next start.
+            let _ = image.release();
+        }
+        self.forget_image(path);
+    }
+
+    fn forget_image(&mut self, path: &Path) {
+        self.removed(|made| matches!(made, Made::Image { path: known, .. } if known == path));
+    }
+
+    fn write(&mut self) -> Result<(), LabError> {
         if self.planning {
             return Ok(());
         }
-        let failed = |error: std::io::Error| LabError::file("write the mark", &self.file, error);
-        if let Some(folder) = self.file.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let text = serde_json::to_vec_pretty(&self.content).map_err(|error| failed(error.into()))?;
-        let fresh = self.file.with_extension("new");
-        std::fs::write(&fresh, text).map_err(failed)?;
-        std::fs::File::open(&fresh).and_then(|file| file.sync_all()).map_err(failed)?;
-        std::fs::rename(&fresh, &self.file).map_err(failed)
+        let (folder, _lock) = match self.kept.take() {
+            Some(kept) => self.kept.insert(kept),
+            None => self.kept.insert(open(&self.content.id)?),
+        };
+        save(folder, &self.content)
     }
+}
+
+/// Opens the folder of marks and takes the lock of a new one.
+fn open(id: &str) -> Result<(Folder, File), LabError> {
+    let folder = state::part(MARKS)?;
+    let name = format!("{id}.lock");
+    let failed = |error: std::io::Error| unwritable(folder.path().join(&name), error);
+    let lock = folder.new_file(&name).map_err(failed)?;
+    // Who can open it can lock it, and would be taken for the owner.
+    rustix::fs::fchmod(&lock, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).map_err(|error| failed(error.into()))?;
+    if life::take(&lock) == Lock::Held {
+        return Err(failed(std::io::Error::other("somebody else has locked it")));
+    }
+    Ok((folder, lock))
+}
+
+fn save(folder: &Folder, content: &Content) -> Result<(), LabError> {
+    let name = format!("{}.json", content.id);
+    let failed = |error: std::io::Error| unwritable(folder.path().join(&name), error);
+    let text = serde_json::to_vec_pretty(content).map_err(|error| failed(error.into()))?;
+    folder.replace_durably(&name, &text).map_err(failed)
+}
+
+fn unwritable(path: PathBuf, error: std::io::Error) -> LabError {
+    let way_out = "without it nothing is made, since nothing could be cleaned up after a kill";
+    LabError::file("write the mark", &path, error).with_way(way_out)
 }
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        if self.content.made.is_empty() {
-            // A mark that was never written is not there to be removed.
-            let _ = std::fs::remove_file(&self.file);
+        if let Some((folder, _lock)) = self.kept.as_ref().filter(|_| self.content.made.is_empty()) {
+            // What cannot be removed is empty, and goes with the next start.
+            let _ = folder.remove(format!("{}.json", self.content.id));
+            let _ = folder.remove(format!("{}.lock", self.content.id));
         }
     }
 }
 
-/// Folder of mark files.
-pub(crate) fn state_folder() -> PathBuf {
-    if process::is_root() {
-        return PathBuf::from("/var/lib/bakeoff/marks");
-    }
-    host::folders::state().unwrap_or_else(|| PathBuf::from("/var/lib/bakeoff")).join("marks")
+/// A mark that was found.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// Its name without `.json`: the run's id.
+    pub id: String,
+    /// What stands in it, or why that cannot be read.
+    pub content: Result<Content, String>,
 }
 
-/// All marks that can be read, each with its file.
-pub(crate) fn all() -> Vec<(PathBuf, Content)> {
-    let Ok(entries) = std::fs::read_dir(state_folder()) else {
-        return Vec::new();
+/// Marks that are looked at, at most.
+const MARKS_LIMIT: usize = 10_000;
+
+/// Bytes of a mark, at most.
+const MARK_LIMIT: u64 = 4 << 20;
+
+/// All marks.
+///
+/// # Errors
+/// The folder is there and cannot be trusted or read.
+pub(crate) fn all() -> Result<Vec<Written>, LabError> {
+    let Some(folder) = state::part_if_there(MARKS)? else { return Ok(Vec::new()) };
+    let names = folder.names().map_err(|error| LabError::file("list", folder.path(), error))?;
+    let mut ids: Vec<String> =
+        names.iter().filter_map(|name| Some(name.to_str()?.strip_suffix(".json")?.to_string())).collect();
+    ids.sort();
+    ids.truncate(MARKS_LIMIT);
+    Ok(ids.into_iter().filter_map(|id| Some(Written { content: read(&folder, &id)?, id })).collect())
+}
+
+/// A mark by its id; None where there is none (any more).
+pub(crate) fn read(folder: &Folder, id: &str) -> Option<Result<Content, String>> {
+    use std::io::Read;
+    let file = match folder.read_file(format!("{id}.json")) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => return Some(Err(error.to_string())),
     };
-    entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .filter_map(|path| {
-            let text = std::fs::read(&path).ok()?;
-            Some((path, serde_json::from_slice(&text).ok()?))
-        })
-        .collect()
+    let mine = rustix::fs::fstat(&file).is_ok_and(|facts| owned::is_mine(&facts) && facts.st_mode & 0o002 == 0);
+    if !mine {
+        return Some(Err("somebody else could have written it".into()));
+    }
+    let mut text = Vec::new();
+    if let Err(error) = file.take(MARK_LIMIT).read_to_end(&mut text) {
+        return Some(Err(error.to_string()));
+    }
+    let content = serde_json::from_slice::<Content>(&text).map_err(|error| error.to_string());
+    Some(content.and_then(|content| match content.id == id {
+        true => Ok(content),
+        false => Err(format!("it says that it is of run {}", content.id)),
+    }))
 }
 
-/// Removes what a mark was being written to when its run was killed: the mark itself is whole, as it was before.
+/// Whether the run of a mark lives.
+pub(crate) fn life(folder: &Folder, content: &Content) -> Life {
+    let lock = match folder.read_file(format!("{}.lock", content.id)) {
+        Ok(file) => life::probe(&file),
+        Err(error) if error.kind() == ErrorKind::NotFound => Lock::Missing,
+        Err(error) => Lock::Unsure(error.to_string()),
+    };
+    content.maker.life(&lock, life::is_local(folder.handle()))
+}
+
+/// A mark that is being cleaned: whoever else comes finds its lock taken, and leaves it alone.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    folder: Folder,
+    _lock: File,
+    id: String,
+}
+
+impl Taken {
+    /// Takes a mark over; None where its run, or another start that cleans it, holds its lock.
+    pub fn take(id: &str) -> Result<Option<Taken>, LabError> {
+        let folder = state::part(MARKS)?;
+        let name = format!("{id}.lock");
+        let lock = folder.kept_file(&name, false);
+        let lock = lock.map_err(|error| LabError::file("open", &folder.path().join(&name), error))?;
+        match life::take(&lock) {
+            Lock::Held => Ok(None),
+            _ => Ok(Some(Taken { folder, _lock: lock, id: id.into() })),
+        }
+    }
+
+    /// What stands in it now; None where another start has cleaned it meanwhile.
+    pub fn content(&self) -> Option<Result<Content, String>> {
+        read(&self.folder, &self.id)
+    }
+
+    /// Whether its run lives, the lock apart, which is held here.
+    pub fn life(&self, content: &Content) -> Life {
+        content.maker.life(&Lock::Free, life::is_local(self.folder.handle()))
+    }
+
+    /// Writes down what is still there.
+    pub fn keep(self, content: &Content) -> Result<(), LabError> {
+        save(&self.folder, content)
+    }
+
+    /// Removes the mark.
+    pub fn forget(self) -> Result<(), LabError> {
+        for name in [format!("{}.json", self.id), format!("{}.lock", self.id)] {
+            let path = self.folder.path().join(&name);
+            owned::gone_is_fine(self.folder.remove(&name)).map_err(|error| LabError::file("remove", &path, error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes what a mark was being written to when its run was killed (the mark itself is whole, as it was before), and locks without
+/// a mark that nobody holds.
 pub(crate) fn sweep() {
-    let Ok(entries) = std::fs::read_dir(state_folder()) else {
-        return;
-    };
-    let half_written = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "new");
-    for path in entries.flatten().map(|entry| entry.path()).filter(half_written) {
-        let age = path.metadata().and_then(|facts| facts.modified()).ok().and_then(|time| time.elapsed().ok());
+    let Ok(Some(folder)) = state::part_if_there(MARKS) else { return };
+    for name in folder.names().unwrap_or_default() {
+        let path = folder.path().join(&name);
+        let text = name.to_string_lossy();
+        let Ok(facts) = path.symlink_metadata() else { continue };
         // Writing one takes milliseconds, so an old one belongs to nobody.
-        if age.is_some_and(|age| age.as_secs() > 60) {
-            let _ = std::fs::remove_file(path);
+        let old = facts.modified().ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age.as_secs() > 60);
+        let ownerless = || {
+            let id = text.strip_suffix(".lock")?;
+            let free = folder.read_file(&name).is_ok_and(|file| life::probe(&file) == Lock::Free);
+            (free && stat_is_none(&folder, &format!("{id}.json"))).then_some(())
+        };
+        if old && (text.ends_with(".new") || ownerless().is_some()) {
+            let _ = folder.remove(&name);
         }
     }
 }
 
-/// Name of an image that carries the mark.
-pub(crate) fn image_name(id: &str, number: u32) -> String {
-    format!("bakeoff-{id}-{number}.img")
-}
-
-/// The id in the name of an image that carries a mark.
-pub(crate) fn id_of_image(name: &str) -> Option<&str> {
-    let (id, number) = name.strip_prefix("bakeoff-")?.strip_suffix(".img")?.rsplit_once('-')?;
-    let hex = id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit());
-    (hex && number.parse::<u32>().is_ok()).then_some(id)
+fn stat_is_none(folder: &Folder, name: &str) -> bool {
+    matches!(owned::stat(folder, name), Ok(None))
 }
 
 fn random_id() -> Result<String, LabError> {
@@ -210,17 +372,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_that_carry_the_mark_are_taken_for_ours() {
-        assert_eq!(id_of_image(&image_name("0a1b2c3d", 7)), Some("0a1b2c3d"));
-        for name in ["bakeoff-backup.img", "bakeoff-0a1b2c3d-x.img", "debian-0a1b2c3d-1.img", "bakeoff-zzzzzzzz-1.img"]
-        {
-            assert_eq!(id_of_image(name), None, "{name}");
-        }
-    }
-
-    #[test]
     fn a_label_fits_into_the_shortest_volume_name() {
         let mark = Mark::new(false).expect("random numbers are there");
         assert!(mark.label().len() <= 12);
+    }
+
+    #[test]
+    fn a_mark_of_the_first_version_is_read() {
+        let text = r#"{"version": 1, "id": "0a1b2c3d", "owner": {"pid": 7, "started": 9}, "boot_id": "before",
+            "made": [{"kind": "image", "path": "/var/tmp/bakeoff-0a1b2c3d-1.img"}, {"kind": "folder", "path": "/run/x"}]}"#;
+        let content: Content = serde_json::from_str(text).expect("it is read");
+        assert!(content.is_of_first_version() && content.maker.pid_namespace.is_empty());
+        assert!(matches!(&content.made[0], Made::Image { identity: None, .. }));
     }
 }

@@ -5,7 +5,8 @@
 use crate::caches;
 use crate::error::LabError;
 use crate::ground::{Where, check};
-use crate::mark::{Mark, image_name};
+use crate::mark::Mark;
+use crate::owned::image_name;
 use crate::queue;
 use crate::registry::Registry;
 use crate::setting::setting_command;

@@ -15,7 +15,8 @@ pub(crate) fn read_setting(path: &Path) -> Option<String> {
 
 pub(crate) fn setting_command(path: &Path, value: &str) -> Command {
     let words = host::journal::typed(&["echo".into(), value.into()]);
-    Command::shell(format!("{words} > {}", path.display()))
+    let file = host::journal::typed(&[path.display().to_string()]);
+    Command::shell(format!("{words} > {file}"))
 }
 
 pub(crate) fn write_setting(path: &Path, value: &str, journal: &Journal) -> Result<(), LabError> {

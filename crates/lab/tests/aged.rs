@@ -9,7 +9,8 @@ use lab::{AgedCache, Ground};
 use std::path::PathBuf;
 
 fn cache(bench: &Bench) -> AgedCache {
-    AgedCache { folder: bench.folder.path().join("aged"), limit: 8 << 30 }
+    let records = bench.folder.path().join("records");
+    AgedCache::with_records(bench.folder.path().join("aged"), 8 << 30, records)
 }
 
 /// Where this process reaches a path of a stage that may be in a namespace.
@@ -65,7 +66,7 @@ fn an_aged_image_comes_back_for_each_trial_whatever_the_trial_before_did() {
         }
         drop(ground);
         let left: Vec<_> = std::fs::read_dir(bench.folder.path()).expect("there").flatten().collect();
-        assert_eq!(left.len(), 1, "{name}: only the cache is left: {left:?}");
+        assert_eq!(left.len(), 2, "{name}: only the cache and its records are left: {left:?}");
     }
     assert_eq!(cache(&bench).all().len(), 4);
     let free = |name: &str| {

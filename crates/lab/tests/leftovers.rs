@@ -6,7 +6,8 @@ mod common;
 
 use common::{Bench, root};
 use host::Sysfs as _;
-use lab::{Leftover, Where};
+use lab::{Cleaned, Leftover, Survey, Where};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -52,9 +53,12 @@ fn kill_after(mut child: Child, milliseconds: u64) -> u32 {
     child.id()
 }
 
+fn survey(folder: &Path) -> Survey {
+    lab::survey(&[PathBuf::from(folder)]).expect("the marks can be read")
+}
+
 fn of(pid: u32, folder: &Path) -> Vec<Leftover> {
-    let found = lab::leftovers(&[PathBuf::from(folder)]);
-    found.into_iter().filter(|leftover| leftover.pid == Some(pid)).collect()
+    survey(folder).leftovers.into_iter().filter(|leftover| leftover.pid == Some(pid)).collect()
 }
 
 #[test]
@@ -118,28 +122,324 @@ fn a_run_that_lives_is_left_alone() {
     let mut ground = bench.open(&bench.image(64)).expect("an image");
     let stage = ground.stage(&bench.contender("ext4")).expect("staged");
     assert!(of(std::process::id(), bench.folder.path()).is_empty());
-    assert!(lab::leftovers(&[bench.folder.path().into()]).iter().all(|leftover| leftover.pid.is_some()));
+    assert!(survey(bench.folder.path()).strangers.iter().all(|one| !one.path.starts_with(bench.folder.path())));
     assert!(stage.root().exists());
     stage.close().expect("closed");
 }
 
+/// What a run left that was killed with an image attached: its process, and the image.
+fn killed_with_image(folder: &Path) -> (u32, PathBuf) {
+    let mut child = start(folder, "ext4", None);
+    let image = (0..5000).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        let attached = host::BlockDevice::all().into_iter().filter_map(|device| device.backing_file);
+        attached.into_iter().find(|file| file.starts_with(folder) && file.exists())
+    });
+    child.kill().expect("ours");
+    child.wait().expect("gone");
+    (child.id(), image.expect("it attached an image"))
+}
+
+fn clean(found: &[Leftover], bench: &Bench) -> Vec<Cleaned> {
+    lab::clean(found, &bench.journal)
+}
+
+fn cleaned_well(found: &[Leftover], bench: &Bench) {
+    for cleaned in clean(found, bench) {
+        assert!(cleaned.problems.is_empty(), "{cleaned:?}");
+    }
+}
+
+/// Unmounts what a run has mounted, as its mount namespace would with its end.
+fn unmount_of(id: &str) {
+    let folder = Path::new("/run/bakeoff").join(id);
+    for mount in host::mounts::here().into_iter().filter(|mount| mount.point.starts_with(&folder)) {
+        common::run(&["umount", &mount.point.display().to_string()]);
+    }
+}
+
+/// Takes away the mark of a run, as where its container is gone with its state folder.
+fn lose_mark(id: &str) {
+    for ending in ["json", "lock"] {
+        let _ = std::fs::remove_file(format!("/var/lib/bakeoff/marks/{id}.{ending}"));
+    }
+}
+
 #[test]
-fn an_image_whose_mark_was_lost_is_known_by_its_name_and_others_are_not_touched() {
+fn an_image_whose_mark_was_lost_is_known_by_the_record_beside_it() {
     if !root() {
         return;
     }
     let bench = Bench::new();
     let folder = bench.folder.path();
-    let ours = folder.join("bakeoff-0123abcd-1.img");
-    let theirs = folder.join("bakeoff-backup.img");
-    for path in [&ours, &theirs] {
-        std::fs::write(path, vec![0; 1 << 20]).expect("written");
+    let (pid, image) = killed_with_image(folder);
+    let found = of(pid, folder);
+    unmount_of(&found[0].id);
+    lose_mark(&found[0].id);
+    let recorded = of(pid, folder);
+    assert_eq!(recorded.len(), 1, "{recorded:?}");
+    cleaned_well(&recorded, &bench);
+    assert!(!image.exists());
+    assert_eq!(std::fs::read_dir(folder).expect("there").count(), 0, "nor is the record left");
+    let _ = std::fs::remove_dir_all(format!("/run/bakeoff/{}", found[0].id));
+}
+
+#[test]
+fn what_was_put_in_the_place_of_a_killed_runs_image_stays() {
+    if !root() {
+        return;
     }
-    let found: Vec<Leftover> =
-        lab::leftovers(&[folder.into()]).into_iter().filter(|leftover| leftover.id == "0123abcd").collect();
-    assert_eq!(found.len(), 1);
-    assert!(lab::clean(&found, &bench.journal)[0].problems.is_empty());
-    assert!(!ours.exists() && theirs.exists());
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    for kind in ["file", "folder", "link"] {
+        let (pid, image) = killed_with_image(folder);
+        let elsewhere = folder.join(format!("moved-{kind}"));
+        std::fs::rename(&image, &elsewhere).expect("moved");
+        let target = folder.join("target");
+        std::fs::write(&target, "precious").expect("written");
+        match kind {
+            "file" => std::fs::write(&image, "precious").expect("written"),
+            "folder" => std::fs::create_dir(&image).expect("made"),
+            _ => symlink(&target, &image).expect("linked"),
+        }
+        let cleaned = clean(&of(pid, folder), &bench);
+        let said = format!("{cleaned:?}");
+        assert!(said.contains("is not the image that run"), "{kind}: {said}");
+        assert!(of(pid, folder).is_empty(), "{kind}: it is said once and stops nobody");
+        assert!(image.symlink_metadata().is_ok() && elsewhere.exists(), "{kind}");
+        assert_eq!(std::fs::read_to_string(&target).expect("there"), "precious");
+        for device in host::BlockDevice::all() {
+            if device.backing_file.is_some_and(|file| file == elsewhere || file == image) {
+                common::run(&["losetup", "--detach", &device.path.display().to_string()]);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_image_that_somebody_has_mounted_is_set_aside_until_it_is_free() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let images = folder.join("images");
+    std::fs::create_dir(&images).expect("made");
+    let (pid, image) = killed_with_image(&images);
+    let found = of(pid, &images);
+    unmount_of(&found[0].id);
+    // Somebody looks at what the dead run left; its mkfs may need a moment to end.
+    let path = image.display().to_string();
+    let node = common::run(&["losetup", "--noheadings", "--output", "NAME", "--associated", &path]).trim().to_string();
+    let made = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        host::Command::new(["mkfs.ext2", "-q", "-F", &node]).run(&bench.journal).is_ok()
+    });
+    assert!(made, "{node} never became free");
+    let point = folder.join("looking");
+    let mounted = common::Mounted::new(&[&node], &point);
+    std::fs::write(point.join("notes"), "precious").expect("written");
+    let cleaned = clean(&found, &bench);
+    let problems = format!("{:?}", cleaned[0].problems);
+    assert!(problems.contains("is in use") && problems.contains(&point.display().to_string()), "{problems}");
+    assert_eq!(std::fs::read_to_string(point.join("notes")).expect("there"), "precious");
+    assert!(image.exists());
+    let again = of(pid, &images);
+    assert_eq!(again.len(), 1, "it is tried again");
+    assert!(!again[0].problems.is_empty(), "and known why");
+    drop(mounted);
+    cleaned_well(&again, &bench);
+    assert!(!image.exists() && of(pid, &images).is_empty());
+}
+
+/// A mount namespace with a state folder of its own, as a container has; PID namespace included where asked.
+fn in_container(folder: &Path, own_processes: bool) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private"]);
+    if own_processes {
+        command.args(["--pid", "--fork", "--kill-child", "--mount-proc"]);
+    }
+    let script = r#"mkdir -p "$STATE" /var/lib/bakeoff && mount --bind "$STATE" /var/lib/bakeoff && exec "$0" "$@""#;
+    command.args(["sh", "-c", script]).arg(std::env::current_exe().expect("this program"));
+    command.args(["victim", "--exact", "--test-threads=1"]).env(FOLDER, folder).env(FILESYSTEM, "ext4");
+    command.env("STATE", folder.with_extension("state"));
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn images_of_another_container_that_shares_the_folder_are_left_alone_while_it_lives_and_removed_after() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    for own_processes in [false, true] {
+        let mut child = in_container(folder, own_processes).spawn().expect("it starts");
+        let mut seen = 0;
+        for _ in 0..400 {
+            std::thread::sleep(Duration::from_millis(5));
+            seen += usize::from(std::fs::read_dir(folder).expect("there").next().is_some());
+            let found = survey(folder);
+            assert!(
+                found.leftovers.iter().all(|one| !format!("{one:?}").contains(&folder.display().to_string())),
+                "{found:?}"
+            );
+        }
+        assert!(seen > 0, "it made no image");
+        child.kill().expect("ours");
+        child.wait().expect("gone");
+        // Of its processes the last ones end in their own time; then the record's lock is free.
+        let mut left = Vec::new();
+        for _ in 0..200 {
+            let found = survey(folder).leftovers;
+            left = found.into_iter().filter(|one| format!("{one:?}").contains(&folder.display().to_string())).collect();
+            if !left.is_empty() || std::fs::read_dir(folder).expect("there").next().is_none() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        cleaned_well(&left, &bench);
+        let images: Vec<_> = std::fs::read_dir(folder).expect("there").flatten().collect();
+        assert!(images.is_empty(), "{images:?}");
+    }
+    let _ = std::fs::remove_dir_all(folder.with_extension("state"));
+}
+
+#[test]
+fn two_who_clean_at_once_do_not_disturb_each_other() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    for _ in 0..3 {
+        let (pid, _) = killed_with_image(folder);
+        let found = of(pid, folder);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| cleaned_well(&found, &bench));
+            }
+        });
+        assert!(of(pid, folder).is_empty());
+        nothing_of(&found[0].id, folder);
+    }
+}
+
+#[test]
+fn a_run_that_lives_is_known_by_its_lock_where_its_process_cannot_be_seen() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut ground = bench.open(&bench.image(64)).expect("an image");
+    let stage = ground.stage(&bench.contender("ext4")).expect("staged");
+    let id = stage.found().filesystem.clone();
+    assert_eq!(id, "ext4");
+    // Another PID namespace with the same state folder: no process of ours is to be seen there.
+    let this = std::env::current_exe().expect("this program");
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc"])
+        .arg(this)
+        .args(["cleaner", "--exact", "--test-threads=1", "--nocapture"])
+        .env(FOLDER, bench.folder.path())
+        .env("BAKEOFF_TEST_CLEANER", "1")
+        .output()
+        .expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(stage.root().exists(), "it is still mounted");
+    stage.close().expect("closed");
+}
+
+/// Not a test by itself: cleans everything that it takes for left over in its folder, and expects nothing there.
+#[test]
+fn cleaner() {
+    let (Ok(folder), Ok(_)) = (std::env::var(FOLDER), std::env::var("BAKEOFF_TEST_CLEANER")) else {
+        return;
+    };
+    let found = survey(Path::new(&folder)).leftovers;
+    let here: Vec<_> = found.into_iter().filter(|one| format!("{one:?}").contains(&folder)).collect();
+    assert!(here.is_empty(), "{here:?}");
+}
+
+/// Writes a mark as version 0.1 did, of a process that is gone.
+fn first_version(id: &str, made: &str) -> PathBuf {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("read");
+    let text = format!(
+        r#"{{"version": 1, "id": "{id}", "owner": {{"pid": 4194000, "started": 1}}, "boot_id": "{}", "made": [{made}]}}"#,
+        boot.trim()
+    );
+    std::fs::create_dir_all("/var/lib/bakeoff/marks").expect("made");
+    let path = PathBuf::from(format!("/var/lib/bakeoff/marks/{id}.json"));
+    std::fs::write(&path, text).expect("written");
+    path
+}
+
+fn by_id(id: &str, folder: &Path) -> Vec<Leftover> {
+    survey(folder).leftovers.into_iter().filter(|leftover| leftover.id == id).collect()
+}
+
+#[test]
+fn a_leftover_that_cannot_be_removed_stops_nothing_else_and_is_tried_again() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let read_only = folder.join("read-only");
+    let mounted = common::Mounted::new(&["-t", "tmpfs", "tmpfs"], &read_only);
+    let image = read_only.join("bakeoff-0a0b0c0e-1.img");
+    std::fs::write(&image, "an image").expect("written");
+    common::run(&["mount", "-o", "remount,ro", &read_only.display().to_string()]);
+    let file = folder.join("a-file");
+    std::fs::write(&file, "mine").expect("written");
+    let made = [image.clone(), file.join("bakeoff-0a0b0c0e-2.img"), folder.join("gone/bakeoff-0a0b0c0e-3.img")]
+        .map(|path| format!(r#"{{"kind": "image", "path": "{}"}}"#, path.display()))
+        .join(",");
+    let mark = first_version("0a0b0c0e", &made);
+    let (pid, other) = killed_with_image(folder);
+    let mut found = by_id("0a0b0c0e", folder);
+    found.extend(of(pid, folder));
+    let cleaned = clean(&found, &bench);
+    assert_eq!(cleaned[0].problems.len(), 1, "only the read-only one remains: {cleaned:?}");
+    assert!(cleaned[0].problems[0].contains("Read-only file system"), "{cleaned:?}");
+    assert!(cleaned[1].problems.is_empty() && !other.exists(), "the others are removed all the same");
+    let again = by_id("0a0b0c0e", folder);
+    assert_eq!((again.len(), again[0].what.len()), (1, 1), "{again:?}");
+    common::run(&["mount", "-o", "remount,rw", &read_only.display().to_string()]);
+    cleaned_well(&again, &bench);
+    assert!(!image.exists() && !mark.exists() && file.exists());
+    drop(mounted);
+}
+
+#[test]
+fn forgetting_leaves_everything_where_it_is_and_is_refused_while_the_run_lives() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let mut ground = bench.open(&bench.image(64)).expect("an image");
+    let id = ground.id().to_string();
+    let stage = ground.stage(&bench.contender("ext4")).expect("staged");
+    let error = lab::forget(&id, &[folder.into()]).expect_err("it lives").to_string();
+    assert!(error.contains("in use by another run"), "{error}");
+    stage.close().expect("closed");
+    drop(ground);
+    let (pid, image) = killed_with_image(folder);
+    let id = of(pid, folder)[0].id.clone();
+    let forgotten = lab::forget(&id, &[folder.into()]).expect("it is dead");
+    assert!(forgotten.iter().any(|what| what.contains(&image.display().to_string())), "{forgotten:?}");
+    assert!(image.exists() && of(pid, folder).is_empty());
+    let strangers = survey(folder).strangers;
+    assert!(strangers.iter().any(|one| one.path == image), "from now on it is nobody's: {strangers:?}");
+    unmount_of(&id);
+    for device in host::BlockDevice::all() {
+        if device.backing_file.is_some_and(|file| file == image) {
+            common::run(&["losetup", "--detach", &device.path.display().to_string()]);
+        }
+    }
+    let _ = std::fs::remove_dir_all(format!("/run/bakeoff/{id}"));
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn settings_are_put_back_by_cleaning_after_a_kill() {
     child.kill().expect("ours");
     child.wait().expect("gone");
     assert_eq!(set, "bfq", "it was never set");
-    let found = lab::leftovers(&[PathBuf::from(bench.folder.path())]);
+    let found = lab::survey(&[PathBuf::from(bench.folder.path())]).expect("the marks can be read").leftovers;
     let ours: Vec<_> = found.into_iter().filter(|leftover| leftover.pid == Some(child.id())).collect();
     assert!(ours.iter().any(|leftover| leftover.what.iter().any(|what| what.contains("scheduler was"))), "{ours:?}");
     for cleaned in lab::clean(&ours, &bench.journal) {

@@ -26,7 +26,7 @@ const SILENCE: Duration = Duration::from_secs(3600);
 
 /// The cache of aged images.
 pub fn cache(ages: &Ages) -> AgedCache {
-    AgedCache { folder: ages.folder.clone(), limit: ages.limit }
+    AgedCache::new(ages.folder.clone(), ages.limit)
 }
 
 /// What ageing needs beside the lab.

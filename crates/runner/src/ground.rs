@@ -3,11 +3,12 @@
 
 use crate::aged::{Ager, Wanted, cache, failed as sorted};
 use crate::agent::Line;
+use crate::restoring::{Restoring, kept_image};
 use crate::venue::{Staged, Venue, VenueError};
 use crate::watch::Watcher;
 use host::counters::{Evidence, Snapshot, Watch};
 use host::{Journal, journal::Record};
-use lab::{Ground, LabError, Registry, Where};
+use lab::{AgedCopy, Ground, LabError, Registry, Where};
 use records::{Ages, Closing, CommandRecord, Contender, DEVICE, Entry, Found, Place, Scheme, Usage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ pub struct LabVenue {
     ager: Ager,
     /// Keys of the images of aged contenders.
     aged: BTreeMap<usize, String>,
+    /// The copy of an aged image for the trial that comes next.
+    copied: Option<AgedCopy>,
 }
 
 impl LabVenue {
@@ -57,6 +60,7 @@ impl LabVenue {
             ages: scheme.ages.clone(),
             ager,
             aged: BTreeMap::new(),
+            copied: None,
             ceilings: BTreeMap::new(),
         })
     }
@@ -91,13 +95,10 @@ impl Venue for LabVenue {
         let shared = asked.filesystem == lab::DIRECTORY;
         let cache = self.ages.as_ref().map(cache);
         let staged = match (self.aged.get(&index), &cache) {
-            (Some(key), Some(cache)) => {
-                let image = cache.find(key).ok_or_else(|| {
-                    let problem = "its aged image is gone from the cache; another run may have removed it";
-                    VenueError::passing(format!("{}: {problem}", asked.label))
-                })?;
-                ground.stage_aged(asked, cache, &image)
-            }
+            (Some(key), Some(cache)) => match self.copied.take() {
+                Some(copy) => ground.stage_restored(asked, copy),
+                None => ground.stage_aged(asked, cache, &kept_image(cache, key, &asked.label)?),
+            },
             _ if asked.filesystem == DEVICE => ground.stage_raw(self.raw_bytes),
             _ => ground.stage(asked),
         };
@@ -105,6 +106,10 @@ impl Venue for LabVenue {
     }
 
     fn prepare(&mut self, index: usize, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
+        if let Some(copy) = self.copied.take() {
+            // Of a trial that was not begun.
+            self.grounds[0].discard(copy).map_err(sorted)?;
+        }
         let asked = &self.contenders[index].asked;
         let Some(ages) = self.ages.as_ref().filter(|_| self.grounds.len() == 1) else { return Ok(()) };
         let ground = &mut self.grounds[0];
@@ -119,10 +124,9 @@ impl Venue for LabVenue {
             None => ground.aged_key(asked, &wanted.recipe()).map_err(sorted)?,
         };
         let cache = cache(ages);
-        if cache.find(&key).is_none() {
-            wanted.make(ground, asked, (&cache, &key), &self.ager, watcher)?;
-        }
-        self.aged.insert(index, key);
+        let first = self.aged.insert(index, key.clone()).is_none();
+        let aged = Restoring { wanted: &wanted, contender: asked, cache: &cache, key: &key, ager: &self.ager, first };
+        self.copied = Some(aged.copy(ground, watcher)?);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ mod clock;
 mod evidence;
 mod ground;
 mod order;
+mod restoring;
 mod run;
 mod steady;
 mod trial;

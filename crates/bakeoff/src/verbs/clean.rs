@@ -1,67 +1,192 @@
 //! `bakeoff clean`: remove what an interrupted run left, and only what bakeoff made.
-//! In: folders in which images may lie. Out: what was found and removed.
+//! In: folders in which images may lie. Out: what was found, what was removed, what remains; status 1 where something remains.
+//! The JSON form is described in docs/clean.md.
 
 use crate::args::CleanArgs;
 use crate::failure::Failure;
 use crate::place;
 use crate::resolve::AGED_FOLDER;
-use lab::AgedCache;
-use std::path::PathBuf;
+use host::Journal;
+use lab::{AgedCache, Cleaned, Leftover, Stranger};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Exit status where something is left that could not be removed.
+const REMAINS: u8 = 1;
+
+/// Version of the JSON form.
+const SCHEMA: u32 = 1;
+
+/// What was found and done.
+#[derive(Serialize)]
+struct Outcome {
+    schema: &'static str,
+    schema_version: u32,
+    dry_run: bool,
+    runs: Vec<Run>,
+    strangers: Vec<Stranger>,
+    aged: Vec<Aged>,
+    remains: bool,
+}
+
+/// An interrupted run.
+#[derive(Serialize)]
+struct Run {
+    id: String,
+    process: Option<u32>,
+    found: Vec<String>,
+    removed: Vec<String>,
+    left_alone: Vec<String>,
+    problems: Vec<String>,
+}
+
+/// An aged image that is kept.
+#[derive(Serialize)]
+struct Aged {
+    folder: PathBuf,
+    title: String,
+    bytes: u64,
+    bytes_on_disk: u64,
+    removed: bool,
+    #[serde(skip)]
+    words: String,
+}
 
 /// Finds leftovers by their mark, says what they are, and removes them.
 pub fn clean(args: &CleanArgs) -> Result<u8, Failure> {
-    let mut folders = vec![PathBuf::from("/var/tmp"), PathBuf::from(".")];
-    folders.extend_from_slice(&args.scratch);
-    let caches: Vec<PathBuf> = folders.iter().map(|folder| folder.join(AGED_FOLDER)).collect();
-    folders.extend_from_slice(&caches);
-    aged(&caches, args)?;
-    let leftovers = lab::leftovers(&folders);
-    if leftovers.is_empty() {
-        println!("Nothing is left of any interrupted run.");
+    args.scratch.iter().try_for_each(|folder| place::scratch(folder))?;
+    let folders = folders(&args.scratch);
+    if let Some(id) = &args.forget {
+        let forgotten = lab::forget(id, &folders)?;
+        println!("Forgotten, and left where it is: {}", forgotten.join(", "));
         return Ok(0);
     }
-    for leftover in &leftovers {
-        println!(
-            "Of run {}{}:",
-            leftover.id,
-            leftover.pid.map_or_else(String::new, |pid| format!(" (process {pid}, gone)"))
-        );
-        for what in &leftover.what {
-            println!("  {what}");
-        }
+    let outcome = carry_out(args, &folders)?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&outcome)?);
+    } else {
+        print!("{}", outcome.in_words(args));
     }
-    if args.dry_run {
-        println!("Nothing was removed (--dry-run).");
-        return Ok(0);
-    }
-    let removed = place::clean(&folders)?;
-    println!("Removed: {}", removed.join(", "));
-    Ok(0)
+    Ok(if outcome.remains && !args.dry_run { REMAINS } else { 0 })
 }
 
-/// Says which aged images are kept, and removes them where that is asked for; unfinished ones go in any case.
-fn aged(folders: &[PathBuf], args: &CleanArgs) -> Result<(), Failure> {
-    for folder in folders {
-        let cache = AgedCache { folder: folder.clone(), limit: 0 };
-        if !args.dry_run {
-            cache.sweep().iter().for_each(|removed| println!("Removed: {removed}"));
-        }
-        let images = cache.all();
-        if images.is_empty() {
-            continue;
-        }
-        println!("Aged images in {}:", folder.display());
-        for image in &images {
-            println!("  {}", image.in_words());
-            if args.aged && !args.dry_run {
-                cache.remove(image)?;
+/// The folders in which images may lie, each once, and those of aged images in them.
+fn folders(scratch: &[PathBuf]) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    let usual = [PathBuf::from("/var/tmp"), PathBuf::from(".")];
+    for folder in usual.iter().chain(scratch).filter_map(|folder| folder.canonicalize().ok()) {
+        for one in [folder.clone(), folder.join(AGED_FOLDER)] {
+            if !folders.contains(&one) {
+                folders.push(one);
             }
         }
-        match (args.aged, args.dry_run) {
-            (true, false) => println!("  removed"),
-            (true, true) => println!("  they would be removed"),
-            (false, _) => println!("  kept for the next run; --aged removes them"),
+    }
+    folders
+}
+
+fn carry_out(args: &CleanArgs, folders: &[PathBuf]) -> Result<Outcome, Failure> {
+    let (mut aged, mut strangers) = (Vec::new(), Vec::new());
+    for folder in folders.iter().filter(|folder| folder.ends_with(AGED_FOLDER)) {
+        of_cache(folder, args, &mut aged, &mut strangers)?;
+    }
+    let found = lab::survey(folders)?;
+    strangers.extend(found.strangers);
+    let cleaned = if args.dry_run { Vec::new() } else { lab::clean(&found.leftovers, &Journal::new()) };
+    let runs: Vec<Run> =
+        found.leftovers.into_iter().enumerate().map(|(at, leftover)| of_run(leftover, cleaned.get(at))).collect();
+    let remains = runs.iter().any(|run| !run.problems.is_empty());
+    Ok(Outcome {
+        schema: "bakeoff-clean",
+        schema_version: SCHEMA,
+        dry_run: args.dry_run,
+        runs,
+        strangers,
+        aged,
+        remains,
+    })
+}
+
+fn of_run(leftover: Leftover, cleaned: Option<&Cleaned>) -> Run {
+    let cleaned = cleaned.cloned().unwrap_or_else(|| Cleaned { problems: leftover.problems, ..Cleaned::default() });
+    Run {
+        id: leftover.id,
+        process: leftover.pid,
+        found: leftover.what,
+        removed: cleaned.removed,
+        left_alone: cleaned.left_alone,
+        problems: cleaned.problems,
+    }
+}
+
+/// The aged images of one folder, removed where that is asked for.
+fn of_cache(
+    folder: &Path,
+    args: &CleanArgs,
+    aged: &mut Vec<Aged>,
+    strangers: &mut Vec<Stranger>,
+) -> Result<(), Failure> {
+    let cache = AgedCache::new(folder.into(), 0);
+    strangers.extend(cache.strangers());
+    for image in cache.all() {
+        aged.push(Aged {
+            folder: folder.into(),
+            title: image.title.clone(),
+            bytes: image.bytes,
+            bytes_on_disk: image.allocated(),
+            removed: args.aged && !args.dry_run,
+            words: image.in_words(),
+        });
+        if args.aged && !args.dry_run {
+            cache.remove(&image)?;
         }
     }
+    if !args.dry_run {
+        cache.tidy();
+    }
     Ok(())
+}
+
+impl Outcome {
+    fn in_words(&self, args: &CleanArgs) -> String {
+        let mut said = String::new();
+        let mut say = |line: String| said.extend([line.as_str(), "\n"]);
+        let mut last = None;
+        for (at, image) in self.aged.iter().enumerate() {
+            if last.replace(&image.folder) != Some(&image.folder) {
+                say(format!("Aged images in {}:", image.folder.display()));
+            }
+            say(format!("  {}", image.words));
+            if self.aged.get(at + 1).is_none_or(|next| next.folder != image.folder) {
+                say(match (args.aged, self.dry_run) {
+                    (true, false) => "  removed".into(),
+                    (true, true) => "  they would be removed".into(),
+                    (false, _) => "  kept for the next run; --aged removes them".into(),
+                });
+            }
+        }
+        for run in &self.runs {
+            let process = run.process.map_or_else(String::new, |pid| format!(" (process {pid}, gone)"));
+            say(format!("Of run {}{process}:", run.id));
+            run.found.iter().for_each(|what| say(format!("  {what}")));
+        }
+        let all = |of: fn(&Run) -> &Vec<String>| self.runs.iter().flat_map(of).cloned().collect::<Vec<_>>();
+        let (removed, left_alone) = (all(|run| &run.removed), all(|run| &run.left_alone));
+        if !removed.is_empty() {
+            say(format!("Removed: {}", removed.join(", ")));
+        }
+        left_alone.iter().for_each(|why| say(format!("Left alone: {why}")));
+        for run in self.runs.iter().filter(|run| !run.problems.is_empty()) {
+            run.problems.iter().for_each(|why| say(format!("Not removed, of run {}: {why}", run.id)));
+            say(format!("  The next start tries again; `bakeoff clean --forget {}` forgets it.", run.id));
+        }
+        for stranger in &self.strangers {
+            say(format!("Left alone: {}: {}", stranger.path.display(), stranger.why));
+        }
+        match (self.runs.is_empty(), self.dry_run) {
+            (true, _) => say("Nothing is left of any interrupted run.".into()),
+            (false, true) => say("Nothing was removed (--dry-run).".into()),
+            (false, false) => {}
+        }
+        said
+    }
 }

@@ -57,6 +57,7 @@ pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
             asked: Some(Contender::plain(made.name)),
             twin_of: None,
             error: None,
+            cause: None,
         })
         .collect();
     let run = ledger.begin_run(&new, &records).expect("the run begins");
@@ -90,6 +91,7 @@ fn plan(blocks: u32) -> Scheme {
         seed: 7,
         shard: None,
         ages: None,
+        filesystems: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -112,7 +114,9 @@ fn trial(block: u32, contender: u32, workload: &str, phases: Vec<PhaseRecord>) -
         began_ms: i64::from(block) * 60_000,
         ended_ms: i64::from(block) * 60_000 + 20_000,
         status: TrialStatus::Done,
+        seconds: None,
         reason: None,
+        cause: None,
         found: Some(found),
         closing: Some(Closing::default()),
         remarks: vec![],

@@ -139,7 +139,7 @@ impl Ground {
         };
         let folder = beside.join(format!("bakeoff-{}-work", self.id()));
         self.mark.will_make(Made::Work { path: folder.clone() })?;
-        std::fs::create_dir_all(&folder).map_err(|error| LabError::file("make", &folder, error))?;
+        host::create::Folder::make_new(&folder).map_err(|error| LabError::file("make", &folder, error))?;
         self.guests.folder = Some(folder.clone());
         Ok(folder)
     }

@@ -1,0 +1,195 @@
+//! Cleaning as a user meets it: what cannot be removed stops nothing, is said, tried again, and forgotten by hand.
+//! In: a state folder of its own, in a mount namespace of its own. Out: what the program says, and what stays.
+//! Without root there are no images and no marks of them; the tests say so and pass.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use support::{Place, Said, root};
+
+const RUN: &str = "run small-files --fs ext4 --image 64MiB --samples 1 --set files=50 --set some=10 --no-twin --seed 7 \
+                   --plain --no-report --scratch .";
+
+/// Runs the program where `state` in the place is its state folder, and nothing else of this machine's is known.
+fn alone(place: &Place, words: &str) -> Said {
+    std::fs::create_dir_all(place.path("state/marks")).expect("made");
+    let script = r#"mkdir -p /var/lib/bakeoff && mount --bind state /var/lib/bakeoff && exec "$@""#;
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_bakeoff")]);
+    command.args(words.split_whitespace()).current_dir(place.folder()).stdin(Stdio::null());
+    command.env("NO_COLOR", "1").env("XDG_CONFIG_HOME", place.path("config"));
+    Said::from(command.output().expect("unshare is there"))
+}
+
+/// A mark as version 0.1 wrote it, of a process that is gone.
+fn mark(place: &Place, id: &str, made: &[(&str, &Path)]) {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("read");
+    let made: Vec<String> =
+        made.iter().map(|(kind, path)| format!(r#"{{"kind": "{kind}", "path": "{}"}}"#, path.display())).collect();
+    std::fs::create_dir_all(place.path("state/marks")).expect("made");
+    let text = format!(
+        r#"{{"version": 1, "id": "{id}", "owner": {{"pid": 4194000, "started": 1}}, "boot_id": "{}", "made": [{}]}}"#,
+        boot.trim(),
+        made.join(",")
+    );
+    place.write(&format!("state/marks/{id}.json"), &text);
+}
+
+/// A folder of work that cannot be removed, as long as something is mounted in it.
+fn stuck(place: &Place, id: &str) -> (PathBuf, support_mount::Mounted) {
+    let work = place.path(&format!("bakeoff-{id}-work"));
+    let point = work.join("kept");
+    std::fs::create_dir_all(&point).expect("made");
+    mark(place, id, &[("work", &work)]);
+    (work, support_mount::Mounted::new(&point))
+}
+
+mod support_mount {
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    /// A mount that ends with the test.
+    pub struct Mounted(PathBuf);
+
+    impl Mounted {
+        pub fn new(point: &Path) -> Self {
+            let done =
+                Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(point).status().expect("mount is there");
+            assert!(done.success());
+            Self(point.into())
+        }
+    }
+
+    impl Drop for Mounted {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg(&self.0).status();
+        }
+    }
+}
+
+#[test]
+fn a_scratch_folder_that_is_none_is_refused_by_every_verb_in_one_sentence() {
+    let place = Place::new();
+    place.write("a-file", "mine");
+    for verb in ["run quick", "plan quick", "features ext4", "clean"] {
+        place.bakeoff(&format!("{verb} --scratch a-file")).refused(&["--scratch a-file", "it is not a folder"]);
+        place.bakeoff(&format!("{verb} --scratch nowhere")).refused(&["--scratch nowhere", "mkdir -p"]);
+    }
+    assert!(place.path("a-file").is_file());
+}
+
+#[test]
+fn what_cannot_be_removed_stops_no_run_and_is_forgotten_by_hand() {
+    if !root("what cannot be removed") {
+        return;
+    }
+    let place = Place::new();
+    let (work, _mounted) = stuck(&place, "0a0b0c01");
+    let said = alone(&place, RUN).well();
+    assert!(said.err.contains("set aside until the next start") && said.err.contains("holds a mount"), "{}", said.err);
+    let said = alone(&place, "clean");
+    assert_eq!(said.status, Some(1), "{said:?}");
+    assert!(
+        said.out.contains("Not removed, of run 0a0b0c01") && said.out.contains("--forget 0a0b0c01"),
+        "{}",
+        said.out
+    );
+    let json = alone(&place, "clean --json");
+    let value: serde_json::Value = serde_json::from_str(&json.out).expect("one object");
+    assert_eq!((json.status, &value["remains"]), (Some(1), &serde_json::Value::Bool(true)), "{value}");
+    assert_eq!(value["runs"][0]["id"], "0a0b0c01");
+    let said = alone(&place, "clean --forget 0a0b0c01").well();
+    assert!(said.out.contains(&work.display().to_string()), "{}", said.out);
+    assert!(work.is_dir());
+    assert!(alone(&place, "clean").well().out.contains("Nothing is left"));
+    alone(&place, "clean --forget 0a0b0c01").refused(&["nothing of that run is known"]);
+}
+
+#[test]
+fn a_leftover_that_was_set_aside_is_removed_once_that_is_possible() {
+    if !root("what was set aside") {
+        return;
+    }
+    let place = Place::new();
+    let (work, mounted) = stuck(&place, "0a0b0c02");
+    assert_eq!(alone(&place, "clean").status, Some(1));
+    drop(mounted);
+    let said = alone(&place, RUN).well();
+    assert!(said.err.contains("now removed: folder"), "{}", said.err);
+    assert!(!work.exists());
+}
+
+#[test]
+fn a_mark_that_cannot_be_read_and_images_of_nobody_stop_no_run_and_are_left_alone() {
+    if !root("foreign images") {
+        return;
+    }
+    let place = Place::new();
+    mark(&place, "0a0b0c03", &[]);
+    place.write("state/marks/0a0b0c03.json", "{ cut off");
+    let image = place.write("bakeoff-0123abcd-1.img", "theirs");
+    let first = alone(&place, RUN).well();
+    assert!(first.err.contains("--forget 0a0b0c03") && first.err.contains("bakeoff-0123abcd-1.img"), "{}", first.err);
+    let second = alone(&place, RUN).well();
+    assert!(!second.err.contains("bakeoff-0123abcd-1.img"), "said once: {}", second.err);
+    let said = alone(&place, "clean --scratch .");
+    assert_eq!(said.status, Some(1));
+    assert!(said.out.contains("Left alone") && image.exists(), "{}", said.out);
+    alone(&place, "clean --forget 0a0b0c03").well();
+    alone(&place, "clean --scratch .").well();
+}
+
+#[test]
+fn a_state_folder_that_others_can_write_is_not_acted_on() {
+    use std::os::unix::fs::PermissionsExt;
+    if !root("an untrusted state folder") {
+        return;
+    }
+    let place = Place::new();
+    let work = place.path("bakeoff-0a0b0c04-work");
+    std::fs::create_dir(&work).expect("made");
+    mark(&place, "0a0b0c04", &[("work", &work)]);
+    let marks = place.path("state/marks");
+    std::fs::set_permissions(&marks, std::fs::Permissions::from_mode(0o777)).expect("changed");
+    alone(&place, "clean").refused(&["/var/lib/bakeoff/marks", "can be written by everybody"]);
+    alone(&place, RUN).refused(&["can be written by everybody"]);
+    assert!(work.is_dir());
+}
+
+#[test]
+fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
+    if !root("aged images") {
+        return;
+    }
+    let place = Place::new();
+    let aged = RUN.replace("64MiB", "200MiB") + " --age used --fill 20%";
+    let images = || -> Vec<PathBuf> {
+        let found = std::fs::read_dir(place.path("bakeoff-aged")).expect("there").flatten();
+        found.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "img")).collect()
+    };
+    let said = alone(&place, &aged).well();
+    assert!(said.err.contains("ageing"), "{}", said.err);
+    let image = images().remove(0);
+    // A byte of it rots.
+    use std::os::unix::fs::FileExt;
+    let file = std::fs::File::options().write(true).open(&image).expect("opened");
+    file.write_all_at(&[0xa5; 64], 8 << 20).expect("written");
+    let said = alone(&place, &aged).well();
+    assert!(said.err.contains("is damaged") && said.err.contains("made anew"), "{}", said.err);
+    assert_eq!(images().len(), 1);
+    let said = alone(&place, &aged).well();
+    assert!(!said.err.contains("ageing"), "it is whole: {}", said.err);
+    // Somebody else's state folder proves nothing here.
+    std::fs::rename(place.path("state"), place.path("state-of-others")).expect("renamed");
+    let before = images().remove(0);
+    let said = alone(&place, &aged).well();
+    assert!(said.err.contains("is not used, since no record") && said.err.contains("made anew"), "{}", said.err);
+    assert!(before.exists() && images().len() == 2, "what is not ours stays");
+    // Nor does one whose folder others can write.
+    use std::os::unix::fs::PermissionsExt;
+    let folder = place.path("bakeoff-aged");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("changed");
+    let said = alone(&place, &aged).well();
+    assert!(said.err.contains("can be written by everybody") && said.err.contains("made anew"), "{}", said.err);
+}

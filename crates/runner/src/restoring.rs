@@ -1,0 +1,67 @@
+//! The copy of an aged image for one trial: from what was kept, or made anew where that is gone, damaged or not to be trusted.
+//! In: what a contender wants to be aged like, and a cache. Out: a copy that was proven equal.
+//! A damaged image costs time, never a contender.
+
+use crate::aged::{Ager, Wanted, failed as sorted};
+use crate::venue::VenueError;
+use crate::watch::{News, Watcher};
+use lab::{AgedCache, AgedCopy, AgedImage, Cached, Ground, LabError};
+use records::Contender;
+
+/// What is restored.
+pub(crate) struct Restoring<'a> {
+    pub wanted: &'a Wanted,
+    pub contender: &'a Contender,
+    pub cache: &'a AgedCache,
+    pub key: &'a str,
+    pub ager: &'a Ager,
+    /// Whether this run has not used the image yet.
+    pub first: bool,
+}
+
+impl Restoring<'_> {
+    /// Copies the kept image, which is made first where there is none to use.
+    pub fn copy(&self, ground: &mut Ground, watcher: &mut dyn Watcher) -> Result<AgedCopy, VenueError> {
+        match self.cache.look(self.key).map_err(sorted)? {
+            Cached::Whole(_) => {}
+            Cached::Nothing => self.make(ground, watcher)?,
+            Cached::Unusable(why) => self.make_anew(&why, ground, watcher)?,
+        }
+        match self.restored(ground)? {
+            Ok(copy) => Ok(copy),
+            Err(damage) => {
+                self.make_anew(&damage, ground, watcher)?;
+                self.restored(ground)?.map_err(VenueError::passing)
+            }
+        }
+    }
+
+    fn make_anew(&self, why: &str, ground: &mut Ground, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
+        watcher.news(News::Remark(&format!("{why}; it is made anew")));
+        self.make(ground, watcher)
+    }
+
+    fn make(&self, ground: &mut Ground, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
+        self.wanted.make(ground, self.contender, (self.cache, self.key), self.ager, watcher)
+    }
+
+    /// A copy, or what shows that the kept image is damaged.
+    fn restored(&self, ground: &mut Ground) -> Result<Result<AgedCopy, String>, VenueError> {
+        let image = kept_image(self.cache, self.key, &self.contender.label)?;
+        // A device is restored in place, when it is staged; so before its first trial the image is read whole.
+        let whole = if ground.device().is_some() && self.first { self.cache.verify(&image) } else { Ok(()) };
+        match whole.and_then(|()| ground.restore_aged(self.cache, &image)) {
+            Ok(copy) => Ok(Ok(copy)),
+            Err(error @ LabError::Damaged { .. }) => Ok(Err(error.to_string())),
+            Err(error) => Err(sorted(error)),
+        }
+    }
+}
+
+/// What was kept of an aged contender.
+pub(crate) fn kept_image(cache: &AgedCache, key: &str, label: &str) -> Result<AgedImage, VenueError> {
+    cache.find(key).ok_or_else(|| {
+        let problem = "its aged image is gone from the cache; another run may have removed it";
+        VenueError::passing(format!("{label}: {problem}"))
+    })
+}
