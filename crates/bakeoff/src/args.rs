@@ -29,13 +29,15 @@ Examples:
   bakeoff run sequential --fs ext4,xfs --age fresh,old --fill 80%
   bakeoff run small-files --fs xfs,ext4 --axis mkfs.rmapbt=0,1 --axis mount.noatime=on,off
   bakeoff plan sequential --on /dev/sdb1 --commands
-  bakeoff run sequential --on /dev/sdb1 --erase wwn-0x5000c500a1b2c3d4
+  bakeoff run sequential --on /dev/sdb --erase wwn-0x5000c500a1b2c3d4
+  bakeoff run mail --on /dev/sdb1 --fs xfs --mkfs xfs=\"-l logdev=/dev/sdc1\" --erase PARTUUID-OF-SDC1
   bakeoff run mail --dir /srv --dir /mnt/other  two directories, nothing formatted
   bakeoff run --claims --budget 30m             what has been published, tested here
   bakeoff show; bakeoff report; bakeoff resume  the latest run
 
-A device is erased only where --erase names it by serial number or by-id name, or where it carries no signature
-at all. Images and directories need no such word. Exit status: 0 a verdict, 1 an error, 2 a command line that can't be
+A device is erased only where --erase names it by something that stays with it (serial number, by-id name, PARTUUID,
+the path of a loop device's file), or where it is empty: no signature, and zeros wherever it is looked at. Images and
+directories need no such word. Exit status: 0 a verdict, 1 an error, 2 a command line that can't be
 understood, 3 stopped by the user (bakeoff resume goes on), 4 a regression that --fail-on asked about.";
 
 /// The verbs.
@@ -103,9 +105,11 @@ pub struct What {
     /// A block device or partition, by any name; formatted again and again
     #[arg(long, value_name = "DEVICE", help_heading = "Where", conflicts_with = "dir")]
     pub on: Option<PathBuf>,
-    /// Serial number or by-id name of the device, where it carries a signature of former content
-    #[arg(long, value_name = "SERIAL|BY-ID", help_heading = "Where", requires = "on")]
-    pub erase: Option<String>,
+    /// Allow erasing a device that is not empty, or whose neighbours are in use, by a name that stays with it: serial number,
+    /// by-id name, PARTUUID of a partition, or the path of a loop device's file; once for each device, those that mkfs options
+    /// name (an external journal) among them
+    #[arg(long, value_name = "NAME", help_heading = "Where")]
+    pub erase: Vec<String>,
     /// A directory on whatever is mounted there; nothing is formatted; several are compared with each other
     #[arg(long, value_name = "DIR", help_heading = "Where")]
     pub dir: Vec<PathBuf>,
@@ -253,6 +257,9 @@ pub struct PlanArgs {
 pub struct ResumeArgs {
     /// The run, by its id or the beginning of it [default: the latest]
     pub run: Option<String>,
+    /// Allow erasing a device of the run, by a name that stays with it, as for `bakeoff run`
+    #[arg(long, value_name = "NAME")]
+    pub erase: Vec<String>,
     /// Blocks in all: goes on with a run that is finished, too, and adds what is missing to that number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub samples: Option<u32>,

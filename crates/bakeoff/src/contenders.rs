@@ -66,6 +66,10 @@ pub fn entries(
     for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
         contender.kernel = lab::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
+    for contender in &contenders {
+        let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
+        lab::check_options(filesystem, &runner::contender(contender))?;
+    }
     Ok((contenders.into_iter().map(entry).collect(), field.notes))
 }
 

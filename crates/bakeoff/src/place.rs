@@ -10,13 +10,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use workload::quantity::show_bytes;
 
-/// Refuses what cannot work, before anything is begun: sizes, tools, names, custody.
+/// Refuses what cannot work, before anything is begun: sizes, tools, names, custody. Which devices were found is what the run promises.
 ///
 /// An error of one contender among several is left to the run, which goes on with the others.
-pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<(), Failure> {
+pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<Vec<records::custody::Promise>, Failure> {
     let journal = Journal::new();
+    let asked: Vec<lab::Contender> = scheme.contenders.iter().map(|entry| contender(&entry.asked)).collect();
+    let mut promised = Vec::new();
     for (index, place) in places(&scheme.place).iter().enumerate() {
-        let ground = lab::Ground::open(filesystems, place, &journal)?;
+        let mut ground = lab::Ground::open_under(filesystems, place, &scheme.terms, &journal)?;
+        ground.take_devices(&asked)?;
+        promised.extend(ground.promises());
         if matches!(scheme.place, Place::Directories(_)) {
             continue;
         }
@@ -36,7 +40,8 @@ pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<(), Failure> {
             return Err(Failure::new(refusals.join("\n         ")));
         }
     }
-    room(scheme)
+    room(scheme)?;
+    Ok(promised)
 }
 
 fn room(scheme: &Scheme) -> Result<(), Failure> {

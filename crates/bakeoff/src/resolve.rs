@@ -64,8 +64,9 @@ pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
     let title = title(&plan, &works, &entries, &place);
     let seed = what.seed.or(plan.seed).unwrap_or_else(fresh_seed);
     let shard = shard(what, &plan, &sampling)?;
+    let terms = terms(what, &place)?;
     Ok((
-        Scheme { title, place, contenders: entries, works, sampling, seed, shard, ages, filesystems, notes },
+        Scheme { title, place, terms, contenders: entries, works, sampling, seed, shard, ages, filesystems, notes },
         catalogue,
     ))
 }
@@ -238,7 +239,7 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
         return Ok(Place::Directories(what.dir.clone()));
     }
     if let Some(path) = &what.on {
-        return Ok(Place::Device { path: path.clone(), erase: what.erase.clone() });
+        return Ok(Place::Device { path: path.clone() });
     }
     if let Some(size) = &what.image {
         let bytes = parse_bytes(size).map_err(|problem| Failure::usage(format!("--image {size}: {problem}")))?;
@@ -253,10 +254,19 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
     }
     Ok(match &plan.place {
         Some(plan::Place::Image(bytes)) => image(*bytes),
-        Some(plan::Place::Device(path)) => Place::Device { path: path.clone(), erase: what.erase.clone() },
+        Some(plan::Place::Device(path)) => Place::Device { path: path.clone() },
         Some(plan::Place::Directory(path)) => Place::Directories(vec![path.clone()]),
         None => image(fitting_image(works)),
     })
+}
+
+/// The words that allow erasing what is on devices; which devices these are is found when they are taken.
+fn terms(what: &What, place: &Place) -> Result<records::custody::Terms, Failure> {
+    if let (Place::Directories(_), Some(word)) = (place, what.erase.first()) {
+        let text = format!("--erase {word}: nothing is erased where directories are measured; leave it out");
+        return Err(Failure::usage(text));
+    }
+    Ok(records::custody::Terms { erase: what.erase.clone(), promised: Vec::new() })
 }
 
 /// Bytes that a contender gets, where that can be told beforehand.

@@ -9,7 +9,7 @@ use crate::show;
 use crate::verbs::agent;
 use lab::Registry;
 use ledger::{Access, Ledger};
-use records::{NewRun, Origin, RunRecord, RunStatus};
+use records::{NewRun, Origin, Place, RunRecord, RunStatus};
 use runner::{Ager, Ended, MachineClock, Run, Sampling, Scheme, Stop};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,7 +41,9 @@ impl Output {
 pub fn begin(path: &Path, scheme: &Scheme, filesystems: &Registry, output: &Output) -> Result<u8, Failure> {
     output.check()?;
     clean_before(scheme)?;
-    place::check(scheme, filesystems)?;
+    let mut scheme = scheme.clone();
+    scheme.terms.promised = place::check(&scheme, filesystems)?;
+    let scheme = &scheme;
     let mut ledger = Ledger::open(path, Access::Write)?;
     let new = NewRun {
         title: scheme.title.clone(),
@@ -66,6 +68,8 @@ pub struct Again<'a> {
     pub samples: Option<u32>,
     /// Descriptions of filesystems, named anew.
     pub filesystems: &'a [PathBuf],
+    /// Further names of devices that may be erased.
+    pub erase: &'a [String],
 }
 
 /// Goes on with a run.
@@ -87,9 +91,12 @@ pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Fai
     let no_plan = || Failure::new(format!("resuming run {}: the ledger holds no plan of it", run.id));
     let mut scheme = run.new.plan.clone().ok_or_else(no_plan)?;
     let filesystems = Catalogue::of_run(&scheme.filesystems, asked.filesystems)?;
+    promised(&id, &scheme, asked.erase)?;
     if let Some(samples) = asked.samples {
         more_blocks(&mut ledger, run, &mut scheme, samples)?;
     }
+    // For this sitting only: the run's record keeps the words that it began with.
+    scheme.terms.erase.extend_from_slice(asked.erase);
     clean_before(&scheme)?;
     carry_on(&mut ledger, &id, &scheme, &filesystems, output)
 }
@@ -100,6 +107,21 @@ fn clean_before(scheme: &Scheme) -> Result<(), Failure> {
         eprintln!("{said}");
     }
     Ok(())
+}
+
+/// Refuses a run of an earlier version that did not write down which device it began on, where none of its words, then or now, says
+/// it. What the words mean is found when the device is taken.
+fn promised(id: &str, scheme: &Scheme, words: &[String]) -> Result<(), Failure> {
+    let Place::Device { path } = &scheme.place else { return Ok(()) };
+    let known = scheme.terms.promised.iter().any(|promise| promise.named == *path);
+    if known || !scheme.terms.erase.is_empty() || !words.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "resuming run {id}: it was begun by an earlier version, which did not write down which device {} was; if it still is, say \
+         so by its name: bakeoff resume {id} --erase NAME",
+        path.display()
+    )))
 }
 
 /// Has the plan of a run hold so many blocks, and nothing else end it.

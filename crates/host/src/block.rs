@@ -51,6 +51,10 @@ pub trait Sysfs: Sized {
     fn all() -> Vec<BlockDevice>;
     /// Every device under this one: the disk of a partition, the slaves, the device beneath a loop's backing file, and theirs.
     fn below(&self) -> Vec<BlockDevice>;
+    /// The partition's number on its disk, and the byte at which it begins there; None for what is no partition.
+    fn partition(&self) -> Option<(u32, u64)>;
+    /// What the kernel's own message about this device calls a field: `PARTUUID`, where it is new enough to tell.
+    fn event(&self, field: &str) -> Option<String>;
 }
 
 impl Sysfs for BlockDevice {
@@ -63,7 +67,9 @@ impl Sysfs for BlockDevice {
             return Err(BlockError::NotBlock(path.into()));
         }
         let number = number_from_raw(facts.rdev());
-        read(number, resolved.clone()).ok_or(BlockError::Unknown { path: resolved, number })
+        // A node of another name may be removed or made anew for something else; the kernel's own is the device's.
+        let found = BlockDevice::numbered(number).filter(|device| node_number(&device.path) == Some(number));
+        found.or_else(|| read(number, resolved.clone())).ok_or(BlockError::Unknown { path: resolved, number })
     }
 
     fn numbered(number: Number) -> Option<BlockDevice> {
@@ -104,6 +110,18 @@ impl Sysfs for BlockDevice {
         }
         found
     }
+
+    fn partition(&self) -> Option<(u32, u64)> {
+        let folder = sysfs(self.number)?;
+        // The kernel counts in 512-byte units whatever the sector size is.
+        Some((crate::number(folder.join("partition"))?, crate::number::<u64>(folder.join("start"))? * 512))
+    }
+
+    fn event(&self, field: &str) -> Option<String> {
+        let told = crate::text(sysfs(self.number)?.join("uevent"))?;
+        let value = told.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix('='))?;
+        Some(value.to_string()).filter(|value| !value.is_empty())
+    }
 }
 
 fn just_below(device: &BlockDevice) -> Vec<BlockDevice> {
@@ -124,7 +142,7 @@ fn read(number: Number, path: PathBuf) -> Option<BlockDevice> {
         size_bytes: crate::number::<u64>(folder.join("size"))? * 512,
         serial: serial(&disk),
         wwid: word(disk.join("wwid")).or_else(|| word(disk.join("device/wwid"))),
-        by_id: by_id(&path),
+        by_id: by_id(number),
         model: word(disk.join("device/model")),
         driver: driver(&disk),
         rotational: crate::number::<u8>(queue.join("rotational")) == Some(1),
@@ -179,10 +197,15 @@ fn udev_serial(disk: &Path) -> Option<String> {
     })
 }
 
-fn by_id(path: &Path) -> Vec<String> {
+fn node_number(path: &Path) -> Option<Number> {
+    let facts = path.metadata().ok()?;
+    facts.file_type().is_block_device().then(|| number_from_raw(facts.rdev()))
+}
+
+fn by_id(number: Number) -> Vec<String> {
     let folder = Path::new("/dev/disk/by-id");
     let mut names = entries(folder);
-    names.retain(|name| folder.join(name).canonicalize().is_ok_and(|target| target == path));
+    names.retain(|name| node_number(&folder.join(name)) == Some(number));
     names.sort();
     names
 }

@@ -12,9 +12,11 @@ pub mod folders;
 pub mod input;
 pub mod journal;
 mod layout;
+pub mod loops;
 pub mod machine;
 pub mod mounts;
 pub mod noise;
+pub mod openers;
 pub mod presence;
 pub mod process;
 pub mod trust;
@@ -25,8 +27,10 @@ pub use command::{Command, CommandError};
 pub use counters::{Evidence, Snapshot, Watch};
 pub use doctor::{Check, Level};
 pub use journal::{Journal, Record};
+pub use loops::{FileId, Loop, Target};
 pub use machine::Machine;
 pub use noise::Remark;
+pub use openers::{Opener, Wanted};
 pub use trust::{Untrusted, owned_path};
 
 /// Writes a line to standard error; one that is closed or whose reader is gone loses it, and nothing else.

@@ -40,18 +40,23 @@ pub fn of_process(pid: u32) -> Vec<Mount> {
     listed(&pid.to_string())
 }
 
-/// The mounts of every namespace that some process lives in, as far as they can be read; each namespace once.
+/// The mounts of every namespace that some process lives in, as far as they can be read; each namespace once for each root
+/// directory in it, since a process sees only what lies below its own.
 pub fn everywhere() -> Vec<Mount> {
+    let view = |process: &str| {
+        let link = |name: &str| std::fs::read_link(format!("/proc/{process}/{name}")).ok();
+        Some((link("ns/mnt")?, link("root")?))
+    };
     let mut seen = BTreeSet::new();
-    seen.extend(std::fs::read_link("/proc/self/ns/mnt"));
+    seen.extend(view("self"));
     let mut found = here();
     let processes = std::fs::read_dir("/proc").map(|entries| {
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).collect::<Vec<_>>()
     });
     for pid in processes.unwrap_or_default() {
         // Other users' processes cannot be looked at without root, and some end while we look.
-        if let Ok(space) = std::fs::read_link(format!("/proc/{pid}/ns/mnt"))
-            && seen.insert(space)
+        if let Some(view) = view(&pid.to_string())
+            && seen.insert(view)
         {
             found.extend(of_process(pid));
         }

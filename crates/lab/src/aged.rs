@@ -7,7 +7,7 @@ use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::{Ground, Where};
 use crate::stage::{SYNC_LIMIT, Stage, State, usage};
-use crate::{image, systems, template};
+use crate::{image, options, systems, template};
 use host::{BlockDevice, Command, Journal, Snapshot, Sysfs as _};
 use records::{AgedState, Contender, FreeSpace, Kept, Restored};
 use std::path::{Path, PathBuf};
@@ -57,8 +57,9 @@ impl Ground {
     /// Puts a contender up to be aged: as [`Ground::stage`] does, with a label that it keeps, and on an image in the cache.
     pub fn stage_to_age(&mut self, contender: &Contender, cache: &AgedCache, key: &str) -> Result<Stage<'_>, LabError> {
         self.check(contender)?;
-        let folder = cache.make()?;
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
+        alone(&filesystem, contender)?;
+        let folder = cache.make()?;
         let beginning = Beginning {
             label: &contender.label,
             folder: Some(&folder),
@@ -114,6 +115,7 @@ impl Ground {
         self.check(contender)?;
         let AgedCopy { cache, aged, image, seconds } = copy;
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
+        alone(&filesystem, contender)?;
         let began = Instant::now();
         let beginning = Beginning {
             label: &contender.label,
@@ -158,6 +160,17 @@ pub struct AgedCopy {
     /// Absent for a real device, which is restored in place.
     image: Option<image::Image>,
     seconds: f64,
+}
+
+/// An aged image is of one device: what lies on another would not be kept with it.
+fn alone(filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
+    match options::devices(filesystem, contender)?.first() {
+        Some(own) => {
+            let problem = format!("it is to be aged, and its {} on a device of its own cannot be kept", own.rule.role);
+            Err(LabError::contender(&contender.label, problem, "leave its age out, or the device"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Volume label of an aged image: it goes with the image from run to run.

@@ -3,7 +3,8 @@
 //! What cannot be removed is set aside: it stays in its mark with the reason, is tried again by the next start, and stops nobody.
 
 use crate::error::LabError;
-use crate::ground::{remove_empty, wipe};
+use crate::ground::remove_empty;
+use crate::handing::wipe;
 use crate::leftover::{Leftover, Source, in_words};
 use crate::life::{self, Life, Lock};
 use crate::mark::{self, Content, Made, RUN_FOLDER, Taken};

@@ -77,6 +77,7 @@ fn directory_state(
             mountpoint: directory.into(),
             label,
             nodes: PathBuf::new(),
+            devices: Vec::new(),
             pid: None,
         },
         root,
@@ -93,6 +94,7 @@ fn directory_state(
         durable: Durable { syncfs: true, command: Vec::new(), flush: if can_flush { vec![node] } else { Vec::new() } },
         found: Found::nothing(),
         work: None,
+        own: Vec::new(),
     }
 }
 

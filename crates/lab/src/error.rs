@@ -63,6 +63,14 @@ pub enum LabError {
         /// What the person can do.
         way_out: String,
     },
+    /// A word that allows erasing a device, and means none of those that are taken.
+    #[error("--erase {word} names no device of this run{}", way(.way_out))]
+    Word {
+        /// The word.
+        word: String,
+        /// What the person can do.
+        way_out: String,
+    },
     /// A size that does not work.
     #[error("{size} is {problem}{}", way(.way_out))]
     Size {
@@ -177,6 +185,7 @@ impl LabError {
             LabError::Unknown { .. }
             | LabError::Description { .. }
             | LabError::Refused { .. }
+            | LabError::Word { .. }
             | LabError::Size { .. }
             | LabError::MissingTool { .. }
             | LabError::NeedsRoot(_)
@@ -186,7 +195,13 @@ impl LabError {
 
     /// Whether nothing more can be measured on this ground.
     pub fn is_of_ground(&self) -> bool {
-        matches!(self, LabError::Refused { .. } | LabError::NeedsRoot(_) | LabError::Gone { for_good: true, .. })
+        matches!(
+            self,
+            LabError::Refused { .. }
+                | LabError::Word { .. }
+                | LabError::NeedsRoot(_)
+                | LabError::Gone { for_good: true, .. }
+        )
     }
 
     /// An error of a contender that lasts: it was asked for what cannot be.

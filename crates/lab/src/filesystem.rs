@@ -1,6 +1,7 @@
 //! A filesystem as its file in `filesystems/` describes it: how to make, mount, check, inspect and unmount it.
 //! In: TOML. Out: [`Filesystem`]; a key that is not known is an error.
-//! In commands stand `{device}`, `{name}`, `{options}`, `{list}`, `{mountpoint}`, `{label}`, `{nodes}` and `{pid}`: see template.rs.
+//! In commands stand `{device}`, `{name}`, `{devices}`, `{options}`, `{list}`, `{mountpoint}`, `{label}`, `{nodes}` and `{pid}`: see
+//! template.rs.
 
 use crate::error::LabError;
 use crate::features::FeatureTools;
@@ -31,6 +32,9 @@ pub struct Filesystem {
     pub tools: Vec<ToolNeed>,
     /// How it is made.
     pub make: Make,
+    /// Devices of its own that options may name, beside the one that it is made on.
+    #[serde(default)]
+    pub devices: Vec<DeviceRule>,
     /// How it is mounted and unmounted.
     pub mount: Mounting,
     /// How it is checked after work.
@@ -124,9 +128,43 @@ pub struct ToolNeed {
 pub struct Make {
     /// The command.
     pub command: Vec<String>,
+    /// Flags that a contender may give with a value, none of which names a device or a file by a word without a slash; those of
+    /// `settings`, `readback`, `defaults` and `devices` are among them without being listed.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// Flags that a contender may give and that take no value.
+    #[serde(default)]
+    pub switches: Vec<String>,
     /// Options that are given unless the contender gives the same ones.
     #[serde(default)]
     pub defaults: Vec<MakeDefault>,
+}
+
+/// A device of a contender's own: an mkfs option may name it, and it is taken like the device under test.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceRule {
+    /// What it is, in a word: `journal`.
+    pub role: String,
+    /// The flag of mkfs.
+    pub flag: String,
+    /// The key within the flag's list whose value is the device.
+    pub key: String,
+    /// The mount option that names it once more, which is given by itself; absent where none does.
+    #[serde(default)]
+    pub mount: Option<String>,
+    /// Makes it ready before mkfs; `{device}` is this device, `{options}` what follows the contender's own options. Empty: mkfs does.
+    #[serde(default)]
+    pub make: Vec<String>,
+    /// Flags of the contender's options that [`DeviceRule::make`] gets too.
+    #[serde(default)]
+    pub follows: Vec<String>,
+    /// What blkid calls what lies on it then, where it cannot carry our label.
+    #[serde(default)]
+    pub leaves: Option<String>,
+    /// Words for `{devices}` in the command that checks the filesystem.
+    #[serde(default)]
+    pub check: Vec<String>,
 }
 
 /// An mkfs option that is given by default.
@@ -242,6 +280,8 @@ pub enum Form {
     Property,
     /// Each item is a feature that stands on [`ReadBack::line`] (anywhere, where that is empty), or with `^` before it does not.
     Features,
+    /// As [`Form::Line`], and the value is a device, shown by its path or by its number in hexadecimal digits.
+    Device,
     /// Cannot be read back; the reason stands in [`ReadBack::line`].
     Hidden,
 }
@@ -383,6 +423,7 @@ impl Filesystem {
             .chain([&self.sync.command, &self.sync.checkpoint])
             .chain(self.check.iter().map(|check| &check.command))
             .chain(self.free_space.iter().map(|facts| &facts.command))
+            .chain(self.devices.iter().flat_map(|rule| [&rule.make, &rule.check]))
             .chain(self.inspect.values())
             .chain(daemon)
             .collect()
@@ -390,7 +431,7 @@ impl Filesystem {
 }
 
 /// What can stand in braces in a command.
-const PLACES: [&str; 8] = ["device", "name", "options", "list", "mountpoint", "label", "nodes", "pid"];
+const PLACES: [&str; 9] = ["device", "devices", "name", "options", "list", "mountpoint", "label", "nodes", "pid"];
 
 /// A word in braces that is no place; `${...}` is the shell's own.
 pub(crate) fn unknown_place(word: &str) -> Option<&str> {

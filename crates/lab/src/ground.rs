@@ -6,14 +6,16 @@ use crate::aged::Beginning;
 use crate::custody::Erasable;
 use crate::error::LabError;
 use crate::guest::Guests;
+use crate::handing::Own;
 use crate::mark::{Made, Mark};
 use crate::registry::Registry;
 use crate::stage::{Stage, State};
 use crate::template::{self, Places};
-use crate::{guest, image, systems};
-use host::{BlockDevice, Command, Journal, Snapshot, Watch};
+use crate::{guest, image, options, systems};
+use host::{BlockDevice, Journal, Snapshot, Watch};
 use records::Contender;
 use records::Found;
+use records::custody::Terms;
 use records::program::Durable;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,18 +51,35 @@ pub struct Ground {
     pub(crate) place: Where,
     pub(crate) journal: Journal,
     pub(crate) mark: Mark,
-    erasable: Option<Erasable>,
-    formatted: bool,
+    /// What the owner said of devices, and what the run began on.
+    pub(crate) terms: Terms,
+    /// The device under test, where it is a real one.
+    pub(crate) main: Option<Erasable>,
+    pub(crate) formatted: bool,
+    /// Devices that contenders name beside it.
+    pub(crate) own: Vec<Own>,
+    /// Whether this is a guest's ground, whose disk is in its host's custody.
+    pub(crate) guest: bool,
     pub(crate) images: u32,
     /// Volume label of what is put up now.
-    volume: String,
+    pub(crate) volume: String,
     pub(crate) guests: Guests,
 }
 
 impl Ground {
     /// Opens a place under the rules of custody. Nothing is written yet.
     pub fn open(registry: &Registry, place: &Where, journal: &Journal) -> Result<Ground, LabError> {
-        Ground::open_marked(registry, place, journal, Mark::new(false)?)
+        Ground::open_under(registry, place, &Terms::default(), journal)
+    }
+
+    /// The same under terms: words that allow erasing what is on devices, and which devices a run began on.
+    pub fn open_under(
+        registry: &Registry,
+        place: &Where,
+        terms: &Terms,
+        journal: &Journal,
+    ) -> Result<Ground, LabError> {
+        Ground::open_marked(registry, place, terms, journal, Mark::new(false)?)
     }
 
     /// Opens the disk of a guest, whose host has the mark `id`.
@@ -70,13 +89,24 @@ impl Ground {
         journal: &Journal,
         id: &str,
     ) -> Result<Ground, LabError> {
-        Ground::open_marked(registry, &Where::Device { path: disk, erase: None }, journal, Mark::of_guest(id))
+        let mark = Mark::of_guest(id);
+        let main = Erasable::take_in_guest(&disk, &mark.label())?;
+        let place = Where::Device { path: disk, erase: None };
+        let mut ground = Ground::bare(registry, place, &Terms::default(), journal, mark);
+        (ground.main, ground.guest) = (Some(main), true);
+        Ok(ground)
     }
 
-    fn open_marked(registry: &Registry, place: &Where, journal: &Journal, mark: Mark) -> Result<Ground, LabError> {
+    fn open_marked(
+        registry: &Registry,
+        place: &Where,
+        terms: &Terms,
+        journal: &Journal,
+        mark: Mark,
+    ) -> Result<Ground, LabError> {
         let root = host::process::is_root();
         let mut resolved = place.clone();
-        let erasable = match place {
+        let main = match place {
             Where::Image { bytes, folder } => {
                 if !root {
                     return Err(LabError::NeedsRoot("formatting an image".into()));
@@ -92,25 +122,40 @@ impl Ground {
                 if !root {
                     return Err(LabError::NeedsRoot(format!("formatting {}", path.display())));
                 }
-                Some(Erasable::take(path, erase.as_deref(), &mark.label())?)
+                let mut with = terms.clone();
+                with.erase.extend(erase.clone());
+                let main = Erasable::take(path, &with, &mark.label())?;
+                if let Some(word) = erase.as_ref().filter(|word| !main.is_named(word)) {
+                    let way = format!("its names are: {}", main.names().join(", "));
+                    return Err(LabError::refused(path, format!("--erase {word} does not name it"), way));
+                }
+                Some(main)
             }
             Where::Directory(path) => {
                 crate::directory::writable(path)?;
                 None
             }
         };
-        let volume = mark.label();
-        Ok(Ground {
+        let mut ground = Ground::bare(registry, resolved, terms, journal, mark);
+        ground.main = main;
+        Ok(ground)
+    }
+
+    fn bare(registry: &Registry, place: Where, terms: &Terms, journal: &Journal, mark: Mark) -> Ground {
+        Ground {
             registry: registry.clone(),
-            place: resolved,
+            place,
             journal: journal.clone(),
+            volume: mark.label(),
             mark,
-            erasable,
+            terms: terms.clone(),
+            main: None,
             formatted: false,
+            own: Vec::new(),
+            guest: false,
             images: 0,
             guests: Guests::default(),
-            volume,
-        })
+        }
     }
 
     /// Id that stands in the names of everything made here.
@@ -120,7 +165,7 @@ impl Ground {
 
     /// The real device that was taken; absent for images and directories.
     pub fn device(&self) -> Option<&BlockDevice> {
-        self.erasable.as_ref().map(Erasable::device)
+        self.main.as_ref().map(Erasable::device)
     }
 
     /// Bytes that a contender gets; absent for a directory.
@@ -204,7 +249,7 @@ impl Ground {
 
     fn prepare(&mut self, beginning: &Beginning<'_>) -> Result<State, LabError> {
         self.volume = beginning.volume.clone().unwrap_or_else(|| self.mark.label());
-        if let Some(erasable) = &mut self.erasable {
+        if let Some(erasable) = &mut self.main {
             erasable.carries(&self.volume);
         }
         let folder = self.mark.folder();
@@ -224,7 +269,7 @@ impl Ground {
             }
             _ => None,
         };
-        let device = match (&image, &self.erasable) {
+        let device = match (&image, &self.main) {
             (Some(image), _) => image.device.clone(),
             (None, Some(erasable)) => {
                 erasable.verify()?;
@@ -256,59 +301,12 @@ impl Ground {
         }
     }
 
-    /// Empties a real device of our filesystem and holds it again.
-    pub(crate) fn give_back(&mut self) -> Result<(), LabError> {
-        let Some(erasable) = &mut self.erasable else {
-            return Ok(());
-        };
-        if std::mem::take(&mut self.formatted) {
-            let path = erasable.device().path.clone();
-            erasable.verify()?;
-            wipe(&path, &self.journal)?;
-            self.mark.removed(|made| matches!(made, Made::Formatted { path: known, .. } if *known == path));
-        }
-        erasable.hold()
-    }
-
     /// Removes the folder of mountpoints once nothing is mounted there.
     pub(crate) fn remove_folder(&mut self) {
         let folder = self.mark.folder();
         if remove_empty(&folder) {
             self.mark.removed(|made| matches!(made, Made::Folder { path } if *path == folder));
         }
-    }
-
-    /// Tells a real device that nothing of its content is needed, so that what is not written reads as zeros and a copy of it
-    /// is small.
-    pub(crate) fn empty_device(&mut self) -> Result<(), LabError> {
-        let Some(path) = self.device().map(|device| device.path.display().to_string()) else {
-            return Ok(());
-        };
-        self.hand_over()?;
-        Command::new(["blkdiscard", "--zeroout", &path])
-            .limit(MAKE_LIMIT)
-            .run(&self.journal)
-            .map(|_| ())
-            .map_err(LabError::command(format!("emptying {path}")))
-    }
-
-    /// The device is handed over to a command that formats it.
-    pub(crate) fn hand_over(&mut self) -> Result<(), LabError> {
-        let Some(erasable) = &mut self.erasable else {
-            return Ok(());
-        };
-        erasable.verify()?;
-        let device = erasable.device();
-        self.mark.will_make(Made::Formatted {
-            path: device.path.clone(),
-            number: device.number,
-            sequence: device.sequence,
-            label: self.volume.clone(),
-        })?;
-        let path = device.path.clone();
-        self.formatted = true;
-        erasable.release();
-        wipe(&path, &self.journal)
     }
 }
 
@@ -324,6 +322,7 @@ impl State {
                 mountpoint: mountpoint.clone(),
                 label: mark,
                 nodes: folder.join("nodes"),
+                devices: Vec::new(),
                 pid: None,
             },
             root: mountpoint,
@@ -340,6 +339,7 @@ impl State {
             durable: Durable::default(),
             found: Found::nothing(),
             work: None,
+            own: Vec::new(),
         }
     }
 }
@@ -349,14 +349,6 @@ impl Drop for Ground {
         self.forget_guests();
         self.remove_images();
     }
-}
-
-/// Removes all signatures, so that no tool finds yesterday's filesystem under today's.
-pub(crate) fn wipe(device: &Path, journal: &Journal) -> Result<(), LabError> {
-    Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), device.display().to_string()])
-        .run(journal)
-        .map(|_| ())
-        .map_err(LabError::command(format!("removing signatures from {}", device.display())))
 }
 
 /// Removes our folder and its known empty subfolders; never anything that something else put there or mounted.
@@ -416,6 +408,7 @@ pub(crate) fn check(
             "name it in its filesystem's file, or leave it out",
         ));
     }
+    options::check(filesystem, contender)?;
     let least = filesystem.limits.smallest;
     match bytes {
         Some(bytes) if bytes < least => Err(LabError::Size {

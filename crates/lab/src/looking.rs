@@ -123,7 +123,9 @@ impl Stage<'_> {
         Durable {
             syncfs: filesystem.sync.syncfs,
             command: if command.is_empty() { Vec::new() } else { prefixed },
-            flush: vec![self.state.places.device.clone()],
+            flush: std::iter::once(self.state.places.device.clone())
+                .chain(self.state.own.iter().map(|own| own.device.path.clone()))
+                .collect(),
         }
     }
 }

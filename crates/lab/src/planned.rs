@@ -3,8 +3,10 @@
 //! Made from the same descriptions as the real thing; what is only known then stands in capitals: N, ID, PID, WAS.
 
 use crate::caches;
+use crate::custody::emptying;
 use crate::error::LabError;
 use crate::ground::{Where, check};
+use crate::handing::{Companion, unsigning};
 use crate::mark::Mark;
 use crate::owned::image_name;
 use crate::queue;
@@ -12,10 +14,10 @@ use crate::registry::Registry;
 use crate::setting::setting_command;
 use crate::template::{self, Places};
 use crate::tools;
-use crate::{guest, image};
+use crate::{guest, image, options};
 use host::{BlockDevice, Command, Journal, Record, Sysfs as _};
 use records::Contender;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The commands for one trial of a contender.
 pub fn commands_for(registry: &Registry, contender: &Contender, place: &Where) -> Result<Vec<String>, LabError> {
@@ -64,8 +66,7 @@ fn plan_device(
     let guest = contender.kernel.as_deref().filter(|kernel| guest::is_guest(Some(kernel)));
     if let Some(kernel) = guest {
         if file.is_none() {
-            let device = places.device.display().to_string();
-            add(journal, Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), device]));
+            add(journal, unsigning(&places.device));
         }
         add(journal, guest::planned(kernel, &places.device, &mark.folder()));
         let inside = Journal::planning();
@@ -82,12 +83,27 @@ fn plan_device(
     let device = places.device.display().to_string();
     match file {
         Some(_) => add(journal, Command::new(["losetup", "--detach", &device])),
-        None if contender.filesystem != crate::DEVICE => {
-            add(journal, Command::new(["wipefs", "--all", "--quiet", &device]))
-        }
+        None if contender.filesystem != crate::DEVICE => given_back(journal, &places.device),
         None => {}
     }
+    for taken in planned_devices(registry, contender)? {
+        given_back(journal, &taken.device.path);
+    }
     Ok(())
+}
+
+/// The contender's own devices, as far as they are there.
+fn planned_devices(registry: &Registry, contender: &Contender) -> Result<Vec<Companion>, LabError> {
+    let Ok(filesystem) = registry.get(&contender.filesystem) else { return Ok(Vec::new()) };
+    let named = options::devices(filesystem, contender)?.into_iter();
+    Ok(named.filter_map(|own| Some(Companion { rule: own.rule, device: BlockDevice::find(&own.path).ok()? })).collect())
+}
+
+/// What is done to a real device in the end.
+fn given_back(journal: &Journal, device: &Path) {
+    add(journal, unsigning(device));
+    let bytes = BlockDevice::find(device).map_or(0, |device| device.size_bytes);
+    add(journal, emptying(device, bytes));
 }
 
 fn plan_filesystem(
@@ -99,8 +115,10 @@ fn plan_filesystem(
     journal: &Journal,
 ) -> Result<(), LabError> {
     let filesystem = registry.get(&contender.filesystem)?;
-    let options = template::make_options(filesystem, contender);
-    let mut list = template::mount_options(filesystem, contender);
+    let own = planned_devices(registry, contender)?;
+    let options = options::with_devices(template::make_options(filesystem, contender), &own);
+    let mut list = options::mounting(template::mount_options(filesystem, contender), &own);
+    let places = &Places { devices: options::checking(places, &own), ..places.clone() };
     if list.is_empty() {
         list.push("defaults".into());
     }
@@ -113,10 +131,11 @@ fn plan_filesystem(
         add(journal, setting_command(&setting.path, &setting.value));
     }
     if !on_image {
-        add(
-            journal,
-            Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), places.device.display().to_string()]),
-        );
+        add(journal, unsigning(&places.device));
+    }
+    own.iter().for_each(|taken| add(journal, unsigning(&taken.device.path)));
+    for command in options::making(filesystem, places, &own, &options) {
+        add(journal, Command::new(command).prefixed(&prefix));
     }
     add(journal, fill(&filesystem.make.command, &options).prefixed(&prefix));
     if !filesystem.mount.command.is_empty() {
@@ -169,6 +188,7 @@ fn places(place: &Where, mark: &Mark) -> Places {
         mountpoint: mark.folder().join("mnt"),
         label: mark.label(),
         nodes: mark.folder().join("nodes"),
+        devices: Vec::new(),
         pid: None,
     }
 }

@@ -6,9 +6,10 @@ use crate::daemon::Daemon;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::of_contender;
+use crate::handing::Companion;
 use crate::stage::Stage;
-use crate::{template, tools};
-use host::{Command, Journal};
+use crate::{options, template, tools};
+use host::{Command, Journal, Sysfs as _};
 use records::Contender;
 use std::time::{Duration, Instant};
 
@@ -28,8 +29,17 @@ impl Stage<'_> {
     }
 
     pub(crate) fn make(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), LabError> {
+        let own = self.ground.own_devices(filesystem, contender)?;
         self.ground.hand_over()?;
-        let options = template::make_options(filesystem, contender);
+        self.ground.hand_over_own(&own)?;
+        let options = options::with_devices(template::make_options(filesystem, contender), &own);
+        let made = self.make_own(filesystem, &own, &options);
+        made.map_err(|error| of_contender(&contender.label, error))?;
+        self.state.list = options::mounting(std::mem::take(&mut self.state.list), &own);
+        self.state.places.devices = options::checking(&self.state.places, &own);
+        let beside = own.iter().flat_map(|taken| std::iter::once(taken.device.clone()).chain(taken.device.below()));
+        self.state.watch.beneath.extend(beside.map(|device| device.name));
+        self.state.own = own;
         let command = self.state.places.fill(&filesystem.make.command, &options);
         let began = Instant::now();
         let made = Command::new(command).prefixed(self.enter()).limit(self.limits().make()).run(&self.ground.journal);
@@ -45,6 +55,16 @@ impl Stage<'_> {
         self.state.mounted = filesystem.mount.command.is_empty();
         if !self.settle(SETTLE_LIMIT).idle {
             self.state.found.remarks.push("the device was still busy a minute after mkfs".into());
+        }
+        Ok(())
+    }
+
+    /// Makes the contender's own devices ready, where mkfs does not.
+    fn make_own(&mut self, filesystem: &Filesystem, own: &[Companion], options: &[String]) -> Result<(), LabError> {
+        for command in options::making(filesystem, &self.state.places, own, options) {
+            let made =
+                Command::new(command).prefixed(self.enter()).limit(self.limits().make()).run(&self.ground.journal);
+            made.map_err(LabError::command("making its own device ready"))?;
         }
         Ok(())
     }

@@ -3,8 +3,11 @@
 //! An option that was ignored is an error of its contender, never a silent run.
 
 use crate::filesystem::{Filesystem, Form, ReadBack};
+use crate::options::given;
+use host::Target;
 use records::OptionFound;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Options of the mount layer that are not shown because they are the default, or that only mount(8) reads:
 /// each holds unless one of the others is shown.
@@ -166,33 +169,6 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-/// One mkfs option as it stands on the command line.
-#[derive(Debug, Clone, PartialEq)]
-struct Given {
-    flag: String,
-    value: String,
-}
-
-/// Splits mkfs words into flags with their values: `-O x`, `-Ox`, `--csum x`, `--csum=x`, `-K`.
-fn given(words: &[String]) -> Vec<Given> {
-    let mut found: Vec<Given> = Vec::new();
-    let mut at = 0;
-    while at < words.len() {
-        let word = &words[at];
-        at += 1;
-        if let Some((flag, value)) = word.strip_prefix("--").and_then(|long| long.split_once('=')) {
-            found.push(Given { flag: format!("--{flag}"), value: value.into() });
-        } else if word.starts_with('-') && !word.starts_with("--") && word.len() > 2 {
-            found.push(Given { flag: word[..2].into(), value: word[2..].into() });
-        } else if word.starts_with('-') {
-            let value = words.get(at).filter(|next| !next.starts_with('-')).cloned();
-            at += usize::from(value.is_some());
-            found.push(Given { flag: word.clone(), value: value.unwrap_or_default() });
-        }
-    }
-    found
-}
-
 /// Compares the mkfs words that were asked for with what the filesystem's tools show.
 ///
 /// # Errors
@@ -203,7 +179,7 @@ pub(crate) fn mkfs_options(
     inspected: &BTreeMap<String, String>,
 ) -> Result<Vec<OptionFound>, String> {
     let mut found = Vec::new();
-    for one in given(words) {
+    for one in given(filesystem, words)? {
         let rules: Vec<&ReadBack> = filesystem.readback.iter().filter(|rule| rule.flag == one.flag).collect();
         let features = rules.iter().find(|rule| rule.form == Form::Features);
         if let Some(rule) = features {
@@ -242,7 +218,7 @@ fn check_item(
         Form::Hidden => return Ok(told(None, rule.line.clone())),
         Form::Pair => key.and_then(|key| pair(text, key)),
         Form::Property => key.and_then(|key| property(text, key)),
-        Form::Line => after(text, &rule.line).and_then(|rest| {
+        Form::Line | Form::Device => after(text, &rule.line).and_then(|rest| {
             let found = rest.split([' ', '\t', ',']).find(|word| !word.is_empty())?.to_string();
             Some(found.strip_suffix(rule.suffix.as_str()).unwrap_or(&found).to_string())
         }),
@@ -254,12 +230,26 @@ fn check_item(
         _ => format!("{} {found}{}", rule_name(rule, text), rule.suffix),
     };
     match shown {
+        Some(found) if rule.form == Form::Device && is_device(&found, value) => {
+            Ok(told(Some(named(&found)), rule.by.clone()))
+        }
         Some(found) if equal(value, found.trim_end_matches([',', ';'])) => {
             let found = found.trim_end_matches([',', ';']);
             Ok(told(Some(named(found)), rule.by.clone()))
         }
         Some(found) => Err(format!("mkfs option {flag} {item} did not take: {} shows {found}", rule.by)),
         None => Ok(told(None, format!("{} does not show it", rule.by))),
+    }
+}
+
+/// Whether a device that is shown by its path or its number is the one that a path leads to.
+fn is_device(shown: &str, path: &str) -> bool {
+    let Some(Target::Block(asked)) = Target::of(Path::new(path)) else { return false };
+    let hexadecimal = shown.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    match hexadecimal {
+        // Tools show the kernel's old short form, as long as both numbers fit into it.
+        Some(raw) => host::block::number_from_raw(raw) == asked,
+        None => Target::of(Path::new(shown)) == Some(Target::Block(asked)),
     }
 }
 
@@ -303,7 +293,7 @@ fn line_words(text: &str, start: &str, value: &str) -> Option<String> {
 }
 
 /// A list of features: a later item overrides an earlier one; `none` clears the list.
-fn check_features(one: &Given, rule: &ReadBack, text: &str) -> Result<Vec<OptionFound>, String> {
+fn check_features(one: &crate::options::Given, rule: &ReadBack, text: &str) -> Result<Vec<OptionFound>, String> {
     let line = if rule.line.is_empty() { text } else { after(text, &rule.line).unwrap_or_default() };
     // Some features have other names in the tool that shows them than in mkfs.
     let named = |feature: &str| match feature {

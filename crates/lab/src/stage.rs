@@ -7,6 +7,7 @@ use crate::daemon::Daemon;
 use crate::error::LabError;
 use crate::filesystem::Filesystem;
 use crate::ground::Ground;
+use crate::handing::Companion;
 use crate::image::Image;
 use crate::limits::{self, Limits};
 use crate::mark::Made;
@@ -61,6 +62,8 @@ pub(crate) struct State {
     pub found: Found,
     /// A folder in a user's directory that is removed with its content.
     pub work: Option<PathBuf>,
+    /// Devices of the contender's own, beside the one under test.
+    pub own: Vec<Companion>,
 }
 
 /// How the wait for an idle device ended.
@@ -387,7 +390,7 @@ impl Ground {
                 _ => self.mark.removed(|made| matches!(made, Made::Work { path } if *path == work)),
             }
         }
-        problems.extend(self.give_back().err().map(|error| error.to_string()));
+        problems.extend(self.give_back());
         self.remove_folder();
         problems
     }

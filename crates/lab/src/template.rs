@@ -1,6 +1,6 @@
 //! Commands as templates: words with places that are filled in when it is known what goes there.
 //! In: the words of a filesystem's file, and [`Places`]. Out: the words of a command.
-//! `{options}` becomes as many words as there are options; every other place stays within its word, `{list}` with commas.
+//! `{options}` and `{devices}` become as many words as there are; every other place stays within its word, `{list}` with commas.
 
 use crate::filesystem::Filesystem;
 use records::Contender;
@@ -19,6 +19,8 @@ pub(crate) struct Places {
     pub label: String,
     /// `{nodes}`: a folder that holds a link to the device node and nothing else.
     pub nodes: PathBuf,
+    /// `{devices}`: words that tell a check where the contender's own devices are.
+    pub devices: Vec<String>,
     /// `{pid}`: process that serves the filesystem, where there is one.
     pub pid: Option<u32>,
 }
@@ -30,6 +32,7 @@ impl Places {
             .iter()
             .flat_map(|word| match word.as_str() {
                 "{options}" => options.to_vec(),
+                "{devices}" => self.devices.clone(),
                 _ => vec![self.fill_word(word, options)],
             })
             .collect()
@@ -119,6 +122,7 @@ mod tests {
             mountpoint: "/run/m".into(),
             label: "bo-1".into(),
             nodes: "/run/n".into(),
+            devices: Vec::new(),
             pid: None,
         };
         let template: Vec<String> = ["mkfs.x", "-L", "{label}", "{options}", "{device}"].map(String::from).into();

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Bench, Disk, Mounted, root, run};
+use common::{Bench, Disk, Mounted, partition_table, partitioned, root, run};
 use host::{Command, Journal, Sysfs as _};
 use lab::{LabError, Where};
 use std::path::{Path, PathBuf};
@@ -19,27 +19,6 @@ fn refusal(place: &Where) -> String {
 
 fn device(path: impl AsRef<Path>, erase: Option<&str>) -> Where {
     Where::Device { path: path.as_ref().into(), erase: erase.map(str::to_string) }
-}
-
-/// A partition table of the oldest kind: one Linux partition of 32 MiB that begins at 1 MiB.
-fn boot_record() -> [u8; 512] {
-    let mut sector = [0; 512];
-    let entry = &mut sector[446..462];
-    entry[4] = 0x83;
-    entry[8..12].copy_from_slice(&2048u32.to_le_bytes());
-    entry[12..16].copy_from_slice(&65536u32.to_le_bytes());
-    sector[510..].copy_from_slice(&[0x55, 0xaa]);
-    sector
-}
-
-/// A disk with one partition, and the partition's node (made by hand where no udev does).
-fn partitioned(name: &str) -> (Disk, PathBuf) {
-    let disk = Disk::new(name, 64);
-    std::fs::write(&disk.path, boot_record()).expect("a partition table");
-    run(&["partx", "--update", &disk.text()]);
-    let part = PathBuf::from(format!("{}p1", disk.text()));
-    assert!(part.exists(), "the kernel shows the partition");
-    (disk, part)
 }
 
 #[test]
@@ -159,7 +138,8 @@ fn a_disk_with_a_mounted_partition_is_refused_and_a_free_partition_is_not() {
     if !root() {
         return;
     }
-    let (disk, part) = partitioned("parts");
+    let (disk, parts) = partitioned("parts", 0, &[32]);
+    let part = parts[0].clone();
     let text = refusal(&disk.place());
     assert!(text.contains("partition table"), "{text}");
     run(&["mkfs.ext4", "-q", "-L", "inner", &part.display().to_string()]);
@@ -170,7 +150,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_a_free_partition_is_not() {
     drop(mounted);
     let text = refusal(&device(&part, None));
     assert!(text.contains("inner"), "{text}");
-    run(&["wipefs", "--all", "--quiet", &part.display().to_string()]);
+    run(&["blkdiscard", "--zeroout", &part.display().to_string()]);
     let bench = Bench::new();
     let mut ground = bench.open(&device(&part, None)).expect("a free partition of a plain disk");
     ground.stage(&bench.contender("ext2")).expect("staged").close().expect("closed");
@@ -179,7 +159,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_a_free_partition_is_not() {
     drop(ground);
     let mut now = [0; 512];
     std::io::Read::read_exact(&mut std::fs::File::open(&disk.path).expect("there"), &mut now).expect("read");
-    assert_eq!(now, boot_record(), "the partition table is whole");
+    assert_eq!(now, partition_table(0, &[32]), "the partition table is whole");
 }
 
 #[test]

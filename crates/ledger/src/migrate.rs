@@ -36,6 +36,11 @@ fn whole_plan(mut plan: Value) -> Value {
     for (name, absent) in [("ages", Value::Null), ("notes", json!([])), ("shard", Value::Null)] {
         supply(&mut plan, name, absent);
     }
+    // The word that allowed erasing stood beside the device; which device it was, nobody wrote down.
+    let word =
+        plan.pointer_mut("/place/device").and_then(Value::as_object_mut).and_then(|device| device.remove("erase"));
+    let words: Vec<Value> = word.into_iter().filter(Value::is_string).collect();
+    supply(&mut plan, "terms", json!({ "erase": words, "promised": [] }));
     within(&mut plan, "shard", |shard| {
         if shard.get("index").is_none() {
             *shard = Value::Null;

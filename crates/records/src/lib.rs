@@ -5,6 +5,7 @@
 pub mod ageing;
 pub mod cause;
 pub mod contender;
+pub mod custody;
 pub mod device;
 pub mod durability;
 pub mod facts;

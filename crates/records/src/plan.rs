@@ -3,6 +3,7 @@
 
 use crate::ageing::Profile;
 use crate::contender::{Contender, DEVICE};
+use crate::custody::Terms;
 use crate::facts::Compiled;
 use crate::run::{ContenderRecord, WorkRecord};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ pub struct Scheme {
     pub title: String,
     /// Where it runs.
     pub place: Place,
+    /// What the owner of devices said of them, and which devices the run began on.
+    pub terms: Terms,
     /// Contenders as asked for; a hidden twin stands at the end.
     pub contenders: Vec<Entry>,
     /// Workloads, compiled.
@@ -97,8 +100,6 @@ pub enum Place {
     Device {
         /// By any name.
         path: PathBuf,
-        /// Serial number or by-id name that the user spelled out.
-        erase: Option<String>,
     },
     /// Directories; contender `n` works in directory `n`.
     Directories(Vec<PathBuf>),

@@ -48,10 +48,13 @@ impl LabVenue {
     pub fn open(registry: &Registry, scheme: &Scheme, ager: Ager) -> Result<Self, LabError> {
         let journal = Journal::new();
         let places: Vec<Where> = places(&scheme.place);
-        let mut grounds =
-            places.iter().map(|place| Ground::open(registry, place, &journal)).collect::<Result<Vec<_>, _>>()?;
+        let open = |place: &Where| Ground::open_under(registry, place, &scheme.terms, &journal);
+        let mut grounds = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let asked: Vec<Contender> = scheme.contenders.iter().map(|entry| entry.asked.clone()).collect();
-        grounds.iter_mut().for_each(|ground| ground.expect(&asked));
+        for ground in &mut grounds {
+            ground.expect(&asked);
+            ground.take_devices(&asked)?;
+        }
         Ok(Self {
             grounds,
             contenders: scheme.contenders.clone(),
@@ -70,7 +73,7 @@ impl LabVenue {
 pub fn places(place: &Place) -> Vec<Where> {
     match place {
         Place::Image { bytes, scratch } => vec![Where::Image { bytes: *bytes, folder: scratch.clone() }],
-        Place::Device { path, erase } => vec![Where::Device { path: path.clone(), erase: erase.clone() }],
+        Place::Device { path } => vec![Where::Device { path: path.clone(), erase: None }],
         Place::Directories(folders) => folders.iter().cloned().map(Where::Directory).collect(),
     }
 }

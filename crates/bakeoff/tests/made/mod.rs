@@ -77,6 +77,7 @@ fn plan(blocks: u32) -> Scheme {
     Scheme {
         title: "made up".into(),
         place: Place::Directories(Vec::new()),
+        terms: records::custody::Terms::default(),
         contenders: Vec::new(),
         works: Vec::new(),
         sampling: Sampling {

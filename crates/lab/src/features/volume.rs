@@ -92,6 +92,7 @@ fn accepts(ground: &Ground, filesystem: &Filesystem, file: &Path) -> Result<(), 
         mountpoint: file.into(),
         label: ground.mark.label(),
         nodes: file.into(),
+        devices: Vec::new(),
         pid: None,
     };
     let words = More::default().fill(&places, &filesystem.features.volume);

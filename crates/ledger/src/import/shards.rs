@@ -4,6 +4,7 @@
 
 use super::Imported;
 use crate::store::{json, run_id};
+use records::custody::Terms;
 use records::{Machine, Merged, Origin, Part, Place, RunRecord, RunStatus, Scheme, TrialRecord};
 use std::collections::BTreeMap;
 
@@ -32,6 +33,7 @@ pub(crate) fn key(read: &Imported) -> String {
         title: String::new(),
         place: Place::Directories(Vec::new()),
         filesystems: Vec::new(),
+        terms: Terms::default(),
         ..plan
     };
     let contenders: Vec<_> =

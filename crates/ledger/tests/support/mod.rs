@@ -27,6 +27,7 @@ pub fn sample(name: &str) -> Vec<u8> {
 pub fn plan(samples: u32) -> Scheme {
     Scheme {
         title: "nothing".into(),
+        terms: records::custody::Terms::default(),
         place: Place::Directories(Vec::new()),
         contenders: Vec::new(),
         works: Vec::new(),

@@ -295,6 +295,7 @@ fn plan() -> Scheme {
     Scheme {
         title: String::new(),
         place: Place::Image { bytes: 8 << 30, scratch: "/var/tmp".into() },
+        terms: records::custody::Terms::default(),
         contenders: Vec::new(),
         works: Vec::new(),
         sampling: Sampling {

@@ -327,6 +327,7 @@ fn scheme(samples: u32) -> Scheme {
     };
     Scheme {
         title: "two stand-ins".into(),
+        terms: records::custody::Terms::default(),
         place: Place::Directories(vec![]),
         contenders: vec![entry("ext4"), entry("xfs")],
         works: vec![Work { name: "small".into(), title: "Small".into(), compiled: compiled() }],

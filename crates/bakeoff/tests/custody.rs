@@ -1,0 +1,181 @@
+//! Custody from the command line: no way to name a device or a file gets past it, and a resumed run finds the devices that it began on.
+//! In: options by every way that they can be given; devices that are replaced between two sittings. Out: refusals, nothing touched.
+//! The rules themselves are tested in the lab.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+use support::{Place, leftovers, root};
+
+const WORK: &str = "small-files --set files=40 --set some=10 --samples 1 --no-twin --plain --no-report --scratch .";
+
+/// A loop device that is this test's own, taken for a disk.
+struct Disk {
+    node: String,
+    file: PathBuf,
+}
+
+impl Disk {
+    fn new(place: &Place, name: &str, mib: u64) -> Self {
+        let file = place.path(name);
+        std::fs::File::create(&file).and_then(|made| made.set_len(mib << 20)).expect("a sparse file");
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(&file).output().expect("losetup runs");
+        Self { node: String::from_utf8_lossy(&output.stdout).trim().to_owned(), file }
+    }
+
+    /// One that carries something precious.
+    fn precious(place: &Place, name: &str) -> Self {
+        let disk = Self::new(place, name, 64);
+        assert!(Command::new("mkfs.ext4").args(["-q", "-L", "precious", &disk.node]).status().expect("mkfs").success());
+        disk
+    }
+
+    fn is_precious(&self) -> bool {
+        let output = Command::new("blkid").args(["--probe", &self.node]).output().expect("blkid");
+        String::from_utf8_lossy(&output.stdout).contains("precious")
+    }
+
+    /// Puts another file behind the same node.
+    fn replace(&self, file: &PathBuf) {
+        assert!(Command::new("losetup").args(["--detach", &self.node]).status().expect("losetup").success());
+        let again = || Command::new("losetup").arg(&self.node).arg(file).status().expect("losetup").success();
+        let done = (0..100).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            again()
+        });
+        assert!(done, "the node was taken by another test");
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.node]).status();
+    }
+}
+
+#[test]
+fn options_that_name_a_device_are_refused_by_every_way_to_give_them() {
+    if !root("devices in options") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Disk::precious(&place, "precious.raw");
+    let node = &disk.node;
+    let name = node.trim_start_matches("/dev/");
+    std::fs::create_dir_all(place.path("config/bakeoff")).expect("made");
+    let plan = |file: &str, rest: &str| {
+        place.write(file, &format!("name = \"mine\"\n{rest}workloads = [\"small-files\"]\n"));
+    };
+    let set = |words: &str| format!("[contenders.mine]\nfs = \"btrfs\"\n{words}\n");
+    place.write(
+        "mkfs.toml",
+        &format!("name = \"a\"\nworkloads = [\"small-files\"]\n{}", set(&format!("mkfs = [\"{node}\"]"))),
+    );
+    place.write(
+        "mount.toml",
+        &format!("name = \"b\"\nworkloads = [\"small-files\"]\n{}", set(&format!("mount = \"device={node}\""))),
+    );
+    plan("axis.toml", &format!("compete = [\"ext4\"]\naxes = {{ mount.journal_path = [\"{node}\"] }}\n"));
+    place.write("config/bakeoff/contenders.toml", &format!("[sly]\nfs = \"xfs\"\nmkfs = [\"-r\", \"rtdev={node}\"]\n"));
+    let ways = [
+        format!("{WORK} --image 400MiB --fs btrfs --mkfs btrfs={node}"),
+        format!("{WORK} --image 400MiB --fs btrfs,ext4 --mkfs btrfs={name}"),
+        format!("{WORK} --image 400MiB --fs ext4 --mount ext4=journal_path={node}"),
+        format!("{WORK} --image 400MiB --fs ext4 --mount ext4=X-mount.subdir=x"),
+        format!("{WORK} --image 400MiB --fs xfs --mount xfs=logdev={node}"),
+        format!("{WORK} --image 400MiB --fs ext4 --axis mount.journal_path={node}"),
+        format!("{WORK} --image 400MiB --fs ext4 --axis mkfs.block_size={node}"),
+        format!("{WORK} --image 400MiB --fs sly"),
+        "mkfs.toml --image 400MiB --scratch .".to_owned(),
+        "mount.toml --image 400MiB --scratch .".to_owned(),
+        "axis.toml --image 400MiB --scratch .".to_owned(),
+    ];
+    for way in &ways {
+        for verb in ["run", "plan"] {
+            let words = if verb == "plan" { way.replace("--plain --no-report ", "") } else { way.clone() };
+            place.bakeoff(&format!("{verb} {words}")).refused(&[]);
+            assert!(disk.is_precious(), "{verb} {words}");
+        }
+    }
+    assert!(!place.path("bakeoff.db").exists());
+    // What may name one is refused for what lies on it.
+    for mkfs in [format!("ext4=-Jdevice={node}"), format!("xfs=-llogdev={node},size=64m")] {
+        let fs = mkfs.split('=').next().unwrap_or_default().to_owned();
+        let said = place.bakeoff(&format!("run {WORK} --image 400MiB --fs {fs} --mkfs {mkfs}"));
+        said.refused(&[node, "precious", "--erase", &disk.file.display().to_string()]);
+        assert!(disk.is_precious());
+    }
+    assert_eq!(leftovers(place.folder()).iter().filter(|line| line.ends_with(".img")).count(), 0);
+}
+
+#[test]
+fn a_contender_with_a_journal_of_its_own_runs_when_each_device_is_named() {
+    if !root("an external journal") {
+        return;
+    }
+    let place = Place::new();
+    let (main, own) = (Disk::precious(&place, "main.raw"), Disk::precious(&place, "own.raw"));
+    let run = format!("{WORK} --on {} --fs ext4 --mkfs ext4=-Jdevice={}", main.node, own.node);
+    let word = |disk: &Disk| format!("--erase {}", disk.file.display());
+    place.bakeoff(&format!("run {run} {}", word(&main))).refused(&[&own.node, "precious"]);
+    place.bakeoff(&format!("run {run} {}", word(&own))).refused(&[&main.node, "precious"]);
+    place
+        .bakeoff(&format!("run {run} {} {} --erase sdb", word(&main), word(&own)))
+        .refused(&["--erase sdb names no device"]);
+    assert!(main.is_precious() && own.is_precious());
+    let commands = place.bakeoff(&format!("plan {} --commands", run.replace("--plain --no-report ", ""))).well().out;
+    assert!(
+        commands.contains("journal_dev") && commands.contains(&format!("e2fsck -f -n -j {}", own.node)),
+        "{commands}"
+    );
+    place.bakeoff(&format!("run {run} {} {}", word(&main), word(&own))).well();
+    assert!(!main.is_precious() && !own.is_precious());
+    // Both were given back empty, so that neither needs a word now.
+    place.bakeoff(&format!("run {run}")).well();
+    place.bakeoff(&format!("run small-files --dir . --erase {}", main.file.display())).refused(&["nothing is erased"]);
+    place.bakeoff(&format!("run {WORK} --image 400MiB --fs ext4 --erase x")).refused(&["--erase x names no device"]);
+}
+
+#[test]
+fn resume_refuses_another_device_of_the_same_name_and_describes_both() {
+    if !root("replaced devices") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Disk::new(&place, "first.raw", 64);
+    let other = Disk::precious(&place, "second.raw");
+    let run = format!("run {WORK} --on {} --fs ext4", disk.node);
+    place.bakeoff(&run).well();
+    let other_file = other.file.clone();
+    drop(other);
+    disk.replace(&other_file);
+    let word = format!("--erase {}", other_file.display());
+    let said = place.bakeoff(&format!("resume --samples 2 --plain --no-report {word}"));
+    said.refused(&["no longer the device", "first.raw", "second.raw"]);
+    assert!(disk.is_precious());
+    disk.replace(&disk.file.clone());
+    // It was away meanwhile, and what came back is told to be another appearance of it.
+    place.bakeoff("resume --samples 2 --plain --no-report").refused(&["disk sequence"]);
+}
+
+#[test]
+fn a_run_of_an_earlier_version_is_resumed_only_on_a_device_that_is_named_again() {
+    if !root("old ledgers") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Disk::new(&place, "disk.raw", 64);
+    place.bakeoff(&format!("run {WORK} --on {} --fs ext4", disk.node)).well();
+    {
+        use ledger::{Access, Ledger};
+        let mut ledger = Ledger::open(&place.path("bakeoff.db"), Access::Write).expect("the ledger opens");
+        let mut run = ledger.run(None).expect("the run");
+        run.new.plan.as_mut().expect("a plan").terms = Default::default();
+        ledger.reopen(&run.id, &run.new).expect("rewritten");
+    }
+    let resume = "resume --samples 2 --plain --no-report";
+    place.bakeoff(resume).refused(&["earlier version", &disk.node, "--erase"]);
+    place.bakeoff(&format!("{resume} --erase sdb")).refused(&["--erase sdb names no device"]);
+    place.bakeoff(&format!("{resume} --erase {}", disk.file.display())).well();
+}
