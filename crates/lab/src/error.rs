@@ -118,7 +118,7 @@ pub enum LabError {
         /// What was being done.
         doing: String,
         /// What was run and answered.
-        error: CommandError,
+        error: Box<CommandError>,
     },
     /// A file or folder could not be used.
     #[error("cannot {doing} {path}: {error}{}", way(.way_out))]
@@ -250,7 +250,7 @@ impl LabError {
 
     pub(crate) fn command(doing: impl Into<String>) -> impl FnOnce(CommandError) -> LabError {
         let doing = doing.into();
-        move |error| LabError::Command { doing, error }
+        move |error| LabError::Command { doing, error: Box::new(error) }
     }
 
     pub(crate) fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> LabError {
