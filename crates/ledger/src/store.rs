@@ -146,8 +146,11 @@ impl Ledger {
         let mut name = self.path.file_name()?.to_owned();
         name.push(format!(".saved-{}", std::process::id()));
         let path = self.path.with_file_name(name);
-        // SQLite writes only to a file that is not there yet or is empty.
-        self.connection.execute("VACUUM INTO ?1", params![path.to_str()?]).ok()?;
+        // SQLite writes only to a file that is not there yet or is empty, and would follow a link to make one.
+        host::create::new_file(&path).ok()?;
+        let saved = self.connection.execute("VACUUM INTO ?1", params![path.to_str()?]);
+        // An empty file would be taken for what was saved.
+        saved.inspect_err(|_| drop(std::fs::remove_file(&path))).ok()?;
         Some(path)
     }
 

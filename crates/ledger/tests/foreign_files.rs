@@ -92,3 +92,16 @@ fn a_ledger_that_was_removed_or_replaced_is_found_out() {
     fs::rename(place.path("away"), place.path("bakeoff.db")).expect("renamed");
     ledger.still_the_same().expect("it is back");
 }
+
+#[test]
+fn what_is_saved_beside_a_ledger_follows_no_link() {
+    let place = Place::new();
+    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Write).expect("opened");
+    let saved = place.path(&format!("bakeoff.db.saved-{}", std::process::id()));
+    symlink(place.path("victim"), &saved).expect("linked");
+    assert_eq!(ledger.save_beside(), None, "a link is not followed");
+    assert!(!place.path("victim").exists());
+    fs::remove_file(&saved).expect("removed");
+    assert_eq!(ledger.save_beside(), Some(saved.clone()));
+    Ledger::open(&saved, Access::Read).expect("a whole ledger");
+}
