@@ -76,7 +76,7 @@ pub enum Failure {
     #[error("could not be started: {answer}")]
     NotStarted {
         /// What the system answered.
-        answer: String,
+        answer: Box<str>,
         /// Whether that may pass.
         cause: Cause,
     },
@@ -322,7 +322,7 @@ impl Command {
 fn not_started(error: &std::io::Error) -> Failure {
     match error.kind() {
         std::io::ErrorKind::NotFound => Failure::Missing,
-        _ => Failure::NotStarted { answer: error.to_string(), cause: cause::of_io(error) },
+        _ => Failure::NotStarted { answer: error.to_string().into(), cause: cause::of_io(error) },
     }
 }
 

@@ -161,6 +161,14 @@ pub enum LabError {
 }
 
 impl LabError {
+    /// In words, to be put beside others of what could not be taken down: without the way out, which stands behind them all.
+    pub(crate) fn among_others(self) -> String {
+        match self {
+            LabError::LeftBehind(what) => what,
+            other => other.to_string(),
+        }
+    }
+
     /// Whether only this contender is affected, so that the others go on.
     pub fn is_of_contender(&self) -> bool {
         matches!(self, LabError::Contender { .. })

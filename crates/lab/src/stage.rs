@@ -380,7 +380,7 @@ impl Ground {
             daemon.end(&self.journal, &mut self.mark);
         }
         if let Some(image) = state.image.take() {
-            problems.extend(image.remove(&self.journal, &mut self.mark).err().map(|error| error.to_string()));
+            problems.extend(image.remove(&self.journal, &mut self.mark).err().map(LabError::among_others));
         }
         if let Some(work) = state.work.take() {
             match std::fs::remove_dir_all(&work) {

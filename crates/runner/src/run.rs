@@ -43,7 +43,7 @@ pub enum RunError {
     #[error("{error}. {}", way_on(.saved, .run))]
     LedgerGone {
         /// What became of it.
-        error: LedgerError,
+        error: Box<LedgerError>,
         /// Where what it held was saved.
         saved: Option<PathBuf>,
         /// The run.
@@ -398,7 +398,7 @@ impl Run<'_> {
 
     fn ledger_is_there(&self) -> Result<(), RunError> {
         self.ledger.still_the_same().map_err(|error| RunError::LedgerGone {
-            error,
+            error: error.into(),
             saved: self.ledger.save_beside(),
             run: self.id.into(),
         })
