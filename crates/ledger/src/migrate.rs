@@ -33,7 +33,9 @@ fn merged(shard: &mut Map<String, Value>) -> Option<Value> {
 }
 
 fn whole_plan(mut plan: Value) -> Value {
-    for (name, absent) in [("ages", Value::Null), ("notes", json!([])), ("shard", Value::Null)] {
+    for (name, absent) in
+        [("ages", Value::Null), ("filesystems", json!([])), ("notes", json!([])), ("shard", Value::Null)]
+    {
         supply(&mut plan, name, absent);
     }
     // The word that allowed erasing stood beside the device; which device it was, nobody wrote down.
@@ -75,6 +77,7 @@ fn whole_machine(mut machine: Value) -> Value {
     }
     supply(&mut machine, "tools", json!({}));
     supply(&mut machine, "device", json!([]));
+    within(&mut machine, "virtualisation", |facts| supply(facts, "container", Value::Null));
     machine
 }
 
@@ -89,6 +92,9 @@ pub fn found(mut found: Value) -> Value {
         return Value::Null;
     }
     supply(&mut found, "options", json!([]));
+    not_told(&mut found, &["aged", "backend", "kernel", "boot_seconds"]);
+    within(&mut found, "device", |device| not_told(device, &["layout"]));
+    each(&mut found, "beneath", |device| not_told(device, &["layout"]));
     found
 }
 
@@ -100,12 +106,26 @@ pub fn closing(mut closing: Value) -> Value {
     if let Some(fields) = closing.as_object_mut() {
         fields.remove("damage");
     }
+    not_told(&mut closing, &["damage", "written_bytes", "read_bytes"]);
     closing
+}
+
+/// What the machine saw during a pass.
+pub fn evidence(mut evidence: Value) -> Value {
+    not_told(&mut evidence, &["taken_bytes", "taken_inodes", "present_bytes", "steady"]);
+    evidence
 }
 
 /// Version 1 wrote `{}` or `null` where there was nothing to keep.
 fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)
+}
+
+/// Fields that nobody kept then: what they would tell is not known.
+fn not_told(object: &mut Value, names: &[&str]) {
+    if object.is_object() {
+        names.iter().for_each(|name| supply(object, name, Value::Null));
+    }
 }
 
 /// Gives a field that an object lacks.

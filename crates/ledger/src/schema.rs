@@ -96,7 +96,9 @@ fn typed_documents(transaction: &Transaction) -> Result<(), Fault> {
     rewrite(transaction, ("runs", "id", "new_run"), migrate::new_run)?;
     rewrite(transaction, ("contenders", "run", "asked"), migrate::asked)?;
     rewrite(transaction, ("trials", "run", "found"), migrate::found)?;
-    rewrite(transaction, ("trials", "run", "closing"), migrate::closing)
+    rewrite(transaction, ("trials", "run", "closing"), migrate::closing)?;
+    let run = "(SELECT run FROM trials WHERE trials.id = phases.trial)";
+    rewrite(transaction, ("phases", run, "evidence"), migrate::evidence)
 }
 
 /// Version 3 keeps how long a trial took by a clock that nobody sets, and whether a failure lasts.
@@ -108,7 +110,7 @@ fn durations_and_causes(transaction: &Transaction) -> Result<(), Fault> {
     )?)
 }
 
-/// Changes the JSON of one column in every row of a table; `run` is the column that names the run.
+/// Changes the JSON of one column in every row of a table; `run` is what names the run in SQL.
 fn rewrite(
     transaction: &Transaction,
     (table, run, column): (&str, &str, &str),

@@ -78,7 +78,7 @@ fn a_run_that_the_first_version_exported_is_imported() {
 }
 
 /// Changes to a ledger, each with the place and the field that the error must name.
-const CHANGES: [(&str, &str, &str); 12] = [
+const CHANGES: [(&str, &str, &str); 15] = [
     ("UPDATE runs SET status = 'resting'", "", "status"),
     ("UPDATE runs SET ceiling = '{}'", "", "ceiling"),
     ("UPDATE runs SET new_run = json_remove(new_run, '$.plan.sampling.blocks')", "", "new_run.plan.sampling"),
@@ -102,6 +102,17 @@ const CHANGES: [(&str, &str, &str); 12] = [
         ", trial 1, phase delete",
         "evidence.steal",
     ),
+    (
+        "UPDATE phases SET outcome = json_remove(outcome, '$.durable_ns') WHERE trial = 1 AND name = 'create'",
+        ", trial 0, phase create",
+        "outcome.durable_ns",
+    ),
+    (
+        "UPDATE trials SET found = json_remove(found, '$.device.queue.scheduler') WHERE id = 1",
+        ", trial 0",
+        "found.device.queue.scheduler",
+    ),
+    ("UPDATE runs SET new_run = json_remove(new_run, '$.plan.sampling.samples')", "", "new_run.plan.sampling.samples"),
     ("UPDATE commands SET elapsed_ns = -7 WHERE trial = 3", ", trial 2, its commands", "elapsed_ns"),
 ];
 

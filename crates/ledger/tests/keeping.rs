@@ -4,12 +4,12 @@ mod support;
 
 use ledger::{Access, Ledger, LedgerError, NewRun, Origin, RunStatus, TrialRecord, TrialStatus};
 use ledger::{CommandRecord, ContenderRecord, Evidence, PhaseRecord};
+use records::outcome::{CpuTime, GroupOutcome, PhaseOutcome};
+use records::program::{Cache, Figure};
 use records::{Closing, Contender, Found, Machine};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use workload::outcome::{CpuTime, GroupOutcome, PhaseOutcome};
-use workload::program::{Cache, Figure};
 
 struct Scratch {
     folder: tempfile::TempDir,

@@ -38,7 +38,6 @@ pub struct Scheme {
     /// How contenders are aged; absent where all are fresh.
     pub ages: Option<Ages>,
     /// Users' files that describe filesystems which compete here.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filesystems: Vec<PathBuf>,
     /// What was left out of the product of axes or not multiplied by one, a sentence each.
     pub notes: Vec<String>,

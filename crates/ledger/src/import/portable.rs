@@ -105,7 +105,10 @@ fn first_version(mut file: Value) -> Value {
     }
     for trial in file.get_mut("trials").and_then(Value::as_array_mut).into_iter().flatten() {
         change(Some(&mut *trial), "found", migrate::found);
-        change(Some(trial), "closing", migrate::closing);
+        change(Some(&mut *trial), "closing", migrate::closing);
+        for phase in trial.get_mut("phases").and_then(Value::as_array_mut).into_iter().flatten() {
+            change(Some(phase), "evidence", migrate::evidence);
+        }
     }
     file
 }
