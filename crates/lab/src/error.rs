@@ -280,11 +280,19 @@ impl Answer for &str {
     }
 }
 
+/// Longest word for which a nearest one is looked for, in bytes.
+const WORD_LIMIT: usize = 100;
+
 /// The known name that is nearest to a misspelt one; None where none is near.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // Longer words are no slips, and the search grows with the length.
+    if name.len() > WORD_LIMIT {
+        return None;
+    }
     let lower = name.to_lowercase();
     known
         .into_iter()
+        .filter(|candidate| candidate.len() <= WORD_LIMIT)
         .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3)
         .min()

@@ -15,6 +15,10 @@ pub const TEXT_LIMIT: usize = 1 << 20;
 const UNPACKED_LIMIT: usize = 1 << 20;
 /// Most digits that are kept; five would need a hundred times the memory of three.
 const MOST_DIGITS: u32 = 3;
+/// Most values that one histogram may count: beyond, shares of them are no longer exact, and sums overflow.
+const MOST_COUNTED: u64 = 1 << 53;
+/// The longest number of the form.
+const LONGEST: [u8; 9] = [0xff; 9];
 /// What the two forms begin with.
 const PLAIN: u32 = 0x1c84_9313;
 const DEFLATED: u32 = 0x1c84_9314;
@@ -32,8 +36,10 @@ pub enum HistogramError {
     /// It is not what it should be.
     #[error("a histogram is not in the HDR V2 form")]
     Form,
-    /// It says that it holds more than it does, or more than any of ours.
-    #[error("a histogram announces more than it holds, or more digits than {MOST_DIGITS}")]
+    /// It says that it holds more than it does, or more than any of ours can.
+    #[error(
+        "a histogram announces more than it holds, more digits than {MOST_DIGITS} or more values than can be counted"
+    )]
     Size,
 }
 
@@ -56,7 +62,17 @@ pub fn read(text: &str) -> Result<Histogram<u64>, HistogramError> {
     if announced as usize > holds || digits > MOST_DIGITS {
         return Err(HistogramError::Size);
     }
-    Deserializer::new().deserialize(&mut plain.as_slice()).map_err(|_| HistogramError::Form)
+    // The one number that the decoder would negate beyond what 64 bits hold.
+    if plain[HEAD..].windows(LONGEST.len()).any(|bytes| bytes == LONGEST) {
+        return Err(HistogramError::Size);
+    }
+    let read: Histogram<u64> =
+        Deserializer::new().deserialize(&mut plain.as_slice()).map_err(|_| HistogramError::Form)?;
+    let count = read.iter_recorded().try_fold(0u64, |sum, bucket| sum.checked_add(bucket.count_at_value()));
+    match count {
+        Some(count) if count <= MOST_COUNTED => Ok(read),
+        _ => Err(HistogramError::Size),
+    }
 }
 
 /// The plain form of a deflated histogram.

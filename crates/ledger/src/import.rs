@@ -13,6 +13,7 @@ pub(crate) mod shards;
 
 pub use keep::Kept;
 pub use portable::{PORTABLE_VERSION, export};
+pub use shards::merged;
 
 use crate::error::LedgerError;
 use crate::guard;

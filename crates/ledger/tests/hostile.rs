@@ -223,6 +223,9 @@ fn a_histogram_that_announces_gigabytes_is_refused_before_they_are_taken() {
     assert!(refusal(&crafted(1, 5, u64::MAX, &[2])).contains("digits"));
     assert!(refusal(&crafted(100 << 20, 3, 1 << 40, &vec![0; 100 << 20])).contains("announces more"));
     assert!(refusal(&"A".repeat(histogram::TEXT_LIMIT + 4)).contains("longer"));
+    assert!(refusal(&crafted(9, 3, 1 << 40, &[0xff; 9])).contains("counted"), "a number that cannot be negated");
+    let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+    assert!(refusal(&crafted(27, 3, 1 << 40, &[most; 3].concat())).contains("counted"), "a sum beyond 64 bits");
     assert!(refusal("AAAA").contains("HDR V2"));
     assert_eq!(histogram::read(&crafted(1, 3, 1 << 43, &[2])).expect("it is one").len(), 1);
 }
