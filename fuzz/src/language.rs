@@ -3,7 +3,7 @@
 
 use crate::assert_said;
 use std::collections::BTreeMap;
-use workload::ages::{Profile, age_of, parse_fill, without_repeats};
+use workload::ages::{history, parse_fill, parse_profile, without_repeats};
 use workload::axes::{Axes, PRODUCT_LIMIT};
 use workload::quantity::{QUANTITY_LIMIT, parse_bytes, parse_duration, parse_share, show_bytes};
 use workload::{Plan, Workload, parse_aliases, parse_contenders};
@@ -20,7 +20,11 @@ pub fn plan(data: &[u8]) {
                 Ok(multiplied) => {
                     assert!(multiplied.len() <= PRODUCT_LIMIT);
                     let kept = without_repeats(multiplied);
-                    assert!(kept.iter().filter_map(age_of).all(|(_, fill)| fill.is_none_or(|fill| fill > 0.0)));
+                    assert!(
+                        kept.iter()
+                            .filter_map(|contender| contender.ageing())
+                            .all(|(_, fill)| fill.is_none_or(|fill| fill > 0.0))
+                    );
                 }
                 Err(refusal) => assert_said("a product", &refusal.to_string()),
             }
@@ -61,10 +65,10 @@ pub fn workload(data: &[u8]) {
 /// A profile of ageing, and the history that it means for a small and for a very large volume.
 pub fn age(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    match Profile::parse("fuzzed", &text, FILE) {
+    match parse_profile("fuzzed", &text, FILE) {
         Ok(profile) => {
             for volume in [64 << 20, 1 << 40, 1 << 60] {
-                match profile.history(volume, profile.fill) {
+                match history(&profile, volume, profile.fill) {
                     Ok(history) => assert!(history.filled <= volume && history.mean_size() > 0),
                     Err(refusal) => assert_said("a history", &refusal),
                 }

@@ -1,6 +1,6 @@
 //! Long files made to be as costly as they can: each is refused with a sentence.
 
-use workload::ages::Profile;
+use workload::ages::parse_profile;
 use workload::workload::FILE_LIMIT;
 use workload::{Plan, Workload, parse_contenders};
 
@@ -12,7 +12,7 @@ fn assert_refused(text: &str) {
     let refusals = [
         Plan::parse(text, file).expect_err("no plan").to_string(),
         Workload::parse(text, file).expect_err("no workload").to_string(),
-        Profile::parse("large", text, file).expect_err("no age").to_string(),
+        parse_profile("large", text, file).expect_err("no age").to_string(),
         parse_contenders(text, file).expect_err("no contenders").to_string(),
     ];
     for refusal in refusals {
