@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: run test long lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
+.PHONY: run test long fuzz lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -38,6 +38,11 @@ long: test-packages
 	$(CARGO) build --locked -p bakeoff
 	BAKEOFF_MANY_FILES=1000000 $(CARGO) test --locked -p engine --test files many_files
 	BAKEOFF_KILLS=50 $(CARGO) test --locked -p bakeoff --test kill
+
+# Every parser of foreign input under a coverage-guided fuzzer, 10,000,000 inputs each: hours. FUZZ_RUNS=100000 for minutes.
+fuzz:
+	@scripts/packages fuzz
+	@scripts/fuzz
 
 # What the house style can check by machine.
 lint:

@@ -16,9 +16,6 @@ mod failure;
 mod features;
 mod log;
 mod mix;
-#[cfg(test)]
-#[path = "../../../tests/mutate.rs"]
-mod mutate;
 mod own_files;
 mod place;
 mod progress;

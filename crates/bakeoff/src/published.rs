@@ -6,45 +6,15 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::text::{self, quantity};
 use judge::{Judgement, OperationId, Table};
+use literature::{Figure, Source};
 use report::view::PublishedView;
 use report::{Material, View};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 
 const RESULTS: &str = include_str!("../../../published/results.csv");
 const SOURCES: &str = include_str!("../../../published/sources.csv");
 /// Scale of a workload that has the published sizes.
 const PUBLISHED_SCALE: &str = "full";
-
-/// One line of `published/results.csv`.
-#[derive(Debug, Clone, Deserialize)]
-struct Figure {
-    source: String,
-    host: String,
-    kernel: String,
-    device: String,
-    filesystem: String,
-    options: String,
-    scheduler: String,
-    workload: String,
-    operation: String,
-    cache: String,
-    value: f64,
-    unit: String,
-    #[serde(rename = "note")]
-    _note: String,
-}
-
-/// One line of `published/sources.csv`.
-#[derive(Debug, Clone, Deserialize)]
-struct Source {
-    source: String,
-    title: String,
-    year: String,
-    hardware: String,
-    #[serde(rename = "methods")]
-    _methods: String,
-}
 
 /// How much work an operation is at the published scale.
 #[derive(Debug, Clone, Copy)]
@@ -107,8 +77,8 @@ type Sections = Vec<(Row, Vec<Line>)>;
 
 /// Rows of the run about which something was published, with what was; and all sources.
 fn beside(material: &Material, table: &Table) -> Result<(Sections, Vec<Source>), Failure> {
-    let figures: Vec<Figure> = csv::Reader::from_reader(RESULTS.as_bytes()).deserialize().collect::<Result<_, _>>()?;
-    let sources: Vec<Source> = csv::Reader::from_reader(SOURCES.as_bytes()).deserialize().collect::<Result<_, _>>()?;
+    let figures = literature::figures(RESULTS, "published/results.csv")?;
+    let sources = literature::sources(SOURCES, "published/sources.csv")?;
     let amounts = amounts(material)?;
     let mut sections = Vec::new();
     for index in 0..table.operations.len() {
@@ -276,7 +246,7 @@ mod tests {
             "source,host,kernel,device,filesystem,options,scheduler,workload,operation,cache,value,unit,note\n\
             harddisk-benchmarks,a-host,3.1.7,hdd,ext4,,,small-files,create,cold,{value},{unit},"
         );
-        csv::Reader::from_reader(text.as_bytes()).deserialize().next().expect("a line").expect("a figure")
+        literature::figures(&text, "mine.csv").expect("a figure").remove(0)
     }
 
     #[test]
@@ -290,10 +260,8 @@ mod tests {
 
     #[test]
     fn every_published_figure_and_source_is_understood_and_has_a_year() {
-        let figures: Vec<Figure> =
-            csv::Reader::from_reader(RESULTS.as_bytes()).deserialize().collect::<Result<_, _>>().expect("figures");
-        let sources: Vec<Source> =
-            csv::Reader::from_reader(SOURCES.as_bytes()).deserialize().collect::<Result<_, _>>().expect("sources");
+        let figures = literature::figures(RESULTS, "published/results.csv").expect("figures");
+        let sources = literature::sources(SOURCES, "published/sources.csv").expect("sources");
         assert!(figures.len() > 200);
         for figure in &figures {
             let source = sources.iter().find(|source| source.source == figure.source);

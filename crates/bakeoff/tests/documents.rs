@@ -200,7 +200,8 @@ fn every_run_that_is_shown_can_be_planned() {
     let shown = commands_in_blocks().into_iter().chain(commands_in_sentences());
     for (shown, words) in shown.filter(|(_, words)| words.get(1).is_some_and(|verb| verb == "run" || verb == "plan")) {
         // Words in capitals stand for something else.
-        if words.iter().any(|word| word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase() || c == '|')) {
+        let stands_for_another = |part: &str| part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase());
+        if words.iter().any(|word| word.split([',', '=', '|', '/']).any(stands_for_another)) {
             continue;
         }
         let mut plan = as_plan(&place, &words);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LabError {
     /// A name that is not known.
-    #[error("unknown {what} \"{name}\"{}", nearest_hint(.nearest, .known))]
+    #[error("unknown {what} \"{}\"{}", cut(.name), nearest_hint(.nearest, .known))]
     Unknown {
         /// What was named: filesystem, scheduler, contender.
         what: &'static str,
@@ -22,7 +22,7 @@ pub enum LabError {
         known: Vec<String>,
     },
     /// A description that cannot be read.
-    #[error("{file}: {problem}")]
+    #[error("{file}: {}", cut(.problem))]
     Description {
         /// The file.
         file: String,
@@ -303,11 +303,30 @@ impl Answer for &str {
     }
 }
 
+/// Longest text of a file that is shown, in characters.
+const SHOWN_LIMIT: usize = 600;
+
+/// What is shown of a text that may repeat what is in a file.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_LIMIT) {
+        Some((at, _)) => format!("{} ...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Longest word for which a nearest one is looked for, in bytes.
+const WORD_LIMIT: usize = 100;
+
 /// The known name that is nearest to a misspelt one; None where none is near.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // Longer words are no slips, and the search grows with the length.
+    if name.len() > WORD_LIMIT {
+        return None;
+    }
     let lower = name.to_lowercase();
     known
         .into_iter()
+        .filter(|candidate| candidate.len() <= WORD_LIMIT)
         .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3)
         .min()
@@ -318,7 +337,7 @@ fn nearest_hint(nearest: &Option<String>, known: &[String]) -> String {
     match nearest {
         Some(name) => format!("; did you mean \"{name}\"?"),
         None if known.is_empty() => String::new(),
-        None => format!("; known are {}", known.join(", ")),
+        None => format!("; known are {}", cut(&known.join(", "))),
     }
 }
 

@@ -12,6 +12,11 @@ use serde_json::Value;
 pub enum Fault {
     /// SQLite's answer.
     Sql(rusqlite::Error),
+    /// What no ledger holds, so that nothing of the file is believed.
+    Strange {
+        /// What it is.
+        why: String,
+    },
     /// A field that holds something else than it should.
     Field {
         /// Where it stands: run, trial, phase.
@@ -42,7 +47,7 @@ impl Fault {
         match self {
             Self::Field { place, field, why } if place.is_empty() => Self::Field { place: outer.into(), field, why },
             Self::Field { place, field, why } => Self::Field { place: format!("{outer}, {place}"), field, why },
-            sql => sql,
+            whole => whole,
         }
     }
 }

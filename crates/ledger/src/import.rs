@@ -13,8 +13,10 @@ pub(crate) mod shards;
 
 pub use keep::Kept;
 pub use portable::{PORTABLE_VERSION, export};
+pub use shards::merged;
 
 use crate::error::LedgerError;
+use crate::guard;
 use ::records::{ContenderRecord, RunRecord, TrialRecord};
 use std::path::Path;
 
@@ -27,6 +29,12 @@ pub const FILE_LIMIT: u64 = 256 << 20;
 const BEGINNING: u64 = 16;
 /// Longest label that a file may give a contender or a phase, in characters.
 const LABEL_LIMIT: usize = 200;
+/// Longest reason for a refusal, in characters.
+const WHY_LIMIT: usize = 400;
+/// Most objects and values that a JSON text may hold: each takes far more memory than it has letters. A run as large as a file
+/// may be has half as many.
+const OBJECTS_LIMIT: u64 = 1_500_000;
+const VALUES_LIMIT: u64 = 32_000_000;
 /// Most phases or lines that one file may hold.
 const COUNT_LIMIT: usize = 20_000;
 
@@ -128,6 +136,10 @@ pub fn import_bytes(bytes: &[u8], file: &str) -> Result<Imported, ImportError> {
     };
     // fio prints what it has to say about its options before the JSON.
     if let Some(json) = text.find('{').map(|at| &text[at..]).filter(|_| !bonnie::looks_like(&text)) {
+        if guard::objects(json.as_bytes()) > OBJECTS_LIMIT || guard::values(json.as_bytes()) > VALUES_LIMIT {
+            let why = format!("it holds more than {OBJECTS_LIMIT} objects or {VALUES_LIMIT} values");
+            return Err(malformed("JSON")(format!("{why}; a ledger of any size can be imported itself")));
+        }
         if portable::looks_like(json) {
             return portable::read(json).map_err(malformed("an exported run"));
         }
@@ -142,6 +154,11 @@ pub fn import_bytes(bytes: &[u8], file: &str) -> Result<Imported, ImportError> {
         return dd::read(&text, &file).map_err(malformed("dd's output"));
     }
     Err(ImportError::Unknown { file })
+}
+
+/// An error of a reader, cut to a length that a sentence can bear: it may repeat what is in the file.
+fn said(error: &impl std::fmt::Display) -> String {
+    error.to_string().chars().take(WHY_LIMIT).collect()
 }
 
 /// A text of a file that becomes a name: cut to a length that tables can bear.

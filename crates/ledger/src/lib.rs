@@ -4,11 +4,14 @@
 
 mod error;
 mod fields;
+mod guard;
+pub mod histogram;
 pub mod import;
 mod lock;
 mod migrate;
 mod read;
 mod schema;
+mod sound;
 mod store;
 mod unwritten;
 

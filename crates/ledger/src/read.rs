@@ -3,7 +3,9 @@
 
 use crate::error::LedgerError;
 use crate::fields::{Fault, from_json, maybe_named, maybe_whole, named, parsed, whole};
-use crate::store::Ledger;
+use crate::guard::{self, Brought};
+use crate::sound;
+use crate::store::{Ledger, foreign};
 use records::{CommandRecord, ContenderRecord, PhaseRecord, RunRecord, TrialRecord};
 use rusqlite::{OptionalExtension, Row, params};
 use std::collections::BTreeMap;
@@ -19,7 +21,7 @@ impl Ledger {
     /// One run: by its id, the beginning of it, or the latest (`None` or `latest`). Others need not be readable.
     pub fn run(&self, asked: Option<&str>) -> Result<RunRecord, LedgerError> {
         let query = "SELECT id FROM runs ORDER BY began_ms, id";
-        let known: Vec<String> = self.rows("reading runs from", query, [], |row, _| Ok(row.get("id")?))?;
+        let known: Vec<String> = self.rows("reading runs from", query, [], |row, _| id(row))?;
         let no_such = |why: String| LedgerError::NoSuchRun {
             path: self.path().into(),
             asked: asked.unwrap_or("latest").into(),
@@ -45,9 +47,11 @@ impl Ledger {
     /// Contenders of a run in the order of the plan, hidden twins included.
     pub fn contenders(&self, run: &str) -> Result<Vec<ContenderRecord>, LedgerError> {
         let query = "SELECT * FROM contenders WHERE run = ?1 ORDER BY number";
-        self.rows("reading contenders from", query, params![run], |row, number| {
+        let contenders = self.rows("reading contenders from", query, params![run], |row, number| {
             contender_from(row).map_err(|fault| fault.within(&format!("run {run}, contender {number}")))
-        })
+        })?;
+        self.taken(sound::contenders(&contenders))?;
+        Ok(contenders)
     }
 
     /// Trials of a run in the order in which they were carried out.
@@ -61,14 +65,14 @@ impl Ledger {
         let numbers: BTreeMap<i64, usize> = rows.iter().enumerate().map(|(number, (id, _))| (*id, number)).collect();
         let mut phases = self.phases(run, &numbers)?;
         let mut commands = self.commands(run, &numbers)?;
-        Ok(rows
-            .into_iter()
-            .map(|(id, trial)| TrialRecord {
-                phases: phases.remove(&id).unwrap_or_default(),
-                commands: commands.remove(&id).unwrap_or_default(),
-                ..trial
-            })
-            .collect())
+        let trials = rows.into_iter().map(|(id, trial)| TrialRecord {
+            phases: phases.remove(&id).unwrap_or_default(),
+            commands: commands.remove(&id).unwrap_or_default(),
+            ..trial
+        });
+        let trials: Vec<TrialRecord> = trials.collect();
+        self.taken(sound::trials(&trials, self.count_of_contenders(run)?))?;
+        Ok(trials)
     }
 
     fn phases(
@@ -112,13 +116,26 @@ impl Ledger {
         let read = || -> Result<Vec<T>, Fault> {
             let mut statement = self.connection.prepare(query)?;
             let mut rows = statement.query(values)?;
-            let mut made = Vec::new();
+            let (mut made, mut brought) = (Vec::new(), Brought::default());
             while let Some(row) = rows.next()? {
+                brought.note(row)?;
                 made.push(from(row, made.len())?);
             }
             Ok(made)
         };
-        read().map_err(|fault| self.fault(doing, fault))
+        guard::bounded(&self.connection, read).map_err(|fault| self.fault(doing, fault))
+    }
+
+    fn count_of_contenders(&self, run: &str) -> Result<usize, LedgerError> {
+        let query = "SELECT count(*) AS count FROM contenders WHERE run = ?1";
+        let count: Vec<usize> =
+            self.rows("reading contenders from", query, params![run], |row, _| whole(row, "count"))?;
+        Ok(count.into_iter().sum())
+    }
+
+    /// What a ledger of ours would not hold is a reason to believe nothing of it.
+    fn taken(&self, sound: Result<(), String>) -> Result<(), LedgerError> {
+        sound.map_err(|why| foreign(self.path(), &why))
     }
 
     /// Whether the ledger holds a run of this id.
@@ -129,6 +146,13 @@ impl Ledger {
             .map(|found| found.is_some())
             .map_err(|error| self.refusal("reading runs from", &error))
     }
+}
+
+/// A run's id, which becomes part of paths and sentences.
+fn id(row: &Row) -> Result<String, Fault> {
+    let id: String = row.get("id")?;
+    sound::id(&id).map_err(|why| Fault::Strange { why })?;
+    Ok(id)
 }
 
 fn run_of(row: &Row) -> String {
@@ -147,7 +171,7 @@ fn numbered(numbers: &BTreeMap<i64, usize>, trial: i64) -> String {
 fn run_from(row: &Row) -> Result<RunRecord, Fault> {
     let ceiling: Option<String> = row.get("ceiling")?;
     Ok(RunRecord {
-        id: row.get("id")?,
+        id: id(row)?,
         began_ms: row.get("began_ms")?,
         ended_ms: row.get("ended_ms")?,
         status: named(row, "status")?,

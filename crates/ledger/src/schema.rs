@@ -4,8 +4,10 @@
 
 use crate::fields::{self, Fault};
 use crate::migrate;
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, Row, Transaction, params};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// Marks the file as a ledger: "Bake" in ASCII.
 pub const APPLICATION_ID: i64 = 0x4261_6b65;
@@ -146,4 +148,40 @@ pub fn migrate(connection: &mut Connection, version: i64) -> Result<(), Fault> {
     }
     transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {LATEST};"))?;
     Ok(transaction.commit()?)
+}
+
+/// A table or index as SQLite's own table of them has it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Object {
+    /// `table`, `index`, `view` or `trigger`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The table that it belongs to.
+    pub table: String,
+    /// How it was made; absent for what SQLite makes by itself.
+    pub sql: Option<String>,
+}
+
+impl Object {
+    /// From a row with type, name, table and SQL.
+    pub fn of(row: &Row) -> rusqlite::Result<Self> {
+        Ok(Self { kind: row.get(0)?, name: row.get(1)?, table: row.get(2)?, sql: row.get(3)? })
+    }
+}
+
+/// Everything that a ledger of this version holds.
+pub fn objects(version: i64) -> Result<&'static BTreeSet<Object>, Fault> {
+    // The answer is the same for all files, and costs more than reading a small one.
+    static KNOWN: [OnceLock<BTreeSet<Object>>; STEPS.len() + 1] = [const { OnceLock::new() }; STEPS.len() + 1];
+    let version = usize::try_from(version).unwrap_or(0).min(STEPS.len());
+    if let Some(known) = KNOWN[version].get() {
+        return Ok(known);
+    }
+    let mut fresh = Connection::open_in_memory()?;
+    let transaction = fresh.transaction()?;
+    STEPS[..version].iter().try_for_each(|step| step(&transaction))?;
+    let mut statement = transaction.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema")?;
+    let made = statement.query_map([], Object::of)?.collect::<rusqlite::Result<_>>()?;
+    Ok(KNOWN[version].get_or_init(|| made))
 }

@@ -3,6 +3,7 @@
 
 use crate::error::LedgerError;
 use crate::fields::Fault;
+use crate::guard::{self, check};
 use crate::{lock, schema, unwritten};
 use records::{Cause, ContenderRecord, NewRun, RunStatus, TrialRecord};
 use rusqlite::{Connection, OpenFlags, params};
@@ -14,6 +15,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long a statement waits for another process's transaction.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+/// Letters of a file's own text that an error shows.
+const SHOWN: usize = 300;
 
 /// What a ledger is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +120,6 @@ impl Ledger {
         let answered = |answer| LedgerError::Refused { doing: "reading the ledger", path: path.into(), answer };
         let (connection, copy) = unwritten::open(path).map_err(answered)?;
         connection.busy_timeout(BUSY_WAIT).map_err(refused)?;
-        connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;").map_err(refused)?;
         match check(&connection, path)? {
             schema::LATEST => {}
             0 => return Err(foreign(path, "it is empty")),
@@ -126,12 +129,6 @@ impl Ledger {
                     "an older bakeoff wrote it; `bakeoff show --runs` with it brings it up to date",
                 ));
             }
-        }
-        let programs: i64 = connection
-            .query_row("SELECT count(*) FROM sqlite_schema WHERE type IN ('view', 'trigger')", [], |row| row.get(0))
-            .map_err(refused)?;
-        if programs > 0 {
-            return Err(foreign(path, "it holds views or triggers, which no ledger does"));
         }
         Ok(Self { connection, path: path.into(), file: identity(path), _lock: None, _copy: copy })
     }
@@ -341,30 +338,6 @@ pub(crate) fn insert_trial(
     Ok(())
 }
 
-fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerError> {
-    let (application, version) =
-        schema::identify(connection).map_err(|error| foreign(path, &format!("SQLite says \"{error}\"")))?;
-    let tables: i64 = connection
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(|error| foreign(path, &format!("SQLite says \"{error}\"")))?;
-    if application == 0 && version == 0 && tables == 0 {
-        return Ok(0);
-    }
-    if application != schema::APPLICATION_ID {
-        return Err(foreign(path, "it is a database of another program"));
-    }
-    if version > schema::LATEST {
-        return Err(LedgerError::Newer { path: path.into(), found: version, known: schema::LATEST });
-    }
-    let sound: String = connection
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        .map_err(|error| foreign(path, &format!("it is damaged, SQLite says \"{error}\"")))?;
-    if sound != "ok" {
-        return Err(foreign(path, &format!("it is damaged, SQLite says \"{sound}\"")));
-    }
-    Ok(version)
-}
-
 /// A ledger that is there to be read.
 fn existing(path: &Path) -> Result<(), LedgerError> {
     let refused = |answer: String| LedgerError::Refused { doing: "opening the ledger", path: path.into(), answer };
@@ -403,14 +376,17 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-fn foreign(path: &Path, why: &str) -> LedgerError {
+pub(crate) fn foreign(path: &Path, why: &str) -> LedgerError {
     LedgerError::Foreign { path: path.into(), why: why.into() }
 }
 
 fn failed(path: &Path, doing: &'static str, fault: Fault) -> LedgerError {
     match fault {
         Fault::Sql(error) => refusal(path, doing, &error),
-        Fault::Field { place, field, why } => LedgerError::Unreadable { path: path.into(), place, field, why },
+        Fault::Strange { why } => foreign(path, &why),
+        Fault::Field { place, field, why } => {
+            LedgerError::Unreadable { path: path.into(), place: cut(&place), field: cut(&field), why: cut(&why) }
+        }
     }
 }
 
@@ -421,8 +397,17 @@ fn refusal(path: &Path, doing: &'static str, error: &rusqlite::Error) -> LedgerE
         Some(DiskFull | SystemIoFailure | DatabaseBusy | OutOfMemory) => {
             LedgerError::ForNow { doing, path: path.into(), answer: error.to_string() }
         }
-        _ => LedgerError::Refused { doing, path: path.into(), answer: error.to_string() },
+        _ if guard::was_endless(error) => foreign(path, "reading it takes longer than a ledger of its size can"),
+        _ => LedgerError::Refused { doing, path: path.into(), answer: cut(&error.to_string()) },
     }
+}
+
+/// What is shown of a text that may repeat what is in the file: some hundred letters, and none that drive a terminal.
+fn cut(text: &str) -> String {
+    text.chars()
+        .take(SHOWN)
+        .flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] })
+        .collect()
 }
 
 pub(crate) fn json<T: Serialize>(value: &T) -> String {

@@ -78,17 +78,3 @@ fn a_ledger_with_parts_changed_is_read_or_refused_and_left_as_it_is() {
     });
     assert!(read > 0 && refused > 0, "{read} were read and {refused} refused: the changes are too small or too large");
 }
-
-#[test]
-fn views_in_a_ledger_are_not_believed() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let (ledger, _) = ledger_with_a_run(folder.path());
-    drop(ledger);
-    let path = folder.path().join("a.db");
-    let connection = rusqlite::Connection::open(&path).expect("SQLite opens it");
-    let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n";
-    connection.execute_batch(&format!("CREATE VIEW trap AS {endless}")).expect("a view is made");
-    drop(connection);
-    let error = import_file(&path).expect_err("no ledger holds views").to_string();
-    assert!(error.contains("views or triggers"), "{error}");
-}

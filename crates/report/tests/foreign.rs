@@ -1,5 +1,7 @@
 //! Other programs' results are shown with the same statistics, and a file of any content never breaks the report.
 
+#[path = "../../../tests/mutate.rs"]
+mod mutate;
 mod support;
 
 use ledger::import::{export, import_bytes};
@@ -47,6 +49,21 @@ fn an_exported_run_gives_the_same_report_elsewhere() {
         view.workloads.iter().map(|workload| report::export::workload_csv(&view, workload)).collect::<Vec<_>>()
     };
     assert_eq!(tables(&here), tables(&there));
+}
+
+#[test]
+fn an_exported_run_with_parts_changed_is_shown_or_refused() {
+    let bench = support::made_up(support::Size { contenders: 3, blocks: 2 });
+    let text = export(&bench.ledger, &bench.run, false).expect("it is exported").into_bytes();
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    mutate::fuzz("shown", &[text, BONNIE.as_bytes().to_vec()], 60, folder, |bytes| {
+        let Ok(read) = import_bytes(bytes, "changed") else { return };
+        let material = Material::new(read.run, read.contenders, read.trials);
+        // What cannot be judged is refused with a reason; what can is shown.
+        if let Ok(view) = View::of(&material) {
+            drop((show(&view, Style::plain(80)), report::export::workload_csv(&view, &view.workloads[0])));
+        }
+    });
 }
 
 proptest! {

@@ -27,9 +27,9 @@ impl fmt::Display for LanguageError {
         if let Some((line, column)) = self.place {
             write!(out, ":{line}:{column}")?;
         }
-        write!(out, ": {}", self.problem)?;
+        write!(out, ": {}", cut(&self.problem))?;
         match &self.help {
-            Some(help) => write!(out, " ({help})"),
+            Some(help) => write!(out, " ({})", cut(help)),
             None => Ok(()),
         }
     }
@@ -76,14 +76,30 @@ impl Problem {
     }
 }
 
+/// Longest word for which a nearest one is looked for, in bytes: longer ones are no slips, and the search grows with the length.
+const WORD_LIMIT: usize = 100;
+/// Longest problem or help that is shown, in characters: it may repeat what is in the file.
+const SHOWN_LIMIT: usize = 600;
+
+/// A text as far as it is shown.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_LIMIT) {
+        Some((at, _)) => format!("{} ...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
 /// The known name that is nearest to `name`, where one is near enough to have been meant.
 ///
 /// Damerau-Levenshtein distance of at most half the longer name (at least 1), or a known name that begins with
 /// `name`. Upper and lower case count as equal.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > WORD_LIMIT {
+        return None;
+    }
     let asked = name.to_lowercase();
     let mut best: Option<(usize, &'a str)> = None;
-    for candidate in known {
+    for candidate in known.into_iter().filter(|candidate| candidate.len() <= WORD_LIMIT) {
         let lower = candidate.to_lowercase();
         let mut distance = strsim::damerau_levenshtein(&asked, &lower);
         if asked.len() >= 2 && lower.starts_with(&asked) {

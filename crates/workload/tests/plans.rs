@@ -229,7 +229,10 @@ work = { files = "set", steps = ["create", "write", "close"] }
 fn examples() -> Vec<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workloads.md");
     let text = std::fs::read_to_string(path).unwrap();
-    text.split("```toml ").skip(1).map(|part| part.split_once('\n').unwrap().1.split("```").next().unwrap().to_owned()).collect()
+    text.split("```toml ")
+        .skip(1)
+        .map(|part| part.split_once('\n').unwrap().1.split("```").next().unwrap().to_owned())
+        .collect()
 }
 
 #[test]

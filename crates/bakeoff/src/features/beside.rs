@@ -45,16 +45,13 @@ pub struct Beside {
 /// # Errors
 /// The published file cannot be read.
 pub fn published(probed: &[Probed]) -> Result<Vec<Beside>, Failure> {
-    let mut reader = csv::Reader::from_reader(FEATURES.as_bytes());
-    let headings = reader.headers()?.clone();
+    let read = literature::features(FEATURES, "published/features.csv")?;
     let mut beside = Vec::new();
-    for line in reader.records() {
-        let line = line?;
-        let (Some(source), Some(feature)) = (line.get(0), line.get(1)) else { continue };
-        let Some((_, keys)) = ABOUT.iter().find(|(known, _)| *known == feature) else { continue };
-        for (filesystem, said) in headings.iter().zip(line.iter()).skip(2) {
-            if let Some(one) = probed.iter().find(|one| one.name == filesystem) {
-                beside.push(cell(one, (source, feature, said), keys));
+    for line in &read.features {
+        let Some((_, keys)) = ABOUT.iter().find(|(known, _)| *known == line.feature) else { continue };
+        for (filesystem, said) in read.filesystems.iter().zip(&line.answers) {
+            if let Some(one) = probed.iter().find(|one| one.name == *filesystem) {
+                beside.push(cell(one, (&line.source, &line.feature, said), keys));
             }
         }
     }
@@ -76,10 +73,12 @@ fn cell(probed: &Probed, (source, feature, said): (&str, &str, &str), keys: &[&s
             let has: Vec<bool> = answers.iter().filter_map(|(_, answer)| answer.has).collect();
             (!has.is_empty()).then(|| has.contains(&true) == (said == "yes"))
         }
-        _ => range(said).zip(answers.first().and_then(|(_, answer)| answer.amount)).map(|((low, high), amount)| {
-            let amount = amount as f64;
-            amount >= low * (1.0 - SAME) && amount <= high * (1.0 + SAME)
-        }),
+        _ => literature::range(said).zip(answers.first().and_then(|(_, answer)| answer.amount)).map(
+            |((low, high), amount)| {
+                let amount = amount as f64;
+                amount >= low * (1.0 - SAME) && amount <= high * (1.0 + SAME)
+            },
+        ),
     };
     Beside {
         source: source.into(),
@@ -90,21 +89,6 @@ fn cell(probed: &Probed, (source, feature, said): (&str, &str, &str), keys: &[&s
         found,
         agrees,
     }
-}
-
-/// `16 GB to 16 TB (depends on block size)` as bytes from and to; one size is both.
-fn range(text: &str) -> Option<(f64, f64)> {
-    let plain = text.split('(').next().unwrap_or_default();
-    let mut sizes = plain.split(" to ").map(size);
-    let first = sizes.next()??;
-    Some((first, sizes.next().flatten().unwrap_or(first)))
-}
-
-fn size(text: &str) -> Option<f64> {
-    let (number, unit) = text.trim().split_once(' ')?;
-    let units = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
-    let power = units.iter().position(|known| *known == unit.trim())?;
-    Some(number.parse::<f64>().ok()? * 1024f64.powi(power as i32))
 }
 
 #[cfg(test)]

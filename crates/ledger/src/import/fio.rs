@@ -3,7 +3,7 @@
 //! The bins of json+ become HDR histograms; percentiles alone are no histogram, so plain json has no latencies.
 
 use super::records::{Pass, Round, Source, imported};
-use super::{COUNT_LIMIT, Imported, shortened, stem};
+use super::{COUNT_LIMIT, Imported, said, shortened, stem};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
@@ -81,7 +81,7 @@ pub(super) fn looks_like(json: &str) -> bool {
 /// Reads the first object of a text.
 pub(super) fn read(json: &str, file: &str) -> Result<Imported, String> {
     let mut objects = serde_json::Deserializer::from_str(json).into_iter::<Output>();
-    let output = objects.next().ok_or("it is empty")?.map_err(|error| error.to_string())?;
+    let output = objects.next().ok_or("it is empty")?.map_err(|error| said(&error))?;
     if output.jobs.len() > COUNT_LIMIT {
         return Err(format!("it holds more than {COUNT_LIMIT} jobs"));
     }

@@ -30,7 +30,7 @@ fn one(ledger: &Ledger, path: &Path, run: crate::RunRecord) -> Result<Imported, 
     if trials.len() > COUNT_LIMIT || contenders.len() > COUNT_LIMIT {
         return Err(malformed(path, format!("run {} has more than {COUNT_LIMIT} trials or contenders", run.id)));
     }
-    let why = |why: String| malformed(path, format!("run {}: {why}", run.id.chars().take(40).collect::<String>()));
+    let why = |why: String| malformed(path, format!("run {}: {why}", run.id));
     portable::check(&run, &contenders, &trials).map_err(why)?;
     Ok(Imported { run, contenders, trials })
 }

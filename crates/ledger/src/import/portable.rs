@@ -1,10 +1,11 @@
 //! One portable file with everything of a run: written by `export`, read by `import`.
 //! In: a run's records. Out: JSON; anonymous on request, without names of hosts, serial numbers and paths.
 
-use super::{COUNT_LIMIT, Imported};
+use super::{COUNT_LIMIT, Imported, said};
 use crate::error::LedgerError;
-use crate::migrate;
+use crate::histogram::{self, HistogramError};
 use crate::store::Ledger;
+use crate::{migrate, sound};
 use records::{ContenderRecord, Origin, RunRecord, TrialRecord};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -18,10 +19,6 @@ const TELLING: [&str; 10] =
     ["hostname", "host_name", "serial", "wwn", "wwid", "uuid", "by_id", "machine_id", "username", "address"];
 /// Shortest secret that is looked for elsewhere; shorter ones would match by chance.
 const SHORTEST: usize = 4;
-/// The end of the year 9999, in milliseconds since 1970.
-pub(super) const LATEST_MS: i64 = 253_402_300_799_000;
-/// More blocks than any run has.
-const MOST_BLOCKS: u32 = 1_000_000;
 const LEFT_OUT: &str = "(left out)";
 
 #[derive(Serialize, Deserialize)]
@@ -66,13 +63,13 @@ pub(super) fn looks_like(json: &str) -> bool {
 
 /// Reads an exported run; it is marked as measured elsewhere.
 pub(super) fn read(json: &str) -> Result<Imported, String> {
-    let head: Head = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let head: Head = serde_json::from_str(json).map_err(|error| said(&error))?;
     if head.kind != KIND {
         return Err("it is of another kind".into());
     }
     let portable: Portable = match head.portable_version {
         PORTABLE_VERSION => whole(&mut serde_json::Deserializer::from_str(json))?,
-        1 => whole(first_version(serde_json::from_str(json).map_err(|error| error.to_string())?))?,
+        1 => whole(first_version(serde_json::from_str(json).map_err(|error| said(&error))?))?,
         version => return Err(format!("it is of version {version}; use the bakeoff that wrote it, or a newer one")),
     };
     if portable.trials.len() > COUNT_LIMIT || portable.contenders.len() > COUNT_LIMIT {
@@ -89,7 +86,7 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
 /// All of a file, or the field that cannot be read.
 fn whole<'a, T: Deserialize<'a>>(source: impl Deserializer<'a>) -> Result<T, String> {
     serde_path_to_error::deserialize(source)
-        .map_err(|error| format!("the field {} cannot be read: {}", error.path(), error.inner()))
+        .map_err(|error| said(&format!("the field {} cannot be read: {}", error.path(), error.inner())))
 }
 
 /// A file of version 1 in today's form.
@@ -115,29 +112,20 @@ fn first_version(mut file: Value) -> Value {
 
 /// What the rest of the program takes for granted of records that it wrote itself.
 pub(super) fn check(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRecord]) -> Result<(), String> {
-    if run.id.is_empty() || !run.id.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') {
-        return Err("its run has no usable id".into());
+    sound::run(run)?;
+    sound::contenders(contenders)?;
+    sound::trials(trials, contenders.len())?;
+    sound::trial_times(trials)?;
+    let groups = trials.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.outcome.groups);
+    // A histogram that is none is shown as missing; one that would take the reader's memory is a trap.
+    match groups.flat_map(|group| group.latency.values()).map(|latency| histogram::read(&latency.hdr)).find(is_trap) {
+        Some(Err(trap)) => Err(trap.to_string()),
+        _ => Ok(()),
     }
-    let count = contenders.len() as u32;
-    if contenders.iter().zip(0..).any(|(contender, place)| contender.index != place) {
-        return Err("its contenders are not numbered in order".into());
-    }
-    if contenders.iter().filter_map(|contender| contender.twin_of).any(|of| of >= count) {
-        return Err("a twin repeats a contender that it does not hold".into());
-    }
-    let times = |began: i64, ended: i64| (0..=LATEST_MS).contains(&began) && (began..=LATEST_MS).contains(&ended);
-    if !times(run.began_ms, run.ended_ms.unwrap_or(run.began_ms)) {
-        return Err("its run began or ended at a time that there is not".into());
-    }
-    for trial in trials {
-        if trial.contender >= count {
-            return Err(format!("a trial is of contender {}, which it does not hold", trial.contender));
-        }
-        if trial.block >= MOST_BLOCKS || !times(trial.began_ms, trial.ended_ms) {
-            return Err("a trial has a block or a time that there is not".into());
-        }
-    }
-    Ok(())
+}
+
+fn is_trap<T>(read: &Result<T, HistogramError>) -> bool {
+    matches!(read, Err(HistogramError::TooLong | HistogramError::Size))
 }
 
 fn is_telling(name: &str) -> bool {

@@ -2,7 +2,7 @@
 //! In: names, figures, times. Out: records as the ledger keeps them, without evidence that nobody gathered.
 
 use super::Imported;
-use super::portable::LATEST_MS;
+use crate::sound::LATEST_MS;
 use records::facts::PhaseFacts;
 use records::outcome::{CpuTime, Errors, GroupOutcome, Histogram, PhaseOutcome};
 use records::program::{Cache, Figure};

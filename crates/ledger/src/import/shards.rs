@@ -5,6 +5,7 @@
 use super::Imported;
 use crate::store::{json, run_id};
 use records::custody::Terms;
+use records::plan::MOST_SHARDS;
 use records::{Machine, Merged, Origin, Part, Place, RunRecord, RunStatus, Scheme, TrialRecord};
 use std::collections::BTreeMap;
 
@@ -17,12 +18,18 @@ struct Known<'a> {
 /// What a run is a part of, and the parts that it holds; `None` for one that is whole.
 pub(crate) fn cut(run: &RunRecord) -> Option<Merged> {
     if let Some(merged) = &run.new.merged {
-        return Some(merged.clone()).filter(|merged| merged.of > 0 && !merged.parts.is_empty());
+        return Some(merged.clone()).filter(is_possible);
     }
-    let shard = run.new.plan.as_ref()?.shard.filter(|shard| shard.of > 0)?;
+    let shard = run.new.plan.as_ref()?.shard?;
     let finished = run.status == RunStatus::Finished;
     let part = Part { index: shard.index, run: run.id.clone(), finished, machine: run.new.machine.clone() };
-    Some(Merged { of: shard.of, parts: vec![part] })
+    Some(Merged { of: shard.of, parts: vec![part] }).filter(is_possible)
+}
+
+/// Whether a plan can be cut so.
+fn is_possible(merged: &Merged) -> bool {
+    let within = merged.parts.iter().all(|part| part.index < merged.of);
+    (1..=MOST_SHARDS).contains(&merged.of) && (1..=merged.of as usize).contains(&merged.parts.len()) && within
 }
 
 /// What shards of one plan have in common, as a text: all but where they ran and which they are.
@@ -46,7 +53,7 @@ pub(crate) fn key(read: &Imported) -> String {
 ///
 /// # Errors
 /// A trial of a block that its shard does not have; two different accounts of one shard.
-pub(crate) fn merged(shards: &[Imported]) -> Result<Imported, String> {
+pub fn merged(shards: &[Imported]) -> Result<Imported, String> {
     let first = shards.first().ok_or("there is no shard")?;
     let of = cut(&first.run).ok_or_else(|| format!("run {} is no shard", first.run.id))?.of;
     let mut known: BTreeMap<u32, Known> = BTreeMap::new();
@@ -81,9 +88,6 @@ fn parts(shard: &Imported, of: u32) -> Result<Vec<Part>, String> {
     let run = &shard.run;
     let parts = cut(run).ok_or_else(|| format!("run {} is no shard", run.id))?.parts;
     let holds = |block: u32| parts.iter().any(|part| part.index == block % of);
-    if parts.iter().any(|part| part.index >= of) {
-        return Err(format!("run {} says that it is a part beyond the last of {of}", run.id));
-    }
     match shard.trials.iter().find(|trial| !holds(trial.block)) {
         Some(stray) => Err(format!("run {} holds a trial of block {}, which is not its own", run.id, stray.block + 1)),
         None => Ok(parts),

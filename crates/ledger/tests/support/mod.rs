@@ -6,6 +6,7 @@ use records::plan::{Place, Sampling, Scheme, Until};
 use std::path::Path;
 
 /// Names of the samples: fio's first, then those that are text of fields.
+#[allow(dead_code, reason = "not every test reads all of them")]
 pub const SAMPLES: [&str; 8] = [
     "fio-write.json",
     "fio-randread-plus.json",

@@ -2,10 +2,7 @@
 //! In: histograms in the HDR interchange form and series of the trials that count. Out: percentiles and lines.
 
 use super::{Material, RowView};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use judge::median;
 use records::TrialRecord;
 use records::program::Figure;
@@ -15,8 +12,6 @@ use serde::Serialize;
 pub const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
 /// Most points of one line over time.
 const MOST_POINTS: usize = 120;
-/// Longest histogram text that is read, in bytes.
-const HISTOGRAM_LIMIT: usize = 4 << 20;
 
 /// Latency of whole items over all trials that count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -84,11 +79,7 @@ pub(crate) fn merged_histogram(
 
 /// A histogram from its interchange form; `None` where the text is none.
 pub(crate) fn read_histogram(text: &str) -> Option<Histogram<u64>> {
-    if text.len() > HISTOGRAM_LIMIT {
-        return None;
-    }
-    let bytes = BASE64_STANDARD.decode(text).ok()?;
-    let mut histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+    let mut histogram = ledger::histogram::read(text).ok()?;
     histogram.auto(true);
     Some(histogram)
 }

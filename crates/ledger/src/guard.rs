@@ -1,0 +1,174 @@
+//! What is believed of a SQLite file that anybody may have written: that its tables are exactly ours, and nothing else.
+//! In: a connection, fresh from opening. Out: the schema version, or why the file is not used; bounds on what reading it costs.
+//! The rules are SQLite's own for files of strangers (sqlite.org/security.html), and then some.
+
+use crate::error::LedgerError;
+use crate::fields::Fault;
+use crate::schema;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, Row};
+use std::path::Path;
+
+/// Largest row, in bytes; what a phase leaves with all its histograms is a thousandth of it.
+const ROW_LIMIT: i32 = 64 << 20;
+/// Longest SQL, in bytes: the longest migration is a tenth of it.
+const SQL_LIMIT: i32 = 64 << 10;
+/// What else a statement of ours never reaches. Foreign keys that delete what hangs on a run count as triggers.
+const LIMITS: [(Limit, i32); 9] = [
+    (Limit::SQLITE_LIMIT_LENGTH, ROW_LIMIT),
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, SQL_LIMIT),
+    (Limit::SQLITE_LIMIT_COLUMN, 64),
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 64),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 8),
+    (Limit::SQLITE_LIMIT_VARIABLE_NUMBER, 64),
+    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 8),
+    // One, for VACUUM INTO.
+    (Limit::SQLITE_LIMIT_ATTACHED, 1),
+    (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+];
+/// Steps of SQLite's machine between two looks at how many are left.
+const STEPS_EACH: i32 = 100_000;
+/// Steps that any statement may take, and more of them for each byte of the file: a row of ours takes less than one a byte.
+const STEPS: u64 = 50_000_000;
+const STEPS_A_BYTE: u64 = 16;
+/// What one statement may bring: rows, bytes, and objects in their JSON (each of which takes far more memory than it has letters).
+const ROWS: u64 = 5_000_000;
+const BYTES: u64 = 1 << 30;
+const OBJECTS: u64 = 8_000_000;
+
+/// Takes from a connection what a file could use against its reader: views, triggers, functions in its schema, writes to the
+/// schema itself, and sizes that no ledger has.
+pub(crate) fn distrust(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    for power in [
+        DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+        DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER,
+        DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW,
+    ] {
+        connection.set_db_config(power, false)?;
+    }
+    for (limit, value) in LIMITS {
+        connection.set_limit(limit, value)?;
+    }
+    connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
+}
+
+/// The schema version of a ledger whose tables and pages are as they should be; 0 for an empty file.
+pub(crate) fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerError> {
+    let why = |why: String| LedgerError::Foreign { path: path.into(), why };
+    let damaged = |error: rusqlite::Error| why(format!("SQLite says \"{error}\""));
+    distrust(connection).map_err(damaged)?;
+    let (application, version) = schema::identify(connection).map_err(damaged)?;
+    let objects: i64 = bounded(connection, || {
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(damaged)
+    })?;
+    if application == 0 && version == 0 && objects == 0 {
+        return Ok(0);
+    }
+    if application != schema::APPLICATION_ID {
+        return Err(why("it is a database of another program".into()));
+    }
+    if version > schema::LATEST {
+        return Err(LedgerError::Newer { path: path.into(), found: version, known: schema::LATEST });
+    }
+    if version < 0 {
+        return Err(why(format!("it says that its schema is version {version}, which no bakeoff writes")));
+    }
+    match bounded(connection, || strange(connection, version)) {
+        Ok(None) => {}
+        Ok(Some(strange)) => return Err(why(strange)),
+        Err(Fault::Sql(error)) => return Err(damaged(error)),
+        Err(_) => return Err(why("its schema cannot be read".into())),
+    }
+    let sound: String = bounded(connection, || connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
+        .map_err(|error| why(format!("it is damaged, SQLite says \"{error}\"")))?;
+    match sound.as_str() {
+        "ok" => Ok(version),
+        found => Err(why(format!("it is damaged, SQLite says \"{found}\""))),
+    }
+}
+
+/// What of a file's schema is not as this program makes it; `None` where all is.
+fn strange(connection: &Connection, version: i64) -> Result<Option<String>, Fault> {
+    let known = schema::objects(version)?;
+    let mut found = 0;
+    let mut statement = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let object = schema::Object::of(row)?;
+        if !known.contains(&object) {
+            let name: String = object.name.chars().take(40).collect();
+            let kind: String = object.kind.chars().take(10).collect();
+            return Ok(Some(match object.kind.as_str() {
+                "view" | "trigger" => format!("it holds the {kind} `{name}`; no ledger holds views or triggers"),
+                _ => format!("its {kind} `{name}` is not as bakeoff makes it"),
+            }));
+        }
+        found += 1;
+    }
+    Ok((found != known.len()).then(|| format!("it holds {found} tables and indexes where {} should be", known.len())))
+}
+
+/// Runs statements that end after as many steps as the size of the file can call for, whatever is in it.
+pub(crate) fn bounded<T>(connection: &Connection, run: impl FnOnce() -> T) -> T {
+    let size = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0)).unwrap_or(0).max(0) as u64;
+    let bytes = size("PRAGMA page_count").saturating_mul(size("PRAGMA page_size"));
+    let mut left = STEPS.saturating_add(bytes.saturating_mul(STEPS_A_BYTE));
+    let handler = move || {
+        left = left.saturating_sub(STEPS_EACH as u64);
+        left == 0
+    };
+    // Setting one fails only on a connection that belongs to somebody else, which none of ours does.
+    let _ = connection.progress_handler(STEPS_EACH, Some(handler));
+    let answer = run();
+    let _ = connection.progress_handler(0, None::<fn() -> bool>);
+    answer
+}
+
+/// Whether a statement was ended by [`bounded`].
+pub(crate) fn was_endless(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
+}
+
+/// Counts what a statement brings, so that no file makes its reader take more memory than a ledger can need.
+#[derive(Default)]
+pub(crate) struct Brought {
+    rows: u64,
+    bytes: u64,
+    objects: u64,
+}
+
+impl Brought {
+    /// Takes note of a row.
+    ///
+    /// # Errors
+    /// It is one too many.
+    pub fn note(&mut self, row: &Row) -> Result<(), Fault> {
+        self.rows += 1;
+        for place in 0.. {
+            let Ok(value) = row.get_ref(place) else { break };
+            if let Ok(bytes) = value.as_bytes() {
+                self.bytes += bytes.len() as u64;
+                self.objects += objects(bytes);
+            }
+        }
+        let why = match self {
+            Self { rows, .. } if *rows > ROWS => format!("one run has more than {ROWS} rows"),
+            Self { bytes, .. } if *bytes > BYTES => format!("one run takes more than {} MiB", BYTES >> 20),
+            Self { objects, .. } if *objects > OBJECTS => format!("one run holds more than {OBJECTS} records"),
+            _ => return Ok(()),
+        };
+        Err(Fault::Strange { why })
+    }
+}
+
+/// JSON objects and arrays that a text can hold at most.
+pub(crate) fn objects(text: &[u8]) -> u64 {
+    text.iter().filter(|byte| matches!(byte, b'{' | b'[')).count() as u64
+}
+
+/// Values in JSON arrays and objects that a text can hold at most.
+pub(crate) fn values(text: &[u8]) -> u64 {
+    objects(text) + text.iter().filter(|byte| **byte == b',').count() as u64
+}

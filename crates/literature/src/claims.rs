@@ -1,0 +1,109 @@
+//! Published claims, or a user's own of the same form.
+//! In: CSV with the columns of `published/claims.csv`. Out: [`Published`] claims, or an error that names the line.
+
+use crate::{LiteratureError, short_enough, wrong};
+use judge::{Claim, ClaimRelation};
+use serde::Deserialize;
+
+/// Most claims that one text may hold.
+pub const CLAIMS_LIMIT: usize = 10_000;
+/// Sources whose method stopped the clock when the last call returned; `docs/methods.md` says how each worked.
+const STOPPED_AT_RETURN: [&str; 3] = ["harddisk-benchmarks", "small-files-hdd", "xfs-vs-ext4-sequential"];
+/// The source that used Bonnie++ 1.03, which syncs no file on close, as 2.00 does.
+const BONNIE_1_03: &str = "btrfs-0.13-and-xfs";
+
+/// A claim, with what the judge does not need.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// What is claimed.
+    pub claim: Claim,
+    /// Kind of device that it was said of: `hdd`, `raid10-hdd`, `ssd`, `nvme`, `any`.
+    pub device: String,
+    /// When its method stopped the clock.
+    pub clock: Clock,
+}
+
+impl Published {
+    /// Whether its source measured with Bonnie++ 1.03.
+    pub fn is_of_old_bonnie(&self) -> bool {
+        self.claim.source == BONNIE_1_03 && self.claim.workload == "bonnie"
+    }
+}
+
+/// When a method stopped the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// When the last call had returned.
+    Returned,
+    /// When all was on the device, or no matter: nothing was written.
+    Durable,
+}
+
+/// One line of a claims file; the columns of `published/claims.csv`, and one that a user's file may have beside them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    id: String,
+    source: String,
+    device: String,
+    workload: String,
+    operation: String,
+    cache: String,
+    left: String,
+    relation: String,
+    right: String,
+    factor: Option<f64>,
+    statement: String,
+    clock: Option<Clock>,
+}
+
+/// Every claim of a text; `file` names it in errors.
+///
+/// # Errors
+/// A text that is too long, holds too many claims or none, or a line that has another form.
+pub fn claims(text: &str, file: &str) -> Result<Vec<Published>, LiteratureError> {
+    short_enough(text, file)?;
+    let mut claims = Vec::new();
+    for (number, line) in csv::Reader::from_reader(text.as_bytes()).into_deserialize::<Line>().enumerate() {
+        if number >= CLAIMS_LIMIT {
+            return Err(wrong(file, "claim", number, &format!("more than {CLAIMS_LIMIT} claims")));
+        }
+        let line = line.map_err(|error| wrong(file, "claim", number, &error))?;
+        claims.push(published(line).map_err(|why| wrong(file, "claim", number, &why))?);
+    }
+    if claims.is_empty() {
+        return Err(LiteratureError::Empty { file: file.into() });
+    }
+    Ok(claims)
+}
+
+fn published(line: Line) -> Result<Published, String> {
+    let relation = match line.relation.as_str() {
+        "faster" => ClaimRelation::Faster,
+        "equal" => ClaimRelation::Equal,
+        "less" => ClaimRelation::Less,
+        other => return Err(format!("the relation `{other}` is none of faster, equal, less")),
+    };
+    if let Some(factor) = line.factor.filter(|factor| !(factor.is_finite() && *factor > 0.0)) {
+        return Err(format!("the factor {factor} is no number above 0"));
+    }
+    let returned =
+        STOPPED_AT_RETURN.contains(&line.source.as_str()) || (line.source == BONNIE_1_03 && line.workload == "bonnie");
+    Ok(Published {
+        device: line.device,
+        clock: line.clock.unwrap_or(if returned { Clock::Returned } else { Clock::Durable }),
+        claim: Claim {
+            id: line.id,
+            source: line.source,
+            workload: line.workload,
+            operation: line.operation,
+            cache: line.cache,
+            left: line.left,
+            relation,
+            right: line.right,
+            factor: line.factor,
+            statement: line.statement,
+        },
+    })
+}
