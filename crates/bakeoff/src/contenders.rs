@@ -68,7 +68,7 @@ pub fn entries(
     }
     for contender in &contenders {
         let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
-        lab::check_options(filesystem, &runner::contender(contender))?;
+        lab::check_options(filesystem, contender)?;
     }
     Ok((contenders.into_iter().map(entry).collect(), field.notes))
 }

@@ -15,7 +15,7 @@ use workload::quantity::show_bytes;
 /// An error of one contender among several is left to the run, which goes on with the others.
 pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<Vec<records::custody::Promise>, Failure> {
     let journal = Journal::new();
-    let asked: Vec<lab::Contender> = scheme.contenders.iter().map(|entry| contender(&entry.asked)).collect();
+    let asked: Vec<records::Contender> = scheme.contenders.iter().map(|entry| entry.asked.clone()).collect();
     let mut promised = Vec::new();
     for (index, place) in places(&scheme.place).iter().enumerate() {
         let mut ground = lab::Ground::open_under(filesystems, place, &scheme.terms, &journal)?;
