@@ -121,7 +121,7 @@ fn a_device_node_elsewhere_that_was_removed_is_followed_still() {
     assert!(text.contains("is mounted on"), "{text}");
     drop(mount);
     let text = refusal(&disk.path, &[&disk.by_id]);
-    assert!(text.contains("is attached to"), "{text}");
+    assert!(text.contains("is attached to") || text.contains("mount namespace"), "{text}");
 }
 
 #[test]
@@ -241,8 +241,9 @@ fn a_disk_of_whose_bytes_a_loop_device_over_a_part_is_used_is_refused() {
     let text = refusal(&parts[0], &[]);
     assert!(text.contains("beside it") && text.contains("77aa0001-01"), "{text}");
     drop(mounted);
+    // A mount namespace that another program of this machine made meanwhile may keep a copy of the mount for a while.
     let text = refusal(&parts[1], &["77aa0001-02"]);
-    assert!(text.contains("is attached to"), "{text}");
+    assert!(text.contains("is attached to") || text.contains("mount namespace"), "{text}");
     // The loop device itself lies on a partition that is mounted.
     let _mounted = Mounted::new(&[&parts[1].display().to_string()], &folder.path().join("m"));
     let text = refusal(&over.0, &[]);
