@@ -119,12 +119,12 @@ fn portables() -> Vec<Vec<u8>> {
     let ledger = Ledger::open(&path, Access::Read).expect("it opens");
     let id = ledger.run(None).expect("it holds one").id;
     let whole = export(&ledger, &id, false).expect("it is exported");
-    let plan = "\"plan\":{}";
-    assert!(whole.contains(plan), "the plan of an imported run is empty");
-    let part = whole.replace(plan, r#""plan":{"shard":{"of":2,"index":0}}"#);
-    let parts = r#""plan":{"shard":{"of":2,"merged":[{"index":0,"run":"a","finished":true,"machine":{}},{"index":1,"run":"b","finished":false,"machine":{}}]}}"#;
-    let merged = whole.replace(plan, parts);
-    [whole, part, merged].map(String::into_bytes).into()
+    let alone = "\"merged\":null";
+    assert!(whole.contains(alone), "an imported run was not put together");
+    let part = |index: u32| format!(r#"{{"index":{index},"run":"a","finished":true,"machine":null}}"#);
+    let one = format!(r#""merged":{{"of":2,"parts":[{}]}}"#, part(0));
+    let both = format!(r#""merged":{{"of":2,"parts":[{},{}]}}"#, part(0), part(1));
+    vec![whole.replace(alone, &one).into_bytes(), whole.replace(alone, &both).into_bytes(), whole.into_bytes()]
 }
 
 fn histograms() -> Vec<Vec<u8>> {
