@@ -49,7 +49,7 @@ class Stretch:
                            self.world.write("documents/diary.txt"))
         disk = self.world.loop(self.world.sparse(mib=64))
         self.world.mkfs("ext4", disk)
-        self.world.mount(disk)
+        self.world.calm(self.world.mount(disk))
         self.world.protect(disk)
         self.census = leftovers.Census(self.world.folder, self.tool.home)
         self.world.remember()

@@ -81,11 +81,16 @@ class Stand:
         """Why the answer is not the one that this layout asks for."""
         wanted = self.target.expect[way.group]
         if wanted == REFUSED:
-            says = self.target.says if way.group in ("on", "erase", "resume") else None
-            return answer.refusal(says)
+            return answer.refusal(self.reasons(way))
         if wanted == ALLOWED and answer.status != 0:
             return f"it was refused, which it should not be: {answer.sentence()}"
         return None
+
+    def reasons(self, way):
+        """What the sentence may speak of. Of what is on it, too, where the owner's word was not given yet."""
+        if self.target.says is None or way.group not in ("on", "erase", "resume"):
+            return None
+        return self.target.says + ("|carries|data" if way.group == "on" else "")
 
     def spent(self, way, faults):
         """Whether the layout is no longer as it was built."""

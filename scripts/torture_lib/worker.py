@@ -26,8 +26,11 @@ def settle_in(folder):
         os.mkdir(f"/dev/disk/{name}")
     mount("--bind", folder, "/var/tmp")
     os.chmod("/var/tmp", 0o755)
-    os.chdir("/var/tmp")
-    return "/var/tmp"
+    # Its name is in every path and environment of ours, so that one worker never takes another's for its own.
+    base = os.path.join("/var/tmp", os.path.basename(folder))
+    os.mkdir(base)
+    os.chdir(base)
+    return base
 
 
 def work(asked, only):

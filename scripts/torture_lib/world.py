@@ -263,6 +263,12 @@ class World:
         self.ends.append(lambda: self.unmount(point))
         return point
 
+    def calm(self, point):
+        """Has everything that was written there reach the device, and the journal be empty, so that nothing is written later."""
+        for step in ("--freeze", "--unfreeze"):
+            command("fsfreeze", step, point, check=False)
+        command("sync", "--file-system", point)
+
     def unmount(self, point):
         if point in self.mounted:
             self.mounted.remove(point)

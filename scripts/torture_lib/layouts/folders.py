@@ -47,7 +47,7 @@ def image(world, place, kind="ext4"):
 
 
 def mounted_image(world, place):
-    world.mount(world.loop(image(world, place)))
+    world.calm(world.mount(world.loop(image(world, place))))
 
 
 def attached_image(world, place):

@@ -107,6 +107,7 @@ def _(world):
     point = filled(world, outer)
     with open(os.path.join(point, "inner.img"), "wb") as opened:
         opened.truncate(32 << 20)
+    world.calm(point)
     command("mount", "-o", "remount,ro", point)
     return device(world.named(world.loop(os.path.join(point, "inner.img"), "--read-only")), IN_USE, "read-only")
 

@@ -288,6 +288,7 @@ def _(world):
     file = os.path.join(point, "inner.img")
     with open(file, "wb") as opened:
         opened.truncate(64 * MIB)
+    world.calm(point)
     inner = world.named(world.loop(file))
     world.protect(os.path.join(point, "diary"))
     return device(inner, FREE)

@@ -15,6 +15,7 @@ def filled(world, disk, kind="ext4"):
     point = world.mount(disk)
     with open(os.path.join(point, "diary"), "w") as file:
         file.write("what nobody has a copy of\n" * 200)
+    world.calm(point)
     return point
 
 
@@ -38,6 +39,7 @@ def _(world):
     disk = world.disk()
     point = filled(world, disk)
     os.mkdir(os.path.join(point, "inner"))
+    world.calm(point)
     world.mount(os.path.join(point, "inner"), "--bind")
     world.unmount(point)
     return device(disk, IN_USE, MOUNTED)
@@ -48,7 +50,6 @@ def _(world):
     disk = world.disk()
     point = filled(world, disk)
     world.mount("tmpfs", "-t", "tmpfs", point=point)
-    world.ends.append(lambda: command("umount", point, check=False))
     return device(disk, IN_USE, MOUNTED)
 
 
@@ -147,7 +148,7 @@ def _(world):
     world.mkfs("ext4", journal, "-O", "journal_dev")
     world.mkfs("ext4", disk, "-J", f"device={journal}")
     world.protect(disk)
-    world.mount(disk)
+    world.calm(world.mount(disk))
     return device(journal, IN_USE, "journal|exclusively|holds|in use|mounted|busy")
 
 
@@ -175,8 +176,7 @@ def btrfs_pair(world):
 def _(world):
     first, second = btrfs_pair(world)
     world.protect(first)
-    world.mount(first)
-    world.settle()
+    world.calm(world.mount(first))
     return device(second, IN_USE, "btrfs|mounted|in use|busy")
 
 
@@ -184,7 +184,7 @@ def _(world):
 def _(world):
     first, second = btrfs_pair(world)
     world.protect(second)
-    world.mount(second)
+    world.calm(world.mount(second))
     return device(first, IN_USE, "btrfs|mounted|in use|busy")
 
 
@@ -195,6 +195,7 @@ def _(world):
     command("btrfstune", "-S", "1", seed)
     point = world.mount(seed)
     command("btrfs", "device", "add", "-f", sprout, point)
+    world.calm(point)
     world.ends.append(lambda: command("btrfs", "device", "scan", "--forget", check=False))
     return device(seed, IN_USE, "btrfs|mounted|in use|busy")
 
