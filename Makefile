@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: run test long lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
+.PHONY: run test long torture lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -38,6 +38,10 @@ long: test-packages
 	$(CARGO) build --locked -p bakeoff
 	BAKEOFF_MANY_FILES=1000000 $(CARGO) test --locked -p engine --test files many_files
 	BAKEOFF_KILLS=50 $(CARGO) test --locked -p bakeoff --test kill
+
+# Hostile layouts, every way to name them, and random kills; as root, in a machine that can be thrown away.
+torture: test-packages build
+	scripts/torture $(BAKEOFF)
 
 # What the house style can check by machine.
 lint:

@@ -33,7 +33,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="scripts/torture", description=__doc__.splitlines()[0])
     parser.add_argument("binary", nargs="?", default="target/debug/bakeoff", help="the bakeoff to try (%(default)s)")
     parser.add_argument("--layouts", metavar="PATTERN", default="*", help="only layouts of such names, such as 'resume*'")
-    parser.add_argument("--ways", metavar="PATTERN", default="*", help="only ways of such names, such as '--mkfs*'")
+    parser.add_argument("--ways", metavar="PATTERN", default="*", help="only ways of such names, such as --ways='--mkfs*'")
     parser.add_argument("--kills", metavar="N", type=int, help="random kills (200; none where layouts are chosen)")
     parser.add_argument("--seed", metavar="N", type=int, default=int(time.time()), help="of the moments of the kills")
     parser.add_argument("--jobs", metavar="N", type=int, default=max(2, os.cpu_count() or 2), help="layouts at once (%(default)s)")
@@ -111,7 +111,7 @@ def conduct(asked):
 def serve(asked, jobs, take):
     """One worker and its folder."""
     folder = tempfile.mkdtemp(prefix="bakeoff-torture-", dir="/var/tmp")
-    words = [sys.executable, SCRIPT, asked.binary, "--worker", folder, "--ways", asked.ways, *(["--quick"] if asked.quick else []),
+    words = [sys.executable, SCRIPT, asked.binary, "--worker", folder, f"--ways={asked.ways}", *(["--quick"] if asked.quick else []),
              *(["--every"] if asked.every else [])]
     worker = subprocess.Popen(["unshare", "--mount", "--propagation", "private", *words], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True)

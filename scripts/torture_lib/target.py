@@ -12,7 +12,7 @@ LAYOUTS = {}
 
 # What every device that somebody uses must get: no way of naming it may lead to it.
 IN_USE = {"on": REFUSED, "erase": REFUSED, "other word": REFUSED, "option": REFUSED, "declared": REFUSED, "scratch": REFUSED,
-          "output": REFUSED, "ledger": REFUSED, "ledger read": REFUSED, "export": REFUSED, "directory": REFUSED,
+          "output": REFUSED, "output by a link": REFUSED, "ledger": REFUSED, "ledger read": REFUSED, "export": REFUSED, "directory": REFUSED,
           "read": HARMLESS}
 # A device with something on it: its owner's word opens it, as the device of the run only.
 HOLDS_DATA = {**IN_USE, "erase": ALLOWED}

@@ -317,7 +317,7 @@ def _(place):
     return place.tool.ask("report", "--ledger", place.finished(), "-o", place.target.path, cwd=place.own)
 
 
-@way("report -o a link", "output")
+@way("report -o a link", "output by a link")
 def _(place):
     return place.tool.ask("report", "--ledger", place.finished(), "-o", place.link("report-link"), cwd=place.own)
 

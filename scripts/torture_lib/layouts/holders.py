@@ -182,7 +182,7 @@ def _(world):
 
 @layout("an empty folder")
 def _(world):
-    return folder(world.make_folder("empty"), output="allowed")
+    return folder(world.make_folder("empty"), output="allowed", output_by_a_link="harmless")
 
 
 @layout("an empty disk with a strange name")
