@@ -214,7 +214,7 @@ class Stretch:
             return (file.read().strip().splitlines() or ["nothing"])[-1]
 
     def close(self):
-        leftovers.sweep(self.world.folder, self.tool.home)
+        leftovers.sweep(self.world.folder, self.tool.home, {disk.node for disk in self.world.loops})
         if self.child is not None:
             self.child.wait()
         return self.world.close()

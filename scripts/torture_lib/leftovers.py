@@ -69,7 +69,7 @@ class Census:
 
     def count(self):
         return {"mount": mounts(), "loop device": {f"{node} over {file}" for node, file in loops(self.base).items()},
-                "mark": {path for path in files(MARKS) if "/aged" not in path}, "image": images(self.base),
+                "mark": {path for path in files(MARKS) if path.endswith(".json")}, "image": images(self.base),
                 "process": {f"{pid} ({comm})" for pid, comm in processes(self.home).items()}}
 
     def since(self):
@@ -78,19 +78,18 @@ class Census:
         return [f"{kind} {one}" for kind, was in self.counted.items() for one in sorted(now[kind] - was)]
 
 
-def sweep(base, home, keep=()):
+def sweep(base, home, own=()):
     """Ends and removes what a failed try left, so that the next one begins clean. Only what is ours can be met here: the
-    mount namespace is our own, the home is our own, the folder is our own."""
+    mount namespace is our own, the home is our own, the folder is our own; `own` are nodes of the layout itself."""
     for pid in processes(home):
-        if pid not in keep:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
     for point in sorted((point for point in mounts() if point.startswith(MOUNTPOINTS + "/")), reverse=True):
         subprocess.run(["umount", "--lazy", point], capture_output=True)
     for node, file in loops(base).items():
-        if os.path.basename(file.split(" ")[0]).startswith("bakeoff-"):
+        if node not in own and os.path.basename(file.split(" ")[0]).startswith("bakeoff-"):
             subprocess.run(["losetup", "--detach", node], capture_output=True)
     for folder in (MARKS, MOUNTPOINTS):
         for path in files(folder):

@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -95,7 +96,10 @@ def conduct(asked):
             if not asked.json:
                 print(line(result), flush=True)
 
-    threads = [threading.Thread(target=serve, args=(asked, jobs, take)) for _ in range(min(asked.jobs, jobs.qsize()) or 1)]
+    workers = []
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: [jobs.queue.clear(), *(worker.terminate() for worker in workers)])
+    threads = [threading.Thread(target=serve, args=(asked, jobs, take, workers)) for _ in range(min(asked.jobs, jobs.qsize()) or 1)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -108,13 +112,15 @@ def conduct(asked):
     return 1 if summary["failed"] or not results else 0
 
 
-def serve(asked, jobs, take):
+def serve(asked, jobs, take, workers):
     """One worker and its folder."""
     folder = tempfile.mkdtemp(prefix="bakeoff-torture-", dir="/var/tmp")
     words = [sys.executable, SCRIPT, asked.binary, "--worker", folder, f"--ways={asked.ways}", *(["--quick"] if asked.quick else []),
              *(["--every"] if asked.every else [])]
+    # In a session of its own, so that Ctrl-C is told once, by this process.
     worker = subprocess.Popen(["unshare", "--mount", "--propagation", "private", *words], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True)
+                              stdout=subprocess.PIPE, text=True, start_new_session=True)
+    workers.append(worker)
     try:
         while True:
             try:
@@ -129,7 +135,8 @@ def serve(asked, jobs, take):
                     break
                 take(result)
             else:
-                take({"layout": str(job), "way": "*", "verdict": "FAILED", "reason": "the worker ended", "seconds": 0})
+                name = job.get("layout", "kills")
+                take({"layout": name, "way": "*", "verdict": "FAILED", "reason": "the script was ended", "seconds": 0})
                 return
     finally:
         worker.stdin.close()

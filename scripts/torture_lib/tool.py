@@ -8,6 +8,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import time
 
 # The smallest work that is still work.
 WORK = ["small-files", "--set", "files=20", "--set", "some=4", "--samples", "1", "--seed", "7", "--no-twin"]
@@ -120,7 +121,6 @@ def trials(ledger):
 
 def wait_for_trial(ledger, child, count=1, limit=90):
     """Waits until the ledger holds so many trials, or the run is over."""
-    import time
     end = time.monotonic() + limit
     while time.monotonic() < end and child.poll() is None:
         try:

@@ -45,7 +45,7 @@ class Stand:
         """Ends the world; what of it could not be ended."""
         if self.world is None:
             return []
-        leftovers.sweep(self.world.folder, self.tool.home)
+        leftovers.sweep(self.world.folder, self.tool.home, {disk.node for disk in self.world.loops})
         problems = self.world.close()
         self.world = None
         return problems
@@ -72,7 +72,7 @@ class Stand:
         """Leftovers; what is just ending gets a moment."""
         end = time.monotonic() + 5
         while True:
-            left = [one for one in census.since() if not any(one.endswith(" " + name) for name in self.world.victims)]
+            left = [one for one in census.since() if not any(word in one for word in self.world.of_others)]
             if not left or time.monotonic() > end:
                 return left
             time.sleep(0.1)

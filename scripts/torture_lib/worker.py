@@ -5,6 +5,7 @@ In: jobs as JSON lines. Out: results as JSON lines.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -36,6 +37,8 @@ def settle_in(folder):
 def work(asked, only):
     """Tries what comes in, until nothing does."""
     base = settle_in(asked.worker)
+    # Asked to end, it takes down what it built, as at any other end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
     def tell(thing):
         print(json.dumps(thing), flush=True)

@@ -66,6 +66,8 @@ class World:
         self.counted = 0
         self.mounted = []
         self.before = {}
+        # Words in the names of what comes and goes here and is another run's.
+        self.of_others = set()
 
     # What must not change -------------------------------------------------------------------------------------------------
 

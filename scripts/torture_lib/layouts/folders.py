@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 
 from ..target import ALLOWED, HARMLESS, file, folder, layout
+from ..tool import Tool, trials, wait_for_trial
 from ..world import MIB, LeftOut, command
 
 LOOKS = "bakeoff-0a1b2c3d-1.img"
@@ -103,11 +104,11 @@ def forged_mark(world, place):
 
 def other_run(world, place):
     """A run of another container, whose marks and processes' state nobody here sees."""
-    ledger = world.path("other.db")
-    inner = ("mount -t tmpfs tmpfs /var/lib/bakeoff && mount -t tmpfs tmpfs /run/bakeoff && exec \"$@\"")
+    ledger, other = world.path("other.db"), Tool(world.tool.binary, world.make_folder("other"))
+    inner = "mount -t tmpfs tmpfs /var/lib/bakeoff && mount -t tmpfs tmpfs /run/bakeoff && exec \"$@\""
     words = ["run", "small-files", "--set", "files=20", "--set", "some=4", "--samples", "900", "--no-twin", "--plain",
              "--no-report", "--fs", "ext2", "--image", "64MiB", "--scratch", place, "--ledger", ledger]
-    child = world.tool.start(*words, enter=["unshare", "--mount", "--propagation", "private", "sh", "-c", inner, "inner"])
+    child = other.start(*words, enter=["unshare", "--mount", "--propagation", "private", "sh", "-c", inner, "inner"])
 
     def stop():
         child.send_signal(signal.SIGINT)
@@ -118,9 +119,9 @@ def other_run(world, place):
             child.wait()
 
     world.ends.append(stop)
-    from ..tool import trials, wait_for_trial
     if not wait_for_trial(ledger, child):
         raise LeftOut("the other run did not begin")
+    world.of_others.update(name.split("-")[1] for name in os.listdir(place) if name.startswith("bakeoff-"))
 
     def state():
         if child.poll() is not None:
