@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: run test long fuzz lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
+.PHONY: run test long fuzz torture lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -43,6 +43,10 @@ long: test-packages
 fuzz:
 	@scripts/packages fuzz
 	@scripts/fuzz
+
+# Hostile layouts, every way to name them, and random kills; as root, in a machine that can be thrown away.
+torture: test-packages build
+	scripts/torture $(BAKEOFF)
 
 # What the house style can check by machine.
 lint:

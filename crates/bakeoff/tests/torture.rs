@@ -1,0 +1,17 @@
+//! A few of the hostile layouts of `scripts/torture`, each named in a few ways: nothing that is somebody's changes.
+//! In: the layouts that destroyed data once. Out: `ok` for each way. All of them, and the kills, are `make torture`: docs/torture.md.
+
+use prerequisites::needs;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn nothing_of_anybody_changes_in_the_hostile_layouts_of_every_day() {
+    needs!(root, loop_devices, python);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/torture");
+    let tried =
+        Command::new(script).args(["--quick", env!("CARGO_BIN_EXE_bakeoff")]).output().expect("the script starts");
+    let said = String::from_utf8_lossy(&tried.stdout);
+    assert!(tried.status.success(), "{said}{}", String::from_utf8_lossy(&tried.stderr));
+    assert!(said.lines().filter(|line| line.starts_with("ok ")).count() > 20, "it tried too little: {said}");
+}

@@ -1,0 +1,3 @@
+"""The layouts, by what is at stake."""
+
+from . import folders, foreign, holders, loops, mounts, names, signatures  # noqa: F401 (each registers its layouts)
