@@ -144,3 +144,17 @@ fn within(object: &mut Value, name: &str, change: impl FnOnce(&mut Value)) {
 fn each(object: &mut Value, list: &str, mut change: impl FnMut(&mut Value)) {
     object.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten().for_each(&mut change);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_that_allowed_erasing_a_device_stands_with_the_terms_and_no_device_is_promised() {
+        let device = |fields: Value| whole_plan(json!({ "place": { "device": fields } }));
+        let plan = device(json!({ "path": "/dev/sdb", "erase": "S123" }));
+        assert_eq!(plan["terms"], json!({ "erase": ["S123"], "promised": [] }));
+        assert_eq!(plan["place"], json!({ "device": { "path": "/dev/sdb" } }));
+        assert_eq!(device(json!({ "path": "/dev/sdb", "erase": null }))["terms"]["erase"], json!([]));
+    }
+}
