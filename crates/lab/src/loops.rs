@@ -21,7 +21,8 @@ pub(crate) fn on(file: &Path, identity: Option<Identity>) -> Vec<BlockDevice> {
         .filter(|device| {
             let Some(backing) = device.backing_file.as_deref() else { return false };
             match identity {
-                Some(identity) => backing.file_name() == file.file_name() && is_on(device, identity) == Some(true),
+                // One that cannot be asked counts: the name carries the run's id, and an image is not removed under it.
+                Some(identity) => backing.file_name() == file.file_name() && is_on(device, identity) != Some(false),
                 None => backing == file || Some(backing) == resolved.as_deref(),
             }
         })

@@ -15,6 +15,9 @@ use std::time::{Duration, SystemTime};
 /// The part of the state folder that holds records.
 const PART: &str = "aged";
 
+/// The lock of all caches: one file, which is never removed while somebody may wait for it.
+const LOCK: &str = "lock";
+
 /// Records that are read at most.
 const RECORDS_LIMIT: usize = 10_000;
 
@@ -68,12 +71,11 @@ impl Records {
 
     /// Held while images are kept and removed.
     pub fn lock(&self) -> Result<File, LabError> {
-        let name = format!("{}.lock", self.place);
-        let locked = self.folder.kept_file(&name, false).and_then(|file| {
+        let locked = self.folder.kept_file(LOCK, false).and_then(|file| {
             rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
             Ok(file)
         });
-        locked.map_err(|error| LabError::file("lock", &self.folder.path().join(&name), error))
+        locked.map_err(|error| LabError::file("lock", &self.folder.path().join(LOCK), error))
     }
 
     /// The record of a key: None where there is none, an error where it cannot be read.
