@@ -84,6 +84,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "portable" => portables(),
         "histogram" => histograms(),
         "messages" => messages(),
+        "literature" => literature(),
         _ => Vec::new(),
     }
 }
@@ -125,6 +126,21 @@ fn portables() -> Vec<Vec<u8>> {
     let one = format!(r#""merged":{{"of":2,"parts":[{}]}}"#, part(0));
     let both = format!(r#""merged":{{"of":2,"parts":[{},{}]}}"#, part(0), part(1));
     vec![whole.replace(alone, &one).into_bytes(), whole.replace(alone, &both).into_bytes(), whole.into_bytes()]
+}
+
+/// The first lines of each published file, after the byte that chooses its form.
+fn literature() -> Vec<Vec<u8>> {
+    let files = [
+        include_str!("../../published/claims.csv"),
+        include_str!("../../published/results.csv"),
+        include_str!("../../published/sources.csv"),
+        include_str!("../../published/features.csv"),
+    ];
+    let seed = |(form, text): (u8, &str)| {
+        let lines: Vec<&str> = text.lines().take(4).collect();
+        [&[form], lines.join("\n").as_bytes()].concat()
+    };
+    (b'0'..).zip(files).map(seed).collect()
 }
 
 fn histograms() -> Vec<Vec<u8>> {
