@@ -78,6 +78,20 @@ pub(crate) fn detach(journal: &Journal, file: &Path, identity: Option<Identity>)
     Ok(())
 }
 
+/// Thaws a filesystem that nobody has mounted any more: its run was killed in the middle of a checkpoint and its mount namespace is
+/// gone, while what is frozen stays in use for ever. Mounted once more, it can be thawed; where that was not it, nothing changes.
+pub(crate) fn thaw(journal: &Journal, device: &BlockDevice, id: &str) {
+    let folder = Path::new(RUN_FOLDER).join(id);
+    let point = folder.join("mnt");
+    let (node, point_text) = (device.path.display().to_string(), point.display().to_string());
+    // Whatever of it does not work, the device is then still in use, which is what is reported.
+    if std::fs::create_dir_all(&point).is_ok() && Command::new(["mount", &node, &point_text]).run(journal).is_ok() {
+        let _ = Command::new(["fsfreeze", "--unfreeze", &point_text]).run(journal);
+        let _ = Command::new(["umount", &point_text]).run(journal);
+    }
+    crate::ground::remove_empty(&folder);
+}
+
 /// Waits until no loop device is on a file: the kernel detaches one only when its last user is gone.
 pub(crate) fn await_detached(file: &Path, identity: Option<Identity>) -> Result<(), LabError> {
     let end = Instant::now() + PATIENCE;

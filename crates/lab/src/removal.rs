@@ -86,7 +86,10 @@ fn let_go(path: &Path, id: &str, identity: Option<Identity>, journal: &Journal) 
         }
     }
     loops::detach(journal, path, identity)?;
-    loops::await_detached(path, identity)
+    loops::await_detached(path, identity).or_else(|in_use| {
+        loops::on(path, identity).iter().for_each(|device| loops::thaw(journal, device, id));
+        loops::await_detached(path, identity).map_err(|_| in_use)
+    })
 }
 
 /// Removes a folder of work with all that is in it; never through a link, and never what is mounted there.

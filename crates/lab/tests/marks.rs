@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Bench, root};
+use host::Sysfs as _;
 use lab::{Cleaned, Leftover, Survey, Where};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -82,6 +83,29 @@ fn a_mark_of_the_first_version_is_cleaned_where_its_path_is_still_a_plain_file()
     for kept in [target, folder.join("precious.img")] {
         assert_eq!(std::fs::read_to_string(kept).expect("there"), "precious");
     }
+}
+
+/// A container that is killed in the middle of a checkpoint takes its mounts with it, and leaves the filesystem frozen.
+#[test]
+fn a_filesystem_that_is_frozen_and_mounted_nowhere_is_thawed_and_its_image_removed() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let image = folder.join("bakeoff-0a0b0c11-1.img");
+    let script = r#"truncate -s 64M "$1" && mkfs.ext4 -q "$1" && mkdir "$2" && node=$(losetup --find --show "$1") &&
+        mount "$node" "$2" && fsfreeze --freeze "$2""#;
+    let frozen = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"])
+        .args([&image, &folder.join("mnt")])
+        .status();
+    assert!(frozen.expect("unshare is there").success());
+    first_version("0a0b0c11", &format!(r#"{{"kind": "image", "path": "{}"}}"#, image.display()));
+    let cleaned = clean(&by_id("0a0b0c11", folder), &bench);
+    assert!(cleaned[0].problems.is_empty(), "{cleaned:?}");
+    assert!(!image.exists());
+    assert!(host::BlockDevice::all().iter().all(|device| device.backing_file.as_deref() != Some(&image)));
 }
 
 #[test]
