@@ -24,6 +24,7 @@ ROLES = {"run": 4, "agent": 2, "command": 3, "server": 2}
 SIGNALS = [signal.SIGKILL] * 6 + [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 CONTENDERS = ["ext4,xfs,zfs", "ext2,btrfs,zfs", "xfs,zfs", "ext4,btrfs"]
 BLOCKS = 2
+UNFINISHED = ("open", "interrupted")
 # How long a process of a role is waited for, and how long a run may take to end in order.
 PATIENCE, END_LIMIT, RUN_LIMIT = 8, 90, 600
 
@@ -58,7 +59,7 @@ class Stretch:
 
     def go_on(self):
         """Resumes what was killed, or begins another run."""
-        if self.ledger and self.status() == "open":
+        if self.ledger and self.status() in UNFINISHED:
             self.start("resume", *QUIET)
             return
         self.runs += 1
@@ -176,7 +177,7 @@ class Stretch:
                 self.child.wait(timeout=RUN_LIMIT)
             self.child = None
             self.check_trials()
-            if self.status() != "open":
+            if self.status() not in UNFINISHED:
                 break
             self.go_on()
         self.whole()

@@ -63,10 +63,11 @@ fn of_process(pid: u32, wanted: &Wanted) -> Vec<Opener> {
         .collect();
     let root = PathBuf::from(format!("/proc/{pid}"));
     let mut found = opened(&root, pid, &remote, wanted);
-    if found.is_empty() && entries(&root.join("fd")).is_empty() {
-        // The first thread may be gone, or have given up its files, while others still hold theirs.
-        let threads = entries(&root.join("task"));
-        found = threads.iter().flat_map(|thread| opened(thread, pid, &remote, wanted)).collect();
+    if found.is_empty() {
+        // A thread may have files of its own; and the first one may be gone, while others still hold theirs.
+        let shared = links(&root);
+        let threads = entries(&root.join("task")).into_iter().filter(|thread| links(thread) != shared);
+        found = threads.flat_map(|thread| opened(&thread, pid, &remote, wanted)).collect();
     }
     found.extend(mapped(&root, pid, &remote, wanted));
     found
@@ -74,6 +75,12 @@ fn of_process(pid: u32, wanted: &Wanted) -> Vec<Opener> {
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).map(|all| all.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
+}
+
+/// What a process or thread has open, by the names that it used: equal for threads that share their files.
+fn links(process: &Path) -> BTreeMap<PathBuf, PathBuf> {
+    let link = |entry: PathBuf| Some((entry.file_name()?.into(), std::fs::read_link(&entry).ok()?));
+    entries(&process.join("fd")).into_iter().filter_map(link).collect()
 }
 
 /// By descriptor. `process` is /proc/PID, or /proc/PID/task/TID.

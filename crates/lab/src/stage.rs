@@ -12,7 +12,7 @@ use crate::image::Image;
 use crate::limits::{self, Limits};
 use crate::mark::Made;
 use crate::template::Places;
-use host::{BlockDevice, Command, Snapshot, Watch, mounts};
+use host::{BlockDevice, Command, Journal, Snapshot, Watch, mounts};
 use records::program::Durable;
 use records::{Closing, Found, Usage};
 use std::path::{Path, PathBuf};
@@ -26,6 +26,9 @@ const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 /// Characters of one line that are shown.
 const LINE_LIMIT: usize = 200;
+
+/// How long a killed checkpoint may take to have frozen the filesystem all the same.
+const THAW_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long the device must have been idle to count as settled.
 const IDLE: Duration = Duration::from_millis(200);
@@ -159,9 +162,21 @@ impl Stage<'_> {
     fn checkpoint(&self) -> Result<(), LabError> {
         match &self.state.filesystem {
             Some(filesystem) if !filesystem.sync.checkpoint.is_empty() => {
-                self.run(&self.fill(&filesystem.sync.checkpoint), self.limits().sync(), "checkpointing the journal of")
+                let command = self.fill(&filesystem.sync.checkpoint);
+                self.run(&command, self.limits().sync(), "checkpointing the journal of").inspect_err(|_| self.thaw())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// A checkpoint that was killed may leave it frozen. Unmounted like that, nothing could thaw it any more, and its device would be
+    /// in use until the next boot.
+    fn thaw(&self) {
+        let words = self.fill(&["fsfreeze", "--unfreeze", "{mountpoint}"].map(String::from));
+        let end = Instant::now() + THAW_LIMIT;
+        // Refused while it is not frozen: the freezing may be on its way still, though the shell that began it was killed.
+        while Command::new(words.clone()).prefixed(self.enter()).run(&Journal::new()).is_err() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 

@@ -233,6 +233,30 @@ fn a_device_that_somebody_has_open_is_refused() {
 }
 
 #[test]
+fn a_device_that_only_a_thread_has_open_is_refused() {
+    prerequisites::needs!(root, loop_devices, python);
+    let disk = Disk::new("thread", 64);
+    // A thread that gave up sharing has descriptors that /proc/PID/fd does not show.
+    let script = "import ctypes, os, sys, threading\n\
+        def hold():\n    ctypes.CDLL(None).unshare(0x400)\n    held = os.open(sys.argv[1], os.O_RDWR)\n    \
+        print('open', flush=True)\n    threading.Event().wait()\n\
+        threading.Thread(target=hold, daemon=True).start()\nsys.stdin.read()\n";
+    let mut child = std::process::Command::new("python3")
+        .args(["-c", script, &disk.text()])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut said = [0; 5];
+    std::io::Read::read_exact(child.stdout.as_mut().expect("piped"), &mut said).expect("it says when it is open");
+    let refused = Bench::new().open(&disk.place()).map(|_| ());
+    child.kill().expect("ours");
+    child.wait().expect("gone");
+    let text = refused.expect_err("it is open").to_string();
+    assert!(text.contains("is opened by process") && text.contains("python"), "{text}");
+}
+
+#[test]
 fn two_runs_on_one_device_refuse_each_other() {
     if !root() {
         return;

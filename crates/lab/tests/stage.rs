@@ -390,3 +390,26 @@ fn a_failure_is_passing_where_the_disk_has_no_room_left_and_unclear_where_a_prog
     std::fs::remove_file(small.join("of somebody else")).expect("removed");
     ground.stage(&bench.contender("ext2")).expect("there is room again").close().expect("closed");
 }
+
+#[test]
+fn a_checkpoint_that_is_killed_leaves_nothing_frozen() {
+    if !root() {
+        return;
+    }
+    let mut bench = Bench::new();
+    let text = include_str!("../../../filesystems/ext4.toml");
+    let killed = text.replace("fsfreeze --freeze {mountpoint} &&", "fsfreeze --freeze {mountpoint} && kill -9 $$;");
+    assert_ne!(killed, text, "its checkpoint is another one now");
+    bench.registry.add_file(&bench.folder.path().join("ext4.toml"), &killed).expect("a description");
+    bench.registry = bench.registry.only(&["ext4"]).may_run();
+    let mut ground = bench.open(&bench.image(64)).expect("an image");
+    let mut stage = ground.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
+    let node = stage.device().expect("a loop device").path.clone();
+    stage.drop_caches().expect_err("its checkpoint is killed");
+    // This would wait for ever.
+    write_file(&stage, "file", 4096);
+    stage.close().expect("closed");
+    let attached = format!("/sys/block/{}/loop/backing_file", node.file_name().expect("a name").display());
+    let own = |file: String| file.starts_with(&bench.folder.path().display().to_string());
+    assert!(!std::fs::read_to_string(attached).is_ok_and(own), "unmounted while frozen, it keeps its loop device");
+}

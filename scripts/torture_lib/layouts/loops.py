@@ -4,7 +4,7 @@ import os
 
 from ..target import FREE, IN_USE, OPEN, device, layout
 from ..world import MIB, LeftOut, command
-from .mounts import filled
+from .mounts import filled, of_swap
 
 SHARED = "mounted|same file|same bytes|in use|attached|beneath|backing|shares"
 
@@ -44,7 +44,9 @@ def by_another_name(name, make):
     def _(world):
         file = world.sparse()
         filled(world, world.loop(file))
-        return device(world.named(world.loop(make(world, file))), IN_USE, SHARED)
+        second = world.named(world.loop(make(world, file)))
+        second.file = file
+        return device(second, IN_USE, SHARED)
 
 
 def hard_link(world, file):
@@ -97,8 +99,7 @@ def _(world):
 def _(world):
     file = world.sparse()
     world.swap(world.loop(file).node)
-    world.protect_range(file, 0, 4096)
-    return device(world.named(world.loop(file)), IN_USE, "swap|" + SHARED)
+    return of_swap(world, device(world.named(world.loop(file)), IN_USE, "swap|" + SHARED), file)
 
 
 @layout("a second loop device over a file whose first is read by a process")
@@ -198,8 +199,7 @@ def _(world):
     os.chmod(file, 0o600)
     disk = world.named(world.loop(file))
     world.swap(file)
-    world.protect_range(file, 0, 4096)
-    return device(disk, IN_USE, "swap")
+    return of_swap(world, device(disk, IN_USE, "swap"), file)
 
 
 @layout("a loop device over a file that a process has open for writing")

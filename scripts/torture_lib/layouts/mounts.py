@@ -117,12 +117,18 @@ def _(world):
     return device(second, FREE)
 
 
+def of_swap(world, target, file, header=0):
+    """The kernel writes to swap by itself; all that stands still is its header, and what lies before it."""
+    target.backing = None
+    world.protect_range(file, 0, header + 4096)
+    return target
+
+
 @layout("an empty partition beside one that is swap")
 def _(world):
     first, second = world.partitions(world.disk(), (1, 40), (44, 48))
     world.swap(first.node)
-    world.protect_range(first.file, 0, (1 << 20) + 4096)
-    return device(second, HOLDS_DATA, "swap|sibling|beside")
+    return of_swap(world, device(second, HOLDS_DATA, "swap|sibling|beside"), first.file, 1 << 20)
 
 
 @layout("a whole disk with a partition that is swap")
@@ -130,16 +136,14 @@ def _(world):
     disk = world.disk()
     part, = world.partitions(disk, (1, 64))
     world.swap(part.node)
-    world.protect_range(disk.file, 0, (1 << 20) + 4096)
-    return device(disk, IN_USE, "swap|busy|in use")
+    return of_swap(world, device(disk, IN_USE, "swap|busy|in use"), disk.file, 1 << 20)
 
 
 @layout("swap on the device")
 def _(world):
     disk = world.disk()
     world.swap(disk.node)
-    world.protect_range(disk.file, 0, 4096)
-    return device(disk, IN_USE, "swap|busy|in use")
+    return of_swap(world, device(disk, IN_USE, "swap|busy|in use"), disk.file)
 
 
 @layout("the external journal of a mounted ext4")
@@ -226,10 +230,11 @@ def _(world):
     point = filled(world, disk)
     command("sync", "--file-system", point)
     command("fsfreeze", "--freeze", point)
-    # Nothing of it waits for the thaw: the victims are read from the file beneath.
-    world.ends.append(lambda: command("fsfreeze", "--unfreeze", point, check=False))
+    # Nothing that is compared waits for the thaw: the victims are read from the file beneath. Unmounted while frozen, nothing
+    # could thaw it any more.
     world.mounted.remove(point)
-    world.ends.append(lambda: command("umount", point, check=False))
+    world.ends.append(lambda: command("umount", point))
+    world.ends.append(lambda: command("fsfreeze", "--unfreeze", point))
     return device(disk, IN_USE, MOUNTED)
 
 

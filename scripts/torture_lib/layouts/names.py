@@ -46,11 +46,17 @@ def file_of_another(world, disk):
 wrong_word("another disk's by-id name", of_another)
 wrong_word("the file behind another loop device", file_of_another)
 wrong_word("the beginning of its by-id name", lambda world, disk: disk.by_id[:-1])
-wrong_word("its by-id name in capitals", lambda world, disk: disk.by_id.upper())
 wrong_word("its kernel name", lambda world, disk: os.path.basename(disk.node))
 wrong_word("a space", lambda world, disk: " ")
 wrong_word("a pattern", lambda world, disk: "*")
 wrong_word("a copy of the file behind it", lambda world, disk: world.sparse())
+
+
+@layout("the word: its by-id name in capitals")
+def _(world):
+    # No other name of any device could be meant.
+    disk = precious(world)
+    return device(disk, {**IN_USE, "erase": HARMLESS}, erase=disk.by_id.upper())
 
 
 def uuid_of(node):
