@@ -27,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "workload", run: language::workload, largest: 8192 },
     Target { name: "age", run: language::age, largest: 2048 },
     Target { name: "filesystem", run: language::filesystem, largest: 8192 },
+    Target { name: "options", run: language::options, largest: 512 },
     Target { name: "words", run: language::words, largest: 256 },
     Target { name: "fio", run: results::fio, largest: 8192 },
     Target { name: "bonnie", run: results::bonnie, largest: 2048 },

@@ -84,6 +84,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "portable" => portables(),
         "histogram" => histograms(),
         "messages" => messages(),
+        "options" => options(),
         "literature" => literature(),
         _ => Vec::new(),
     }
@@ -126,6 +127,21 @@ fn portables() -> Vec<Vec<u8>> {
     let one = format!(r#""merged":{{"of":2,"parts":[{}]}}"#, part(0));
     let both = format!(r#""merged":{{"of":2,"parts":[{},{}]}}"#, part(0), part(1));
     vec![whole.replace(alone, &one).into_bytes(), whole.replace(alone, &both).into_bytes(), whole.into_bytes()]
+}
+
+/// For each filesystem every flag that its file knows, and its mount options.
+fn options() -> Vec<Vec<u8>> {
+    let registry = lab::Registry::embedded().expect("what is compiled in is good");
+    let seed = |(number, filesystem): (u8, &lab::Filesystem)| {
+        let mount = filesystem.mount.options.iter().take(8).cloned().collect::<Vec<_>>().join(",");
+        let settings = filesystem.settings.values().flat_map(|setting| [setting.flag.clone(), "1".into()]);
+        let devices = filesystem.devices.iter().map(|device| format!("{}{}=/dev/loop7", device.flag, device.key));
+        let words: Vec<String> = settings.chain(devices).chain(filesystem.make.switches.iter().cloned()).collect();
+        let mut seed = [&[number], mount.as_bytes(), b"\n", words.join("\n").as_bytes()].concat();
+        seed.truncate(500);
+        seed
+    };
+    (0..).zip(registry.all()).map(seed).collect()
 }
 
 /// The first lines of each published file, after the byte that chooses its form.
