@@ -1,4 +1,5 @@
-//! What lies beneath a stage and may explain a failure on it: a device that is gone, a disk without room for its image.
+//! What lies beneath a stage and may explain a failure on it: a device or a server that is gone, a disk without room
+//! for its image.
 //! In: a stage on which something failed. Out: the error that tells the cause instead of its consequence.
 //! Decided by the state of device and disk, never by what a program printed.
 
@@ -23,6 +24,10 @@ impl Stage<'_> {
                 how,
                 for_good: self.state.image.is_none(),
             });
+        }
+        if self.state.daemon.as_ref().is_some_and(|daemon| !daemon.lives()) {
+            let problem = format!("{during} failed because the process that serves it is gone");
+            return Some(LabError::failed(label, problem, "", Cause::Passing));
         }
         let full = self.state.image.as_ref().and_then(lacks_room)?;
         Some(LabError::failed(label, format!("{during} failed while {full}"), "free some space", Cause::Passing))

@@ -82,6 +82,11 @@ impl Daemon {
         Err(LabError::failed(&facts.comm, format!("{} {state}: {said}", facts.comm), "", cause))
     }
 
+    /// Whether it still runs.
+    pub fn lives(&self) -> bool {
+        self.process.lives()
+    }
+
     /// Gives up what it serves and ends it; kills it where it does not end.
     pub fn end(mut self, journal: &Journal, mark: &mut Mark) {
         if self.process.lives() {

@@ -413,3 +413,22 @@ fn a_checkpoint_that_is_killed_leaves_nothing_frozen() {
     let own = |file: String| file.starts_with(&bench.folder.path().display().to_string());
     assert!(!std::fs::read_to_string(attached).is_ok_and(own), "unmounted while frozen, it keeps its loop device");
 }
+
+#[test]
+fn a_server_that_is_killed_under_the_work_is_a_passing_cause() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut ground = bench.open(&bench.image(100)).expect("an image");
+    let stage = ground.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
+    assert!(stage.beneath("the work").is_none());
+    let at = stage.enter().iter().position(|word| word == "-t").expect("it is entered by its server's id");
+    let pid = stage.enter()[at + 1].parse().expect("a process id");
+    let server = host::process::Process::of(pid).expect("it runs");
+    assert!(server.end(Duration::ZERO));
+    let error = stage.beneath("the work").expect("its server is gone");
+    assert_eq!(error.cause(), Cause::Passing, "{error}");
+    assert!(error.to_string().contains("serves"), "{error}");
+    assert_eq!(stage.close().expect("it is taken down").whole, None);
+}
