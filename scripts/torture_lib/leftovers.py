@@ -72,6 +72,13 @@ class Census:
                 "mark": {path for path in files(MARKS) if path.endswith(".json")}, "image": images(self.base),
                 "process": {f"{pid} ({comm})" for pid, comm in processes(self.home).items()}}
 
+    def expect(self, change):
+        """Makes a change of our own, which is no leftover."""
+        before = self.count()
+        change()
+        for kind, now in self.count().items():
+            self.counted[kind] |= now - before[kind]
+
     def since(self):
         """What is here now and was not then, in words."""
         now = self.count()

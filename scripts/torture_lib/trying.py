@@ -59,7 +59,7 @@ class Stand:
             world.protect(target.backing)
         elif target.backing:
             world.victims.pop(target.backing, None)
-        census = leftovers.Census(world.folder, self.tool.home)
+        census = place.census = leftovers.Census(world.folder, self.tool.home)
         world.remember()
         answer = way.ask(place)
         faults = [fault for fault in (answer.fault(), self.expected(way, answer)) if fault]

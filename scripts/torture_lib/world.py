@@ -213,6 +213,8 @@ class World:
         """Gives a device a name that cannot move."""
         disk.by_id = name or f"torture-{os.path.basename(self.folder)}-{self.unique('disk')}"
         link = os.path.join(BY_ID, disk.by_id)
+        if os.path.lexists(link):
+            os.unlink(link)
         os.symlink(disk.node, link)
         self.ends.append(lambda: os.path.lexists(link) and os.unlink(link))
         return disk

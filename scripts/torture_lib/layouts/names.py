@@ -90,7 +90,7 @@ class Resumed:
 
     def build(self, world):
         disk = self.prepare(world) if self.prepare else world.disk()
-        target = Target("steps", disk.node, {"resume": self.expect}, "no longer|another|differ|now|changed|mounted|read-only|open",
+        target = Target("steps", disk.node, {"resume": self.expect}, "no longer|another|differ|now|changed|mounted|read-only|open|carries",
                         disk)
         target.steps = [Way(f"by {by}, ended by {ending.name}", "resume", self.way(disk, by, ending), ["steps"])
                         for by in self.by for ending in self.endings(by)]
@@ -121,7 +121,7 @@ class Resumed:
         if ending == signal.SIGKILL:
             place.tool.ask("clean", cwd=place.own) if self.expect == ALLOWED else None
         try:
-            self.swap(place.world, disk, place.path("link"))
+            place.census.expect(lambda: self.swap(place.world, disk, place.path("link")))
         except LeftOut as problem:
             raise LeftOut(f"the swap: {problem}") from None
         place.world.remember()
