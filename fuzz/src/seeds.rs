@@ -131,8 +131,8 @@ fn portables() -> Vec<Vec<u8>> {
 
 /// For each filesystem every flag that its file knows, and its mount options.
 fn options() -> Vec<Vec<u8>> {
-    let registry = lab::Registry::embedded().expect("what is compiled in is good");
-    let seed = |(number, filesystem): (u8, &lab::Filesystem)| {
+    let registry = staging::Registry::embedded().expect("what is compiled in is good");
+    let seed = |(number, filesystem): (u8, &staging::Filesystem)| {
         let mount = filesystem.mount.options.iter().take(8).cloned().collect::<Vec<_>>().join(",");
         let settings = filesystem.settings.values().flat_map(|setting| [setting.flag.clone(), "1".into()]);
         let devices = filesystem.devices.iter().map(|device| format!("{}{}=/dev/loop7", device.flag, device.key));

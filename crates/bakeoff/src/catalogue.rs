@@ -4,9 +4,9 @@
 
 use crate::failure::Failure;
 use crate::own_files::{self, Text, in_folder, one, refusal};
-use host::input::{TEXT_LIMIT, text_file};
-use lab::Registry;
+use staging::Registry;
 use std::path::{Path, PathBuf};
+use system::input::{TEXT_LIMIT, text_file};
 use workload::catalog::{Catalog, Kind};
 
 /// What to do about a description that is not loaded unasked.
@@ -33,7 +33,7 @@ impl Catalogue {
     /// or folders of them, that were named themselves and are loaded whoever wrote them.
     pub fn with(folders: &[PathBuf], named: &[PathBuf]) -> Result<Self, Failure> {
         let mut catalogue = Self { filesystems: Registry::embedded()?, work: Catalog::builtin()? };
-        for folder in host::folders::config().iter().chain(folders) {
+        for folder in system::folders::config().iter().chain(folders) {
             catalogue.add_folder(folder)?;
         }
         for path in named {
@@ -86,7 +86,7 @@ impl Catalogue {
             if is_named {
                 continue;
             }
-            host::owned_path(file).map_err(|untrusted| Failure::new(refusal(file, &untrusted, NAME_IT)))?;
+            system::owned_path(file).map_err(|untrusted| Failure::new(refusal(file, &untrusted, NAME_IT)))?;
             let text = text_file(file, TEXT_LIMIT);
             catalogue.add_filesystem((file.clone(), text))?;
         }

@@ -60,21 +60,21 @@ pub fn entries(
     let field = multiplying.multiplied(contenders, &known).map_err(Failure::usage)?;
     let contenders = with_scheduler(field.contenders, what, catalogue);
     for kernel in &what.kernel {
-        lab::check_kernel_name(kernel).map_err(|error| Failure::usage(format!("--kernel {kernel}: {error}")))?;
+        staging::check_kernel_name(kernel).map_err(|error| Failure::usage(format!("--kernel {kernel}: {error}")))?;
     }
     let mut contenders = with_kernels(contenders, &what.kernel);
     for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
-        contender.kernel = lab::guest_kernel(&catalogue.filesystems, &contender.filesystem);
+        contender.kernel = staging::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
     for contender in &contenders {
         let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
-        lab::check_options(filesystem, contender)?;
+        staging::check_options(filesystem, contender)?;
     }
     Ok((contenders.into_iter().map(entry).collect(), field.notes))
 }
 
 /// What a filesystem's file says about settings that axes name.
-fn axis_facts(filesystem: &lab::Filesystem) -> AxisFacts {
+fn axis_facts(filesystem: &staging::Filesystem) -> AxisFacts {
     let settings = filesystem.settings.iter().map(|(name, setting)| {
         (name.clone(), SettingFacts { switch: setting.is_switch(), values: setting.values.clone() })
     });
@@ -137,7 +137,7 @@ fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<Entry>, Failure> 
     }
     let of = |folder: &PathBuf| {
         let label = folder.canonicalize().unwrap_or_else(|_| folder.clone()).display().to_string();
-        entry(Contender { label, filesystem: lab::DIRECTORY.into(), ..Contender::default() })
+        entry(Contender { label, filesystem: staging::DIRECTORY.into(), ..Contender::default() })
     };
     Ok(folders.iter().map(of).collect())
 }
@@ -159,7 +159,7 @@ fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> 
     if !planned.is_empty() {
         return Ok(planned);
     }
-    let able: Vec<Contender> = lab::systems(&catalogue.filesystems, &host::Journal::new())
+    let able: Vec<Contender> = staging::systems(&catalogue.filesystems, &system::Journal::new())
         .into_iter()
         .filter(|system| system.can_compete)
         .map(|system| Contender { label: system.name.clone(), filesystem: system.name, ..Contender::default() })
@@ -237,7 +237,7 @@ fn with_kernels(contenders: Vec<Contender>, given: &[String]) -> Vec<Contender> 
 /// What is to be said of contenders that run in guests; None where none does.
 pub fn in_guests(entries: &[Entry]) -> Option<String> {
     let real = || entries.iter().filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != DEVICE);
-    let guests: Vec<&Entry> = real().filter(|entry| lab::is_guest(entry.asked.kernel.as_deref())).collect();
+    let guests: Vec<&Entry> = real().filter(|entry| staging::is_guest(entry.asked.kernel.as_deref())).collect();
     let first = guests.first()?.asked.kernel.as_deref().unwrap_or_default();
     let named: Vec<String> = guests
         .iter()
@@ -251,7 +251,7 @@ pub fn in_guests(entries: &[Entry]) -> Option<String> {
         ));
     }
     let mut fetched: Vec<&str> = guests.iter().filter_map(|entry| entry.asked.kernel.as_deref()).collect();
-    fetched.retain(|kernel| kernel.starts_with("debian:") && !lab::kernel_is_here(kernel));
+    fetched.retain(|kernel| kernel.starts_with("debian:") && !staging::kernel_is_here(kernel));
     fetched.dedup();
     if !fetched.is_empty() {
         text.push_str(&format!(" Debian's kernel is downloaded first, and not installed: {}.", fetched.join(", ")));

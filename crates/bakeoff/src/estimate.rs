@@ -51,7 +51,7 @@ pub fn block_seconds(scheme: &Scheme) -> f64 {
 /// once more by work on aged files.
 fn staged_seconds(scheme: &Scheme, contender: usize, work: usize) -> f64 {
     let compiled = &scheme.works[work].compiled;
-    let boot = if lab::is_guest(scheme.contenders[contender].asked.kernel.as_deref()) { ASSUMED_BOOT } else { 0.0 };
+    let boot = if staging::is_guest(scheme.contenders[contender].asked.kernel.as_deref()) { ASSUMED_BOOT } else { 0.0 };
     let seconds = trial_seconds(compiled) + boot;
     let aged = scheme.ages.as_ref().and_then(|ages| ages.of(&scheme.contenders[contender].asked));
     let (Some((_, fill)), Some(volume)) = (aged, resolve::size_of(&scheme.place)) else {
@@ -71,7 +71,7 @@ pub fn table(scheme: &Scheme) -> Table {
         table.contenders.push(judge::Contender { name, twin_of, ..judge::Contender::default() });
     }
     for (index, work) in works.iter().enumerate() {
-        let name = weigh::work_name(&works, work);
+        let name = samples::work_name(&works, work);
         for facts in work.phases.iter().filter(|facts| !facts.preparation) {
             let operation = match &facts.variant {
                 Some(variant) => format!("{} {variant}", facts.operation),

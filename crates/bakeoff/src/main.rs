@@ -76,7 +76,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Doctor(args) => verbs::doctor::doctor(args),
         Verb::Clean(args) => verbs::clean::clean(args),
         Verb::Agent => verbs::agent::agent(),
-        Verb::Guest => lab::serve().map(|()| 0).map_err(Failure::from),
+        Verb::Guest => staging::serve().map(|()| 0).map_err(Failure::from),
         Verb::Manual(args) => verbs::manual::manual(args),
     }
 }

@@ -43,7 +43,7 @@ fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Fa
         trial.status == TrialStatus::Done && trial.workload == work.name && trial.scale == work.scale
     };
     let trial = material.trials.iter().find(of_work).ok_or_else(lacks)?;
-    let heading = weigh::work_name(&material.run.new.works, work);
+    let heading = samples::work_name(&material.run.new.works, work);
     let mut parts = Vec::new();
     for facts in work.phases.iter().filter(|facts| !facts.preparation) {
         let operation = match &facts.variant {

@@ -2,12 +2,12 @@
 //! In: a scheme. Out: the machine's description, a venue, or one clear error before anything is touched.
 
 use crate::failure::Failure;
-use host::{BlockDevice, Journal, Sysfs as _};
-use lab::Registry;
 use records::Machine;
-use runner::{Ager, DEVICE, LabVenue, Place, Scheme, Venue, places};
+use runner::{Ager, DEVICE, Place, Scheme, StagingVenue, Venue, places};
+use staging::Registry;
 use std::collections::BTreeMap;
 use std::path::Path;
+use system::{BlockDevice, Journal, Sysfs as _};
 use workload::quantity::show_bytes;
 
 /// Refuses what cannot work, before anything is begun: sizes, tools, names, custody. Which devices were found is what the run promises.
@@ -18,7 +18,7 @@ pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<Vec<records::cus
     let asked: Vec<&records::Contender> = scheme.contenders.iter().map(|entry| &entry.asked).collect();
     let mut promised = Vec::new();
     for (index, place) in places(&scheme.place).iter().enumerate() {
-        let mut ground = lab::Ground::open_under(filesystems, place, &scheme.terms, &journal)?;
+        let mut ground = staging::Ground::open_under(filesystems, place, &scheme.terms, &journal)?;
         ground.take_devices(asked.iter().copied())?;
         promised.extend(ground.promises());
         if matches!(scheme.place, Place::Directories(_)) {
@@ -70,12 +70,12 @@ fn fits(scheme: &Scheme, bytes: u64, what: &str) -> Result<(), Failure> {
 
 /// This machine, with the tools of the filesystems that compete and the devices that the work ends on.
 pub fn machine(scheme: &Scheme, filesystems: &Registry) -> Machine {
-    Machine { tools: tools(scheme, filesystems), device: devices(&scheme.place), ..host::machine::describe() }
+    Machine { tools: tools(scheme, filesystems), device: devices(&scheme.place), ..system::machine::describe() }
 }
 
 fn tools(scheme: &Scheme, filesystems: &Registry) -> BTreeMap<String, String> {
     let names: Vec<&str> = scheme.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
-    lab::systems(&filesystems.only(&names), &Journal::new())
+    staging::systems(&filesystems.only(&names), &Journal::new())
         .into_iter()
         .flat_map(|system| system.tools)
         .filter_map(|tool| Some((tool.program, tool.version?)))
@@ -133,9 +133,9 @@ pub fn clean_before(scheme: &Scheme) -> Result<Vec<String>, Failure> {
         folders.push(ages.folder.clone());
         runner::cache(ages).tidy();
     }
-    let found = lab::survey(&folders)?;
+    let found = staging::survey(&folders)?;
     let mut said = Vec::new();
-    for cleaned in lab::clean(&found.leftovers, &Journal::new()) {
+    for cleaned in staging::clean(&found.leftovers, &Journal::new()) {
         let id = &cleaned.id;
         said.extend(
             cleaned.removed.iter().map(|what| format!("left over from an interrupted run, now removed: {what}")),
@@ -145,7 +145,7 @@ pub fn clean_before(scheme: &Scheme) -> Result<Vec<String>, Failure> {
             format!("left over from run {id}, and set aside until the next start: {why}; `bakeoff clean --forget {id}` forgets it")
         }));
     }
-    let strangers = lab::first_seen(found.strangers);
+    let strangers = staging::first_seen(found.strangers);
     said.extend(strangers.iter().map(|one| format!("{} is left alone: {}", one.path.display(), one.why)));
     Ok(said)
 }
@@ -162,5 +162,5 @@ pub fn scratch(folder: &Path) -> Result<(), Failure> {
 
 /// Opens the scheme's place.
 pub fn venue(scheme: &Scheme, filesystems: &Registry, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
-    Ok(Box::new(LabVenue::open(filesystems, scheme, ager)?))
+    Ok(Box::new(StagingVenue::open(filesystems, scheme, ager)?))
 }

@@ -7,11 +7,11 @@ use crate::claims::{self, Chosen};
 use crate::contenders;
 use crate::failure::Failure;
 use crate::varied;
-use host::Sysfs as _;
-use host::input::{TEXT_LIMIT, text_file};
 use runner::{Ages, DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, Shard, TWIN, Work};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use system::Sysfs as _;
+use system::input::{TEXT_LIMIT, text_file};
 use workload::plan::{self, Plan, PlannedWork};
 use workload::quantity::{parse_bytes, parse_duration, parse_share, show_bytes};
 
@@ -96,7 +96,7 @@ fn shard(what: &What, plan: &Plan, sampling: &Sampling) -> Result<Option<Shard>,
 
 /// The plan that tests published claims, or those of a file.
 fn claimed(file: &Path, what: &What, catalogue: &Catalogue) -> Result<Chosen, Failure> {
-    let systems = lab::systems(&catalogue.filesystems, &host::Journal::new());
+    let systems = staging::systems(&catalogue.filesystems, &system::Journal::new());
     claims::choose(&claims::read(claims::own(file))?, what, catalogue, &systems)
 }
 
@@ -245,7 +245,7 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
         let bytes = parse_bytes(size).map_err(|problem| Failure::usage(format!("--image {size}: {problem}")))?;
         return Ok(image(bytes));
     }
-    if !host::process::is_root() && !matches!(plan.place, Some(plan::Place::Directory(_))) {
+    if !system::process::is_root() && !matches!(plan.place, Some(plan::Place::Directory(_))) {
         eprintln!(
             "Not root: measuring the current directory on whatever is mounted here. As root, bakeoff formats and compares \
              filesystems on images, drops caches for cold starts, and proves what the device delivered."
@@ -273,7 +273,7 @@ fn terms(what: &What, place: &Place) -> Result<records::custody::Terms, Failure>
 pub fn size_of(place: &Place) -> Option<u64> {
     match place {
         Place::Image { bytes, .. } => Some(*bytes),
-        Place::Device { path, .. } => host::BlockDevice::find(path).ok().map(|device| device.size_bytes),
+        Place::Device { path, .. } => system::BlockDevice::find(path).ok().map(|device| device.size_bytes),
         Place::Directories(_) => None,
     }
 }

@@ -7,10 +7,10 @@ use crate::place;
 use crate::progress::Progress;
 use crate::show;
 use crate::verbs::agent;
-use lab::Registry;
 use ledger::{Access, Ledger};
 use records::{NewRun, Origin, Place, RunRecord, RunStatus};
 use runner::{Ager, Ended, MachineClock, Run, Sampling, Scheme, Stop};
+use staging::Registry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -176,7 +176,7 @@ fn carry_on(
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
     let mut venue = place::venue(scheme, filesystems, ager)?;
     let mut progress = Progress::new(output.plain, ledger.path());
-    host::process::stay_in_memory();
+    system::process::stay_in_memory();
     let clock = MachineClock::default();
     let ended = Run {
         scheme,

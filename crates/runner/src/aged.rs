@@ -1,14 +1,14 @@
 //! Aged contenders: which there are, and how their images are made where the cache has none.
-//! In: a scheme's ages, the lab's ground, the engine. Out: keys of images in the cache, with their measured state.
+//! In: a scheme's ages, staging's ground, the engine. Out: keys of images in the cache, with their measured state.
 //! Every contender lives through the same history; what differs is what its filesystem made of it.
 
 use crate::agent::Agent;
 use crate::trial::Stop;
 use crate::venue::VenueError;
 use crate::watch::{News, Watcher};
-use lab::{AgedCache, Ground, Kept, LabError, Stage};
 use records::{AgedState, Ages, Contender};
 use serde_json::json;
+use staging::{AgedCache, Ground, Kept, Stage, StagingError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub fn cache(ages: &Ages) -> AgedCache {
     AgedCache::new(ages.folder.clone(), ages.limit)
 }
 
-/// What ageing needs beside the lab.
+/// What ageing needs beside staging.
 #[derive(Clone)]
 pub struct Ager {
     /// The command that starts the engine.
@@ -59,7 +59,7 @@ impl Wanted {
         };
         let history = history(profile, volume, fill).map_err(VenueError::lasting)?;
         let commits = match &profile.git {
-            Some(git) => lab::commits(&git.path, git.checkouts).map_err(failed)?,
+            Some(git) => staging::commits(&git.path, git.checkouts).map_err(failed)?,
             None => Vec::new(),
         };
         let ageing = Ageing {
@@ -205,8 +205,8 @@ pub fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
 
-/// The lab's errors in the venue's words.
-pub(crate) fn failed(error: LabError) -> VenueError {
+/// Staging's errors in the venue's words.
+pub(crate) fn failed(error: StagingError) -> VenueError {
     let reason = error.to_string();
     if error.is_of_ground() {
         return VenueError::Ground(reason);

@@ -5,8 +5,8 @@
 use crate::aged::{Ager, Wanted, failed as sorted};
 use crate::venue::VenueError;
 use crate::watch::{News, Watcher};
-use lab::{AgedCache, AgedCopy, AgedImage, Cached, Ground, LabError};
 use records::Contender;
+use staging::{AgedCache, AgedCopy, AgedImage, Cached, Ground, StagingError};
 
 /// What is restored.
 pub(crate) struct Restoring<'a> {
@@ -52,7 +52,7 @@ impl Restoring<'_> {
         let whole = if ground.device().is_some() && self.first { self.cache.verify(&image) } else { Ok(()) };
         match whole.and_then(|()| ground.restore_aged(self.cache, &image)) {
             Ok(copy) => Ok(Ok(copy)),
-            Err(error @ LabError::Damaged { .. }) => Ok(Err(error.to_string())),
+            Err(error @ StagingError::Damaged { .. }) => Ok(Err(error.to_string())),
             Err(error) => Err(sorted(error)),
         }
     }

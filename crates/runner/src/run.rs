@@ -249,7 +249,7 @@ impl Run<'_> {
 
     fn decide(&self, state: &State) -> Result<(Table, Policy, Decision), RunError> {
         let trials = self.ledger.trials(self.id)?;
-        let table = weigh::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
+        let table = samples::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
         let policy = budget::policy(&self.scheme.sampling, self.gone(state));
         let decision = judge::decide(&table, &policy)?;
         Ok((table, policy, decision))
@@ -269,7 +269,7 @@ impl Run<'_> {
 
     fn pair(&self, needed: &Needed) -> Option<(usize, usize)> {
         let records = self.scheme.work_records();
-        let work = records.iter().position(|work| weigh::work_name(&records, work) == needed.workload)?;
+        let work = records.iter().position(|work| samples::work_name(&records, work) == needed.workload)?;
         self.scheme.meets(needed.contender, work).then_some((needed.contender, work))
     }
 

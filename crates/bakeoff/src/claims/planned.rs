@@ -7,8 +7,8 @@ use crate::args::What;
 use crate::catalogue::Catalogue;
 use crate::estimate;
 use crate::failure::Failure;
-use lab::System;
 use runner::{Entry, LEAST_BLOCKS, Sampling, Work};
+use staging::System;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::plan::{Plan, PlannedWork};
 

@@ -6,8 +6,8 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::features::{self, Probed};
 use crate::{out, text};
-use host::Journal;
-use lab::{Ground, Where};
+use staging::{Ground, Where};
+use system::Journal;
 use workload::quantity::parse_bytes;
 
 /// Probes and tells.
@@ -34,7 +34,7 @@ fn filesystems(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>
     let bytes =
         parse_bytes(&args.image).map_err(|problem| Failure::usage(format!("--image {}: {problem}", args.image)))?;
     let names: Vec<String> = match args.fs.is_empty() {
-        true => lab::systems(&catalogue.filesystems, &Journal::new())
+        true => staging::systems(&catalogue.filesystems, &Journal::new())
             .into_iter()
             .filter(|system| system.can_compete)
             .map(|system| system.name)
@@ -51,7 +51,7 @@ fn filesystems(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>
     for name in names {
         eprintln!("probing {name}");
         let mut ground = Ground::open(&catalogue.filesystems, &place, &Journal::new())?;
-        match lab::features::probe_filesystem(&mut ground, &name) {
+        match staging::features::probe_filesystem(&mut ground, &name) {
             Ok(features) => probed.push(Probed { name, features }),
             Err(error) => refused.push(format!("{name} cannot be probed: {error}")),
         }
@@ -70,7 +70,7 @@ fn directories(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>
         .iter()
         .map(|folder| {
             let mut ground = Ground::open(&catalogue.filesystems, &Where::Directory(folder.clone()), &Journal::new())?;
-            let features = lab::features::probe_directory(&mut ground)?;
+            let features = staging::features::probe_directory(&mut ground)?;
             Ok(Probed { name: folder.display().to_string(), features })
         })
         .collect()

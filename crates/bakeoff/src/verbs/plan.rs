@@ -26,7 +26,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     }
     let ground = places(&scheme.place);
     let names: Vec<&str> = scheme.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
-    let versions = lab::version_commands(&catalogue.filesystems, &names);
+    let versions = staging::version_commands(&catalogue.filesystems, &names);
     if !versions.is_empty() && !matches!(scheme.place, Place::Directories(_)) {
         println!("\nBefore the first trial, for the versions of tools:");
         versions.iter().for_each(|line| println!("  {line}"));
@@ -35,7 +35,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         println!("\nFor each trial of {}:", entry.asked.label);
         let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
         aged_commands(&scheme, entry);
-        match lab::commands_for(&catalogue.filesystems, &entry.asked, place) {
+        match staging::commands_for(&catalogue.filesystems, &entry.asked, place) {
             Ok(lines) => {
                 lines.iter().for_each(|line| println!("  {line}"));
                 println!("  # what stands between mounting and unmounting is done again for each phase");
@@ -129,7 +129,7 @@ fn costs(scheme: &Scheme) {
         minutes(seconds),
         ASSUMED_RATE / 1e6
     );
-    if scheme.contenders.iter().any(|entry| lab::is_guest(entry.asked.kernel.as_deref())) {
+    if scheme.contenders.iter().any(|entry| staging::is_guest(entry.asked.kernel.as_deref())) {
         println!("  a guest that has to be emulated takes several times as long as this");
     }
     if let Some(budget) = estimate::budget(scheme) {

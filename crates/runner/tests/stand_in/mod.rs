@@ -2,7 +2,6 @@
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
-use host::counters::Watch;
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
 use records::{Closing, Found};
 use runner::{Clock, Ended, Entry, Place, Run, Sampling, Scheme, Staged, Unwatched, Venue, VenueError, Work};
@@ -13,6 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use system::counters::Watch;
 use workload::facts::{Compiled, Estimate, PhaseFacts};
 use workload::outcome::PhaseOutcome;
 use workload::program::{After, Cache, Durable, End, Figure, Phase, Program};
