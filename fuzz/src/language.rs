@@ -4,7 +4,7 @@
 use crate::assert_said;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use workload::ages::{history, parse_fill, parse_profile, without_repeats};
+use workload::age_profiles::{history, parse_fill, parse_profile, without_repeats};
 use workload::axes::{Axes, PRODUCT_LIMIT};
 use workload::quantity::{QUANTITY_LIMIT, parse_bytes, parse_duration, parse_share, show_bytes};
 use workload::{Plan, Workload, parse_aliases, parse_contenders};

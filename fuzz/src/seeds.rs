@@ -173,7 +173,7 @@ fn histograms() -> Vec<Vec<u8>> {
 fn messages() -> Vec<Vec<u8>> {
     use std::collections::BTreeMap;
     use workload::message::{PROTOCOL, Reply, Request};
-    let catalog = workload::Catalog::builtin().expect("what is compiled in is good");
+    let catalog = workload::WorkCatalogue::builtin().expect("what is compiled in is good");
     let small = catalog.workload("small-files").expect("it is compiled in");
     let program = small.compile("quick", &BTreeMap::new(), 1).expect("it compiles").program;
     let requests = [Request::Load(Box::new(program)), Request::Perform { phase: 0, pass: 1 }, Request::Quit];

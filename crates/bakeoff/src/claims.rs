@@ -1,9 +1,9 @@
 //! Published claims: read from the file that is compiled in, or from a user's own of the same form.
 //! In: CSV with the columns of `published/claims.csv`. Out: [`Published`] claims, chosen, planned for and held against a run.
 
-mod aged;
 mod held;
 mod planned;
+mod subject;
 
 pub use held::{Ground, held};
 pub use planned::{Chosen, choose, obstacle};

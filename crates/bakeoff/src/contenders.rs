@@ -5,10 +5,10 @@ use crate::args::What;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use records::FRESH;
-use runner::{DEVICE, Entry, Place};
+use runner::{DEVICE, Place, PlannedContender};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workload::ages::parse_fill;
+use workload::age_profiles::parse_fill;
 use workload::axes::Axes;
 use workload::names::{Known, resolve};
 use workload::plan::Plan;
@@ -23,7 +23,7 @@ pub fn entries(
     plan: &Plan,
     catalogue: &Catalogue,
     place: &Place,
-) -> Result<(Vec<Entry>, Vec<String>), Failure> {
+) -> Result<(Vec<PlannedContender>, Vec<String>), Failure> {
     if let Place::Directories(folders) = place {
         return Ok((directories(what, folders)?, Vec::new()));
     }
@@ -128,7 +128,7 @@ fn with_scheduler(mut contenders: Vec<Contender>, what: &What, catalogue: &Catal
     contenders
 }
 
-fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<Entry>, Failure> {
+fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>, Failure> {
     let lists = [&what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.axis, &what.exclude, &what.kernel];
     if lists.iter().any(|list| !list.is_empty()) || aged(what) {
         let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount, --age, --fill, \
@@ -143,12 +143,12 @@ fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<Entry>, Failure> 
 }
 
 /// The raw device beneath, as a pseudo contender.
-pub fn raw_device() -> Entry {
+pub fn raw_device() -> PlannedContender {
     entry(Contender { label: DEVICE.into(), filesystem: DEVICE.into(), ..Contender::default() })
 }
 
-fn entry(asked: Contender) -> Entry {
-    Entry { asked, twin_of: None, works: Vec::new() }
+fn entry(asked: Contender) -> PlannedContender {
+    PlannedContender { asked, twin_of: None, works: Vec::new() }
 }
 
 fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> Result<Vec<Contender>, Failure> {
@@ -235,9 +235,10 @@ fn with_kernels(contenders: Vec<Contender>, given: &[String]) -> Vec<Contender> 
 }
 
 /// What is to be said of contenders that run in guests; None where none does.
-pub fn in_guests(entries: &[Entry]) -> Option<String> {
+pub fn in_guests(entries: &[PlannedContender]) -> Option<String> {
     let real = || entries.iter().filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != DEVICE);
-    let guests: Vec<&Entry> = real().filter(|entry| staging::is_guest(entry.asked.kernel.as_deref())).collect();
+    let guests: Vec<&PlannedContender> =
+        real().filter(|entry| staging::is_guest(entry.asked.kernel.as_deref())).collect();
     let first = guests.first()?.asked.kernel.as_deref().unwrap_or_default();
     let named: Vec<String> = guests
         .iter()

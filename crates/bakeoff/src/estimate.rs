@@ -4,7 +4,7 @@
 
 use crate::resolve;
 use judge::{Cell, Facts, Operation, OperationId, Table};
-use runner::Scheme;
+use runner::ResolvedPlan;
 use workload::facts::Compiled;
 
 /// Bytes a second that a device is assumed to move.
@@ -41,7 +41,7 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
 }
 
 /// Seconds that one block of everything takes.
-pub fn block_seconds(scheme: &Scheme) -> f64 {
+pub fn block_seconds(scheme: &ResolvedPlan) -> f64 {
     let of_work =
         |work: usize| scheme.field(work).into_iter().map(move |contender| staged_seconds(scheme, contender, work));
     (0..scheme.works.len()).flat_map(of_work).sum()
@@ -49,7 +49,7 @@ pub fn block_seconds(scheme: &Scheme) -> f64 {
 
 /// Seconds that one trial of a contender takes: longer where it is aged, since its image is read, written and proven, and read
 /// once more by work on aged files.
-fn staged_seconds(scheme: &Scheme, contender: usize, work: usize) -> f64 {
+fn staged_seconds(scheme: &ResolvedPlan, contender: usize, work: usize) -> f64 {
     let compiled = &scheme.works[work].compiled;
     let boot = if staging::is_guest(scheme.contenders[contender].asked.kernel.as_deref()) { ASSUMED_BOOT } else { 0.0 };
     let seconds = trial_seconds(compiled) + boot;
@@ -62,7 +62,7 @@ fn staged_seconds(scheme: &Scheme, contender: usize, work: usize) -> f64 {
 }
 
 /// A table without samples whose cells know how long a trial is likely to take; its operations are those of the run.
-pub fn table(scheme: &Scheme) -> Table {
+pub fn table(scheme: &ResolvedPlan) -> Table {
     let works = scheme.work_records();
     let mut table = Table::default();
     for entry in &scheme.contenders {
@@ -96,7 +96,7 @@ pub fn table(scheme: &Scheme) -> Table {
 }
 
 /// What the budget will buy by this estimate; `None` where there is none.
-pub fn budget(scheme: &Scheme) -> Option<String> {
+pub fn budget(scheme: &ResolvedPlan) -> Option<String> {
     let budget = scheme.sampling.budget_seconds?;
     let plan = judge::plan_budget(&table(scheme), &runner::policy(&scheme.sampling, 0.0)).ok()?;
     let least = scheme.sampling.range().0;

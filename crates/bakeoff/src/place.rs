@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use records::Machine;
-use runner::{Ager, DEVICE, Place, Scheme, StagingVenue, Venue, places};
+use runner::{Ager, DEVICE, Place, ResolvedPlan, StagingVenue, Venue, places};
 use staging::Registry;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,18 +13,18 @@ use workload::quantity::show_bytes;
 /// Refuses what cannot work, before anything is begun: sizes, tools, names, custody. Which devices were found is what the run promises.
 ///
 /// An error of one contender among several is left to the run, which goes on with the others.
-pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<Vec<records::custody::Promise>, Failure> {
+pub fn check(scheme: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records::custody::Promise>, Failure> {
     let journal = Journal::new();
     let asked: Vec<&records::Contender> = scheme.contenders.iter().map(|entry| &entry.asked).collect();
     let mut promised = Vec::new();
     for (index, place) in places(&scheme.place).iter().enumerate() {
-        let mut ground = staging::Ground::open_under(filesystems, place, &scheme.terms, &journal)?;
-        ground.take_devices(asked.iter().copied())?;
-        promised.extend(ground.promises());
+        let mut target = staging::Target::open_under(filesystems, place, &scheme.terms, &journal)?;
+        target.take_devices(asked.iter().copied())?;
+        promised.extend(target.promises());
         if matches!(scheme.place, Place::Directories(_)) {
             continue;
         }
-        if let (Place::Device { .. }, Some(bytes)) = (&scheme.place, ground.bytes()) {
+        if let (Place::Device { .. }, Some(bytes)) = (&scheme.place, target.bytes()) {
             fits(scheme, bytes, "the device")?;
         }
         let mut refusals = Vec::new();
@@ -32,7 +32,7 @@ pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<Vec<records::cus
         let mut count = 0;
         for entry in real {
             count += 1;
-            if let Err(error) = ground.check(&entry.asked) {
+            if let Err(error) = target.check(&entry.asked) {
                 refusals.push(error.to_string());
             }
         }
@@ -44,14 +44,14 @@ pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<Vec<records::cus
     Ok(promised)
 }
 
-fn room(scheme: &Scheme) -> Result<(), Failure> {
+fn room(scheme: &ResolvedPlan) -> Result<(), Failure> {
     match &scheme.place {
         Place::Image { bytes, .. } => fits(scheme, *bytes, "an image"),
         Place::Device { .. } | Place::Directories(_) => Ok(()),
     }
 }
 
-fn fits(scheme: &Scheme, bytes: u64, what: &str) -> Result<(), Failure> {
+fn fits(scheme: &ResolvedPlan, bytes: u64, what: &str) -> Result<(), Failure> {
     for work in &scheme.works {
         let needed = work.compiled.estimate.bytes_at_most;
         if needed > bytes {
@@ -69,11 +69,11 @@ fn fits(scheme: &Scheme, bytes: u64, what: &str) -> Result<(), Failure> {
 }
 
 /// This machine, with the tools of the filesystems that compete and the devices that the work ends on.
-pub fn machine(scheme: &Scheme, filesystems: &Registry) -> Machine {
+pub fn machine(scheme: &ResolvedPlan, filesystems: &Registry) -> Machine {
     Machine { tools: tools(scheme, filesystems), device: devices(&scheme.place), ..system::machine::describe() }
 }
 
-fn tools(scheme: &Scheme, filesystems: &Registry) -> BTreeMap<String, String> {
+fn tools(scheme: &ResolvedPlan, filesystems: &Registry) -> BTreeMap<String, String> {
     let names: Vec<&str> = scheme.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
     staging::systems(&filesystems.only(&names), &Journal::new())
         .into_iter()
@@ -122,7 +122,7 @@ fn in_a_line(device: &BlockDevice) -> String {
 ///
 /// # Errors
 /// The folder of marks cannot be trusted or read.
-pub fn clean_before(scheme: &Scheme) -> Result<Vec<String>, Failure> {
+pub fn clean_before(scheme: &ResolvedPlan) -> Result<Vec<String>, Failure> {
     let mut folders = match &scheme.place {
         Place::Image { scratch, .. } => vec![scratch.clone()],
         Place::Directories(folders) => folders.clone(),
@@ -161,6 +161,6 @@ pub fn scratch(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Opens the scheme's place.
-pub fn venue(scheme: &Scheme, filesystems: &Registry, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
+pub fn venue(scheme: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
     Ok(Box::new(StagingVenue::open(filesystems, scheme, ager)?))
 }

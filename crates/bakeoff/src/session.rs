@@ -9,7 +9,7 @@ use crate::show;
 use crate::verbs::agent;
 use ledger::{Access, Ledger};
 use records::{NewRun, Origin, Place, RunRecord, RunStatus};
-use runner::{Ager, Ended, MachineClock, Run, Sampling, Scheme, Stop};
+use runner::{Ager, Ended, MachineClock, ResolvedPlan, Run, Sampling, Stop};
 use staging::Registry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Output {
 }
 
 /// Begins a run and carries it to its end.
-pub fn begin(path: &Path, scheme: &Scheme, filesystems: &Registry, output: &Output) -> Result<u8, Failure> {
+pub fn begin(path: &Path, scheme: &ResolvedPlan, filesystems: &Registry, output: &Output) -> Result<u8, Failure> {
     output.check()?;
     clean_before(scheme)?;
     let mut scheme = scheme.clone();
@@ -102,7 +102,7 @@ pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Fai
 }
 
 /// Removes what interrupted runs left, and says so. It comes first: a mount that was left would have the device refused.
-fn clean_before(scheme: &Scheme) -> Result<(), Failure> {
+fn clean_before(scheme: &ResolvedPlan) -> Result<(), Failure> {
     for said in place::clean_before(scheme)? {
         eprintln!("{said}");
     }
@@ -111,7 +111,7 @@ fn clean_before(scheme: &Scheme) -> Result<(), Failure> {
 
 /// Refuses a run of an earlier version that did not write down which device it began on, where none of its words, then or now, says
 /// it. What the words mean is found when the device is taken.
-fn promised(id: &str, scheme: &Scheme, words: &[String]) -> Result<(), Failure> {
+fn promised(id: &str, scheme: &ResolvedPlan, words: &[String]) -> Result<(), Failure> {
     let Place::Device { path } = &scheme.place else { return Ok(()) };
     let known = scheme.terms.promised.iter().any(|promise| promise.named == *path);
     if known || !scheme.terms.erase.is_empty() || !words.is_empty() {
@@ -125,7 +125,7 @@ fn promised(id: &str, scheme: &Scheme, words: &[String]) -> Result<(), Failure> 
 }
 
 /// Has the plan of a run hold so many blocks, and nothing else end it.
-fn more_blocks(ledger: &mut Ledger, run: RunRecord, scheme: &mut Scheme, samples: u32) -> Result<(), Failure> {
+fn more_blocks(ledger: &mut Ledger, run: RunRecord, scheme: &mut ResolvedPlan, samples: u32) -> Result<(), Failure> {
     let id = run.id;
     let there = ledger.trials(&id)?.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     if samples < there {
@@ -167,7 +167,7 @@ fn with_samples(words: &[String], samples: u32) -> Vec<String> {
 fn carry_on(
     ledger: &mut Ledger,
     id: &str,
-    scheme: &Scheme,
+    scheme: &ResolvedPlan,
     filesystems: &Registry,
     output: &Output,
 ) -> Result<u8, Failure> {

@@ -18,7 +18,7 @@ pub const LEAST_BLOCKS: u32 = 3;
 /// What is to be run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scheme {
+pub struct ResolvedPlan {
     /// The question in a line.
     pub title: String,
     /// Where it runs.
@@ -26,7 +26,7 @@ pub struct Scheme {
     /// What the owner of devices said of them, and which devices the run began on.
     pub terms: Terms,
     /// Contenders as asked for; a hidden twin stands at the end.
-    pub contenders: Vec<Entry>,
+    pub contenders: Vec<PlannedContender>,
     /// Workloads, compiled.
     pub works: Vec<Work>,
     /// How often.
@@ -107,7 +107,7 @@ pub enum Place {
 /// One contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct PlannedContender {
     /// As asked for.
     pub asked: Contender,
     /// Index of the contender that this repeats, unseen by the user's table.
@@ -187,7 +187,7 @@ impl Ages {
     }
 }
 
-impl Scheme {
+impl ResolvedPlan {
     /// Whether this contender is put through this workload: the raw device through what reads it, all others through
     /// the rest, or through those that were chosen for them; what was not aged has no aged files to be read.
     pub fn meets(&self, contender: usize, work: usize) -> bool {

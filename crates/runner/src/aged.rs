@@ -1,5 +1,5 @@
 //! Aged contenders: which there are, and how their images are made where the cache has none.
-//! In: a scheme's ages, staging's ground, the engine. Out: keys of images in the cache, with their measured state.
+//! In: a scheme's ages, staging's target, the engine. Out: keys of images in the cache, with their measured state.
 //! Every contender lives through the same history; what differs is what its filesystem made of it.
 
 use crate::agent::Agent;
@@ -8,12 +8,12 @@ use crate::venue::VenueError;
 use crate::watch::{News, Watcher};
 use records::{AgedState, Ages, Contender};
 use serde_json::json;
-use staging::{AgedCache, Ground, Kept, Stage, StagingError};
+use staging::{AgedCache, Kept, Stage, StagingError, Target};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use workload::age_profiles::{Profile, history};
 use workload::ageing::{Aged, Ageing, FOLDER, Layout, Survey};
-use workload::ages::{Profile, history};
 use workload::program::Durable;
 use workload::quantity::show_bytes;
 
@@ -49,7 +49,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// What a contender wants on this ground; None where it is fresh.
+    /// What a contender wants on this target; None where it is fresh.
     pub fn of(ages: &Ages, contender: &Contender, volume: u64) -> Result<Option<Self>, VenueError> {
         let Some((profile, fill)) = ages.of(contender) else {
             return match contender.ageing() {
@@ -81,7 +81,7 @@ impl Wanted {
     /// Makes the image.
     pub fn make(
         &self,
-        ground: &mut Ground,
+        target: &mut Target,
         contender: &Contender,
         (cache, key): (&AgedCache, &str),
         ager: &Ager,
@@ -89,7 +89,7 @@ impl Wanted {
     ) -> Result<(), VenueError> {
         watcher.news(News::Remark(&format!("ageing {}; once, then it is kept", self.title)));
         watcher.news(News::Step(&format!("ageing {}", self.title)));
-        let stage = ground.stage_to_age(contender, cache, key).map_err(failed)?;
+        let stage = target.stage_to_age(contender, cache, key).map_err(failed)?;
         let volume = self.ageing.history.volume;
         let (aged, layout) = self.live(&stage, ager, watcher)?;
         if (ager.stop)() {
@@ -208,7 +208,7 @@ pub fn percent(share: f64) -> String {
 /// Staging's errors in the venue's words.
 pub(crate) fn failed(error: StagingError) -> VenueError {
     let reason = error.to_string();
-    if error.is_of_ground() {
+    if error.is_of_target() {
         return VenueError::Ground(reason);
     }
     VenueError::Contender { reason, cause: error.cause() }

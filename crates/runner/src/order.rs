@@ -15,7 +15,7 @@ pub fn shuffled(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usi
 }
 
 /// Workloads of a block in order, each with its contenders in the order in which they are taken.
-pub fn order_of_block(scheme: &crate::Scheme, block: u32) -> Vec<(usize, Vec<usize>)> {
+pub fn order_of_block(scheme: &crate::ResolvedPlan, block: u32) -> Vec<(usize, Vec<usize>)> {
     (0..scheme.works.len())
         .map(|work| {
             let field = scheme.field(work);

@@ -12,7 +12,7 @@ use crate::venue::Venue;
 use crate::watch::{News, Watcher};
 use judge::{Decision, Needed, Policy, Table};
 use ledger::{Ledger, LedgerError};
-use records::{RunRecord, RunStatus, Scheme, Shard, TrialRecord};
+use records::{ResolvedPlan, RunRecord, RunStatus, Shard, TrialRecord};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub enum RunError {
 /// A run under way.
 pub struct Run<'a> {
     /// What is to be run.
-    pub scheme: &'a Scheme,
+    pub scheme: &'a ResolvedPlan,
     /// Its id in the ledger.
     pub id: &'a str,
     /// Where trials are kept.

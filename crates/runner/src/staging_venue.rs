@@ -1,13 +1,13 @@
 //! The answer of `staging` to the run loop: contenders staged on images, a device, or in directories.
-//! In: a scheme and a run's ground. Out: [`Venue`] and [`Staged`], with its errors sorted into the two kinds.
+//! In: a scheme and a run's target. Out: [`Venue`] and [`Staged`], with its errors sorted into the two kinds.
 
 use crate::aged::{Ager, Wanted, cache, failed as sorted};
 use crate::agent::Line;
 use crate::restoring::{Restoring, kept_image};
 use crate::venue::{Staged, Venue, VenueError};
 use crate::watch::Watcher;
-use records::{Ages, Closing, CommandRecord, Contender, DEVICE, Entry, Found, Place, Scheme, Usage};
-use staging::{AgedCopy, Ground, Registry, StagingError, Where};
+use records::{Ages, Closing, CommandRecord, Contender, DEVICE, Found, Place, PlannedContender, ResolvedPlan, Usage};
+use staging::{AgedCopy, Registry, StagingError, Target, Where};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ const PATIENCE_SHARED: Duration = Duration::from_secs(1);
 /// Output of one command that the ledger keeps, in bytes.
 const OUTPUT_KEPT: usize = 4096;
 
-/// One ground for images or a device, or one for each directory.
+/// One target for images or a device, or one for each directory.
 pub struct StagingVenue {
-    grounds: Vec<Ground>,
-    contenders: Vec<Entry>,
+    targets: Vec<Target>,
+    contenders: Vec<PlannedContender>,
     raw_bytes: u64,
     journal: Journal,
     /// What memory allows in guests, by their kernel.
@@ -45,18 +45,18 @@ impl StagingVenue {
     ///
     /// # Errors
     /// The place is refused; nothing was touched.
-    pub fn open(registry: &Registry, scheme: &Scheme, ager: Ager) -> Result<Self, StagingError> {
+    pub fn open(registry: &Registry, scheme: &ResolvedPlan, ager: Ager) -> Result<Self, StagingError> {
         let journal = Journal::new();
         let places: Vec<Where> = places(&scheme.place);
-        let open = |place: &Where| Ground::open_under(registry, place, &scheme.terms, &journal);
-        let mut grounds = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let open = |place: &Where| Target::open_under(registry, place, &scheme.terms, &journal);
+        let mut targets = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let asked: Vec<Contender> = scheme.contenders.iter().map(|entry| entry.asked.clone()).collect();
-        for ground in &mut grounds {
-            ground.expect(&asked);
-            ground.take_devices(&asked)?;
+        for target in &mut targets {
+            target.expect(&asked);
+            target.take_devices(&asked)?;
         }
         Ok(Self {
-            grounds,
+            targets,
             contenders: scheme.contenders.clone(),
             raw_bytes: raw_bytes(scheme),
             journal,
@@ -79,7 +79,7 @@ pub fn places(place: &Place) -> Vec<Where> {
 }
 
 /// How much of the raw device is read at most.
-fn raw_bytes(scheme: &Scheme) -> u64 {
+fn raw_bytes(scheme: &ResolvedPlan) -> u64 {
     let phases = scheme.works.iter().flat_map(|work| &work.compiled.program.phases);
     phases.flat_map(|phase| &phase.groups).filter_map(|group| group.over.device_bytes()).max().unwrap_or(0)
 }
@@ -89,9 +89,9 @@ impl Venue for StagingVenue {
         let asked = &self.contenders[index].asked;
         // A twin works where the contender works that it repeats.
         let place = self.contenders[index].twin_of.unwrap_or(index);
-        let ground = if self.grounds.len() > 1 { &mut self.grounds[place] } else { &mut self.grounds[0] };
+        let target = if self.targets.len() > 1 { &mut self.targets[place] } else { &mut self.targets[0] };
         if let Some(kernel) = asked.kernel.as_ref().filter(|kernel| staging::is_guest(Some(kernel))) {
-            let stage = ground.stage_in_guest(asked).map_err(sorted)?;
+            let stage = target.stage_in_guest(asked).map_err(sorted)?;
             let ceiling = self.ceilings.entry(kernel.clone()).or_default();
             return Ok(Box::new(InGuest { stage, ceiling }));
         }
@@ -99,11 +99,11 @@ impl Venue for StagingVenue {
         let cache = self.ages.as_ref().map(cache);
         let staged = match (self.aged.get(&index), &cache) {
             (Some(key), Some(cache)) => match self.copied.take() {
-                Some(copy) => ground.stage_restored(asked, copy),
-                None => ground.stage_aged(asked, cache, &kept_image(cache, key, &asked.label)?),
+                Some(copy) => target.stage_restored(asked, copy),
+                None => target.stage_aged(asked, cache, &kept_image(cache, key, &asked.label)?),
             },
-            _ if asked.filesystem == DEVICE => ground.stage_raw(self.raw_bytes),
-            _ => ground.stage(asked),
+            _ if asked.filesystem == DEVICE => target.stage_raw(self.raw_bytes),
+            _ => target.stage(asked),
         };
         Ok(Box::new(LocalStage { stage: staged.map_err(sorted)?, shared }))
     }
@@ -111,12 +111,12 @@ impl Venue for StagingVenue {
     fn prepare(&mut self, index: usize, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
         if let Some(copy) = self.copied.take() {
             // Of a trial that was not begun.
-            self.grounds[0].discard(copy).map_err(sorted)?;
+            self.targets[0].discard(copy).map_err(sorted)?;
         }
         let asked = &self.contenders[index].asked;
-        let Some(ages) = self.ages.as_ref().filter(|_| self.grounds.len() == 1) else { return Ok(()) };
-        let ground = &mut self.grounds[0];
-        let Some(volume) = ground.bytes() else { return Ok(()) };
+        let Some(ages) = self.ages.as_ref().filter(|_| self.targets.len() == 1) else { return Ok(()) };
+        let target = &mut self.targets[0];
+        let Some(volume) = target.bytes() else { return Ok(()) };
         let Some(wanted) = Wanted::of(ages, asked, volume)? else { return Ok(()) };
         if staging::is_guest(asked.kernel.as_deref()) {
             let problem = "it is to be aged on another kernel, and images are aged on this machine's own";
@@ -124,12 +124,12 @@ impl Venue for StagingVenue {
         }
         let key = match self.aged.get(&index) {
             Some(key) => key.clone(),
-            None => ground.aged_key(asked, &wanted.recipe()).map_err(sorted)?,
+            None => target.aged_key(asked, &wanted.recipe()).map_err(sorted)?,
         };
         let cache = cache(ages);
         let first = self.aged.insert(index, key.clone()).is_none();
         let aged = Restoring { wanted: &wanted, contender: asked, cache: &cache, key: &key, ager: &self.ager, first };
-        self.copied = Some(aged.copy(ground, watcher)?);
+        self.copied = Some(aged.copy(target, watcher)?);
         Ok(())
     }
 

@@ -202,8 +202,8 @@ impl StagingError {
         }
     }
 
-    /// Whether nothing more can be measured on this ground.
-    pub fn is_of_ground(&self) -> bool {
+    /// Whether nothing more can be measured on this target.
+    pub fn is_of_target(&self) -> bool {
         matches!(
             self,
             StagingError::Refused { .. }

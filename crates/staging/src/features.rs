@@ -1,5 +1,5 @@
 //! What a filesystem can do, found out on a fresh image or in a directory, not copied from a manual.
-//! In: a ground and the name of a filesystem. Out: one [`Feature`] for each question of [`QUESTIONS`], in their order.
+//! In: a target and the name of a filesystem. Out: one [`Feature`] for each question of [`QUESTIONS`], in their order.
 //! Every try has a limit and says what was tried; nothing stays mounted.
 
 mod answer;
@@ -15,7 +15,7 @@ pub use answer::{Answer, Feature};
 pub use facts::FeatureTools;
 
 use crate::error::StagingError;
-use crate::ground::Ground;
+use crate::stage::target::Target;
 use records::Contender;
 use std::path::Path;
 
@@ -72,15 +72,15 @@ impl Found {
     }
 }
 
-/// Probes a filesystem on this ground, which must be of images.
+/// Probes a filesystem on this target, which must be of images.
 ///
 /// # Errors
 /// It cannot be made or mounted here at all; a single question that cannot be answered is an answer.
-pub fn probe_filesystem(ground: &mut Ground, name: &str) -> Result<Vec<Feature>, StagingError> {
-    let filesystem = ground.registry.get(name)?.clone();
+pub fn probe_filesystem(target: &mut Target, name: &str) -> Result<Vec<Feature>, StagingError> {
+    let filesystem = target.registry.get(name)?.clone();
     let mut found = Found::default();
     let plain = Contender::plain(name);
-    let mut stage = ground.stage(&plain)?;
+    let mut stage = target.stage(&plain)?;
     let root = stage.state.seen(&stage.state.root);
     in_folder(&root, &mut found);
     times::prepare(&root);
@@ -90,10 +90,10 @@ pub fn probe_filesystem(ground: &mut Ground, name: &str) -> Result<Vec<Feature>,
         Err(error) => found.put("time_range", Answer::untold(error.to_string())),
     }
     stage.close()?;
-    tools::with_options(ground, &filesystem, &mut found);
-    tools::on_volume(ground, &filesystem, &mut found);
-    damage::notices(ground, &filesystem, &mut found);
-    found.put("volume_size", volume::largest(ground, &filesystem));
+    tools::with_options(target, &filesystem, &mut found);
+    tools::on_volume(target, &filesystem, &mut found);
+    damage::notices(target, &filesystem, &mut found);
+    found.put("volume_size", volume::largest(target, &filesystem));
     Ok(found.in_order())
 }
 
@@ -101,10 +101,10 @@ pub fn probe_filesystem(ground: &mut Ground, name: &str) -> Result<Vec<Feature>,
 ///
 /// # Errors
 /// Nothing can be written there.
-pub fn probe_directory(ground: &mut Ground) -> Result<Vec<Feature>, StagingError> {
+pub fn probe_directory(target: &mut Target) -> Result<Vec<Feature>, StagingError> {
     let mut found = Found::default();
     let contender = Contender { filesystem: crate::DIRECTORY.into(), ..Contender::plain("directory") };
-    let stage = ground.stage(&contender)?;
+    let stage = target.stage(&contender)?;
     let root = stage.root().to_path_buf();
     in_folder(&root, &mut found);
     times::prepare(&root);

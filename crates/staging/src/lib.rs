@@ -1,67 +1,36 @@
-//! Devices and filesystems: custody, images, mkfs, mount, read-back, schedulers, caches.
+//! Devices and filesystems: custody, images, mkfs, mount, read-back, schedulers, caches, ageing, guests.
 //! In: a [`Contender`] and a place to put it ([`Where`]). Out: a [`Stage`] to work on, and what was [`Found`] there.
 //! It knows nothing of statistics or reports. Only what it made itself is ever removed.
 
-mod aged;
-mod beneath;
-mod cache;
-mod caches;
-mod clean;
-mod contender;
-mod custody;
-mod daemon;
-mod directory;
-mod durability;
+mod ageing;
+mod cleanup;
+mod devices;
 mod error;
 pub mod features;
-mod filesystem;
-mod ground;
-mod guest;
-mod handing;
-mod image;
-mod leftover;
-mod life;
-mod limits;
-mod looking;
-mod loops;
-mod mark;
-mod named;
-mod options;
-mod owned;
-mod planned;
-mod putting_up;
-mod queue;
-mod readback;
-mod registry;
-mod removal;
-mod replay;
-mod scheduler;
-mod setting;
+mod filesystems;
+mod guests;
+mod ownership;
 mod stage;
-mod state;
-mod systems;
-mod template;
-mod tools;
 
-pub use aged::AgedCopy;
-pub use cache::{AgedCache, AgedImage, Cached};
-pub use caches::Dropped;
-pub use clean::{Cleaned, clean, forget};
-pub use contender::Contenders;
+pub use ageing::aged_stage::AgedCopy;
+pub use ageing::git_checkout::commits;
+pub use ageing::image_cache::{AgedCache, AgedImage, Cached};
+pub use cleanup::clean::{Cleaned, clean, forget};
+pub use cleanup::leftover::{Leftover, Stranger, Survey, first_seen, survey};
+pub use devices::scheduler::{SchedulerFound, Schedulers, schedulers_found};
 pub use error::StagingError;
-pub use filesystem::Filesystem;
-pub use ground::{Ground, Where};
-pub use guest::lacks as guests_lack;
-pub use guest::{AgentLine, GuestStage, check_kernel_name, fetch_kernel, is_guest, kernel_is_here, serve};
-pub use leftover::{Leftover, Stranger, Survey, first_seen, survey};
-pub use named::{Exclusion, NamedSetting};
-pub use options::check as check_options;
-pub use planned::commands_for;
-pub use registry::Registry;
-pub use replay::commits;
-pub use scheduler::{SchedulerFound, Schedulers, schedulers_found};
+pub use filesystems::contender::Contenders;
+pub use filesystems::filesystem::Filesystem;
+pub use filesystems::mkfs_settings::{Exclusion, NamedSetting};
+pub use filesystems::options::check as check_options;
+pub use filesystems::registry::Registry;
+pub use filesystems::systems::{System, Tool, guest_kernel, systems, version_commands};
+pub use guests::lacks as guests_lack;
+pub use guests::{AgentLine, GuestStage, check_kernel_name, fetch_kernel, is_guest, kernel_is_here, serve};
+pub use stage::drop_caches::Dropped;
+pub use stage::dry_run::commands_for;
+pub use stage::target::{Target, Where};
 pub use stage::{Settled, Stage};
-pub use systems::{System, Tool, guest_kernel, systems, version_commands};
 
 pub use records::program::Durable;
 pub use records::{

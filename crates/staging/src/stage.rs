@@ -1,17 +1,29 @@
 //! A stage: one contender, made and mounted, ready for work.
-//! In: built by [`crate::Ground::stage`]. Out: where to work, what makes data safe, and what was found.
+//! In: built by [`crate::Target::stage`]. Out: where to work, what makes data safe, and what was found.
 //! Whatever way it ends, it takes down what it put up.
 
-use crate::caches::{self, Dropped};
-use crate::daemon::Daemon;
+mod beneath;
+mod daemon;
+mod directory;
+pub(crate) mod drop_caches;
+pub(crate) mod dry_run;
+pub(crate) mod handing;
+mod inspect;
+mod limits;
+mod mount;
+mod queue;
+pub(crate) mod target;
+
+use crate::devices::image::Image;
 use crate::error::StagingError;
-use crate::filesystem::Filesystem;
-use crate::ground::Ground;
-use crate::handing::Companion;
-use crate::image::Image;
-use crate::limits::{self, Limits};
-use crate::mark::Made;
-use crate::template::Places;
+use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::template::Placeholders;
+use crate::ownership::cleanup_journal::Made;
+use crate::stage::daemon::Daemon;
+use crate::stage::handing::Companion;
+use crate::stage::target::Target;
+use drop_caches::Dropped;
+use limits::Limits;
 use records::program::Durable;
 use records::{Closing, Found, Usage};
 use std::path::{Path, PathBuf};
@@ -33,10 +45,10 @@ const THAW_LIMIT: Duration = Duration::from_secs(2);
 /// How long the device must have been idle to count as settled.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// One contender, ready for work. It keeps its ground to itself until it is closed.
+/// One contender, ready for work. It keeps its target to itself until it is closed.
 #[derive(Debug)]
 pub struct Stage<'g> {
-    pub(crate) ground: &'g mut Ground,
+    pub(crate) target: &'g mut Target,
     pub(crate) state: State,
 }
 
@@ -46,7 +58,7 @@ pub(crate) struct State {
     /// Description; absent for a raw device and a plain directory.
     pub filesystem: Option<Filesystem>,
     pub label: String,
-    pub places: Places,
+    pub places: Placeholders,
     pub root: PathBuf,
     pub device: Option<BlockDevice>,
     pub watch: Watch,
@@ -111,7 +123,7 @@ impl Stage<'_> {
 
     /// How long commands may take here.
     pub(crate) fn limits(&self) -> Limits {
-        Limits::of(self.ground.bytes())
+        Limits::of(self.target.bytes())
     }
 
     /// Writes everything back.
@@ -124,7 +136,7 @@ impl Stage<'_> {
         if !self.state.durable.command.is_empty() {
             Command::new(self.state.durable.command.clone())
                 .limit(limit)
-                .run(&self.ground.journal)
+                .run(&self.target.journal)
                 .map_err(StagingError::command(format!("syncing {root}")))?;
         }
         self.state.durable.flush.iter().try_for_each(|device| limits::flush(device, limit))
@@ -143,7 +155,7 @@ impl Stage<'_> {
             warm = Some(format!("its own cache could not be emptied: {error}; the start is warm"));
         }
         self.checkpoint()?;
-        let mut dropped = caches::drop_kernel_caches(&self.state.root, &self.ground.journal);
+        let mut dropped = drop_caches::drop_kernel_caches(&self.state.root, &self.target.journal);
         if self.state.work.is_some() && dropped.complete {
             // Freezing somebody else's filesystem is not ours to do.
             dropped.remarks.push("metadata that a journal holds back may still be cached".into());
@@ -311,7 +323,7 @@ impl Stage<'_> {
         };
         let command = Command::new(self.fill(&check.command)).prefixed(self.enter()).limit(self.limits().check());
         let began = Instant::now();
-        let answer = command.accept(&(0..=255).collect::<Vec<_>>()).run(&self.ground.journal);
+        let answer = command.accept(&(0..=255).collect::<Vec<_>>()).run(&self.target.journal);
         match answer {
             Ok(answer) => {
                 closing.check_seconds = Some(began.elapsed().as_secs_f64());
@@ -334,14 +346,14 @@ impl Stage<'_> {
         Command::new(words.to_vec())
             .prefixed(self.enter())
             .limit(limit)
-            .run(&self.ground.journal)
+            .run(&self.target.journal)
             .map(|_| ())
             .map_err(StagingError::command(format!("{doing} {}", self.state.label)))
     }
 
     /// Takes down what is still up, the last first. What could not be taken down, in words.
     pub(crate) fn take_down(&mut self) -> Vec<String> {
-        self.ground.take_down(&mut self.state)
+        self.target.take_down(&mut self.state)
     }
 }
 
@@ -374,12 +386,12 @@ impl State {
     }
 }
 
-impl Ground {
+impl Target {
     /// Takes down what a stage put up, the last first.
     pub(crate) fn take_down(&mut self, state: &mut State) -> Vec<String> {
         let mut problems = Vec::new();
         for (path, was) in std::mem::take(&mut state.settings).into_iter().rev() {
-            let problem = crate::setting::write_setting(&path, &was, &self.journal).err();
+            let problem = crate::devices::setting::write_setting(&path, &was, &self.journal).err();
             problems.extend(problem.map(|error| error.to_string()));
             self.mark.removed(|made| matches!(made, Made::Setting { path: known, .. } if *known == path));
         }

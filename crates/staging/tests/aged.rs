@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Bench, Disk, root};
-use staging::{AgedCache, Ground};
+use staging::{AgedCache, Target};
 use std::path::PathBuf;
 
 fn cache(bench: &Bench) -> AgedCache {
@@ -22,10 +22,10 @@ fn reach(stage: &staging::Stage<'_>, path: &std::path::Path) -> PathBuf {
 }
 
 /// Keeps an image with one file on it; its key.
-fn keep(ground: &mut Ground, bench: &Bench, name: &str) -> String {
+fn keep(target: &mut Target, bench: &Bench, name: &str) -> String {
     let contender = bench.contender(name);
-    let key = ground.aged_key(&contender, "one file").expect("a key");
-    let stage = ground.stage_to_age(&contender, &cache(bench), &key).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let key = target.aged_key(&contender, "one file").expect("a key");
+    let stage = target.stage_to_age(&contender, &cache(bench), &key).unwrap_or_else(|error| panic!("{name}: {error}"));
     let file = reach(&stage, stage.top()).join("years");
     std::fs::write(file, vec![7; 3 << 20]).expect("written");
     let mut state = |kept: staging::Kept| staging::AgedState {
@@ -38,10 +38,10 @@ fn keep(ground: &mut Ground, bench: &Bench, name: &str) -> String {
     key
 }
 
-fn restored(ground: &mut Ground, bench: &Bench, name: &str, key: &str, spoil: bool) -> staging::Found {
+fn restored(target: &mut Target, bench: &Bench, name: &str, key: &str, spoil: bool) -> staging::Found {
     let image = cache(bench).find(key).expect("it is kept");
     let contender = bench.contender(name);
-    let stage = ground.stage_aged(&contender, &cache(bench), &image).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let stage = target.stage_aged(&contender, &cache(bench), &image).unwrap_or_else(|error| panic!("{name}: {error}"));
     let file = reach(&stage, stage.top()).join("years");
     assert_eq!(std::fs::read(&file).expect("it came back"), vec![7; 3 << 20], "{name}");
     assert!(stage.root().ends_with("work"), "{name}: work has a folder of its own beside the aged files");
@@ -61,13 +61,13 @@ fn an_aged_image_comes_back_for_each_trial_whatever_the_trial_before_did() {
     }
     let bench = Bench::new();
     for name in ["ext4", "xfs", "btrfs", "zfs"] {
-        let mut ground = bench.open(&bench.image(400)).expect("an image can be made");
-        let key = keep(&mut ground, &bench, name);
+        let mut target = bench.open(&bench.image(400)).expect("an image can be made");
+        let key = keep(&mut target, &bench, name);
         for spoil in [true, false] {
-            let found = restored(&mut ground, &bench, name, &key, spoil);
+            let found = restored(&mut target, &bench, name, &key, spoil);
             assert!(found.aged.is_some_and(|aged| aged.state.used.used_bytes > 0), "{name}");
         }
-        drop(ground);
+        drop(target);
         let left: Vec<_> = std::fs::read_dir(bench.folder.path()).expect("there").flatten().collect();
         assert_eq!(left.len(), 2, "{name}: only the cache and its records are left: {left:?}");
     }
@@ -86,8 +86,8 @@ fn keys_follow_from_everything_that_the_image_was_made_of() {
         return;
     }
     let bench = Bench::new();
-    let ground = bench.open(&bench.image(400)).expect("an image can be made");
-    let key = |name: &str, recipe: &str| ground.aged_key(&bench.contender(name), recipe).expect("a key");
+    let target = bench.open(&bench.image(400)).expect("an image can be made");
+    let key = |name: &str, recipe: &str| target.aged_key(&bench.contender(name), recipe).expect("a key");
     assert_eq!(key("ext4", "a"), key("ext4", "a"));
     assert_eq!(key("ext4", "a"), key("ext4+bfq", "a"), "a scheduler leaves no mark on the disk");
     for other in [key("ext4", "b"), key("xfs", "a"), key("ext4-large-files", "a")] {
@@ -104,12 +104,12 @@ fn a_real_device_is_aged_in_place_and_restored_by_blocks() {
     }
     let bench = Bench::new();
     let disk = Disk::new("aged", 320);
-    let mut ground = bench.open(&disk.place()).expect("it is empty");
-    let key = keep(&mut ground, &bench, "ext4");
+    let mut target = bench.open(&disk.place()).expect("it is empty");
+    let key = keep(&mut target, &bench, "ext4");
     for spoil in [true, false] {
-        restored(&mut ground, &bench, "ext4", &key, spoil);
+        restored(&mut target, &bench, "ext4", &key, spoil);
     }
-    drop(ground);
+    drop(target);
     let signatures = common::run(&["wipefs", &disk.text()]);
     assert_eq!(signatures.trim(), "", "the device is empty again");
 }
@@ -143,8 +143,8 @@ fn a_git_history_is_checked_out_commit_by_commit_and_its_repository_stays_as_it_
     assert_eq!((all.len(), some.len()), (5, 2));
     assert_eq!(some.last(), all.last(), "the last commit is always among them");
     let status = git(&["status", "--porcelain"]);
-    let mut ground = bench.open(&bench.image(100)).expect("an image can be made");
-    let stage = ground.stage(&bench.contender("ext4")).expect("made");
+    let mut target = bench.open(&bench.image(100)).expect("an image can be made");
+    let stage = target.stage(&bench.contender("ext4")).expect("made");
     for commit in &all {
         stage.check_out(&repository, commit).expect("checked out");
     }

@@ -20,12 +20,12 @@ fn sizes_below_a_filesystems_smallest_are_refused_before_anything_is_made() {
         ("xfs", 200, "300 MiB"),
         ("zfs", 32, "64 MiB"),
     ] {
-        let mut ground = bench.open(&bench.image(mib)).expect("the image itself is possible");
-        let error = ground.check(&bench.contender(name)).expect_err("too small");
+        let mut target = bench.open(&bench.image(mib)).expect("the image itself is possible");
+        let error = target.check(&bench.contender(name)).expect_err("too small");
         assert!(matches!(error, StagingError::Size { .. }), "{error}");
         let text = error.to_string();
         assert!(text.contains(name) && text.contains("too small") && text.contains(least), "{text}");
-        assert!(ground.stage(&bench.contender(name)).is_err());
+        assert!(target.stage(&bench.contender(name)).is_err());
         assert_eq!(std::fs::read_dir(bench.folder.path()).expect("there").count(), 0);
     }
 }
@@ -43,8 +43,8 @@ fn the_smallest_size_that_is_allowed_really_works() {
             .expect("known")
             .smallest_bytes;
         let place = Where::Image { bytes: smallest, folder: bench.folder.path().into() };
-        let mut ground = bench.open(&place).expect("an image");
-        let stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut target = bench.open(&place).expect("an image");
+        let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         std::fs::metadata("/").expect("still alive");
         stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
     }
@@ -67,8 +67,8 @@ fn a_raw_read_longer_than_the_device_is_refused() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(16)).expect("an image");
-    let error = ground.stage_raw(17 * MIB).expect_err("too much");
+    let mut target = bench.open(&bench.image(16)).expect("an image");
+    let error = target.stage_raw(17 * MIB).expect_err("too much");
     assert!(error.to_string().contains("too large"), "{error}");
 }
 
@@ -83,8 +83,8 @@ fn a_missing_tool_names_its_package() {
     let text = text.replace("program = \"mkfs.xfs\"", "program = \"mkfs.not-there\"");
     bench.registry.add_file("odd.toml".as_ref(), &text).expect("good");
     bench.registry = bench.registry.may_run();
-    let ground = bench.open(&bench.image(400)).expect("an image");
-    let error = ground.check(&staging::Contender::plain("odd")).expect_err("no such tool");
+    let target = bench.open(&bench.image(400)).expect("an image");
+    let error = target.check(&staging::Contender::plain("odd")).expect_err("no such tool");
     assert!(matches!(error, StagingError::MissingTool { .. }));
     assert!(
         error.to_string().contains("mkfs.not-there") && error.to_string().contains("apt-get install xfsprogs"),
@@ -124,8 +124,8 @@ fn what_is_no_device_or_no_directory_is_said() {
     assert!(text.contains("/dev/no-such-disk"), "{text}");
     let text = bench.open(&Where::Directory("/etc/hostname".into())).expect_err("a file").to_string();
     assert!(text.contains("not a directory"), "{text}");
-    let text = bench.open(&Where::Directory("/proc/self".into())).map(|mut ground| {
-        ground
+    let text = bench.open(&Where::Directory("/proc/self".into())).map(|mut target| {
+        target
             .stage(&staging::Contender { filesystem: staging::DIRECTORY.into(), ..staging::Contender::plain("here") })
             .map(|_| ())
     });
@@ -140,9 +140,9 @@ fn what_is_no_device_or_no_directory_is_said() {
 fn a_directory_is_measured_as_it_is_and_left_as_it_was() {
     let bench = Bench::new();
     std::fs::write(bench.folder.path().join("mine"), "precious").expect("written");
-    let mut ground = bench.open(&Where::Directory(bench.folder.path().into())).expect("writable");
+    let mut target = bench.open(&Where::Directory(bench.folder.path().into())).expect("writable");
     let contender = staging::Contender { filesystem: staging::DIRECTORY.into(), ..staging::Contender::plain("here") };
-    let mut stage = ground.stage(&contender).expect("staged");
+    let mut stage = target.stage(&contender).expect("staged");
     std::fs::write(stage.root().join("file"), vec![7; 1 << 16]).expect("written");
     assert!(!stage.found().filesystem.is_empty());
     assert!(!stage.found().remarks.is_empty());
@@ -153,6 +153,6 @@ fn a_directory_is_measured_as_it_is_and_left_as_it_was() {
     let names: Vec<_> =
         std::fs::read_dir(bench.folder.path()).expect("there").flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(names, ["mine"]);
-    let error = ground.stage(&bench.contender("ext4")).expect_err("not in a directory");
+    let error = target.stage(&bench.contender("ext4")).expect_err("not in a directory");
     assert!(error.to_string().contains("--on"), "{error}");
 }

@@ -28,13 +28,13 @@ fn an_empty_device_is_taken_used_and_given_back_empty() {
     }
     let disk = Disk::new("empty", 64);
     let bench = Bench::new();
-    let mut ground = bench.open(&disk.place()).expect("nothing is on it");
+    let mut target = bench.open(&disk.place()).expect("nothing is on it");
     for name in ["ext4", "ext2"] {
-        let stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
+        let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
         assert!(stage.root().exists());
         stage.close().expect("closed");
     }
-    drop(ground);
+    drop(target);
     assert_eq!(run(&["wipefs", &disk.text()]), "");
 }
 
@@ -53,8 +53,8 @@ fn a_signature_needs_the_word_that_names_this_very_device() {
     assert!(text.contains("does not name it"), "a name that a reboot can move is not enough: {text}");
     assert!(run(&["blkid", "--probe", &disk.text()]).contains("precious"), "nothing was touched");
     let bench = Bench::new();
-    let mut ground = bench.open(&disk.erased()).expect("its owner named it");
-    ground.stage(&bench.contender("ext4")).expect("staged").close().expect("closed");
+    let mut target = bench.open(&disk.erased()).expect("its owner named it");
+    target.stage(&bench.contender("ext4")).expect("staged").close().expect("closed");
 }
 
 #[test]
@@ -152,11 +152,11 @@ fn a_disk_with_a_mounted_partition_is_refused_and_a_free_partition_is_not() {
     assert!(text.contains("inner"), "{text}");
     run(&["blkdiscard", "--zeroout", &part.display().to_string()]);
     let bench = Bench::new();
-    let mut ground = bench.open(&device(&part, None)).expect("a free partition of a plain disk");
-    ground.stage(&bench.contender("ext2")).expect("staged").close().expect("closed");
+    let mut target = bench.open(&device(&part, None)).expect("a free partition of a plain disk");
+    target.stage(&bench.contender("ext2")).expect("staged").close().expect("closed");
     let error = bench.open(&disk.erased()).expect_err("a partition of it is in use by us");
     assert!(matches!(error, StagingError::Busy { .. } | StagingError::Refused { .. }), "{error}");
-    drop(ground);
+    drop(target);
     let mut now = [0; 512];
     std::io::Read::read_exact(&mut std::fs::File::open(&disk.path).expect("there"), &mut now).expect("read");
     assert_eq!(now, partition_table(0, &[32]), "the partition table is whole");
@@ -277,10 +277,10 @@ fn while_it_is_ours_nobody_else_can_format_or_mount_it() {
     }
     let disk = Disk::new("held", 64);
     let bench = Bench::new();
-    let ground = bench.open(&disk.place()).expect("free");
+    let target = bench.open(&disk.place()).expect("free");
     let outsider = Command::new(["mkfs.ext4", "-q", "-F", &disk.text()]).run(&Journal::new());
     assert!(outsider.is_err(), "it is held exclusively");
-    drop(ground);
+    drop(target);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn what_was_written_to_the_device_meanwhile_is_seen_before_mkfs() {
     }
     let disk = Disk::new("meanwhile", 64);
     let bench = Bench::new();
-    let mut ground = bench.open(&disk.place()).expect("free");
+    let mut target = bench.open(&disk.place()).expect("free");
     // Writing the device through its backing file goes past every lock, as another machine on a shared disk would.
     let other = tempfile::NamedTempFile::new().expect("a file");
     other.as_file().set_len(64 << 20).expect("sparse");
@@ -298,8 +298,8 @@ fn what_was_written_to_the_device_meanwhile_is_seen_before_mkfs() {
     let backing = system::BlockDevice::find(&disk.path).expect("there").backing_file.expect("a loop device");
     std::fs::copy(other.path(), &backing).expect("copied");
     run(&["blockdev", "--flushbufs", &disk.text()]);
-    let error = ground.stage(&bench.contender("ext4")).expect_err("it is read again").to_string();
+    let error = target.stage(&bench.contender("ext4")).expect_err("it is read again").to_string();
     assert!(error.contains("precious"), "{error}");
-    drop(ground);
+    drop(target);
     assert!(run(&["blkid", "--probe", &disk.text()]).contains("precious"), "nothing was touched");
 }

@@ -19,10 +19,10 @@ fn has(features: &[Feature], keys: &[&str], expected: bool) {
 }
 
 fn probed(bench: &Bench, name: &str) -> Vec<Feature> {
-    let mut ground = bench.open(&bench.image(640)).expect("an image");
-    let id = ground.id().to_string();
-    let features = probe_filesystem(&mut ground, name).unwrap_or_else(|error| panic!("{name}: {error}"));
-    drop(ground);
+    let mut target = bench.open(&bench.image(640)).expect("an image");
+    let id = target.id().to_string();
+    let features = probe_filesystem(&mut target, name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    drop(target);
     assert_eq!(features.len(), QUESTIONS.len());
     assert!(!std::path::PathBuf::from(format!("/run/bakeoff/{id}")).exists(), "nothing stays mounted");
     assert_eq!(std::fs::read_dir(bench.folder.path()).expect("there").count(), 0, "no image stays");
@@ -70,10 +70,10 @@ fn what_is_known_of_btrfs_comes_out() {
 #[test]
 fn a_directory_answers_what_needs_no_formatting_and_is_left_as_it_was() {
     let bench = Bench::new();
-    let mut ground = bench.open(&staging::Where::Directory(bench.folder.path().into())).expect("writable");
-    let features = probe_directory(&mut ground).expect("probed");
+    let mut target = bench.open(&staging::Where::Directory(bench.folder.path().into())).expect("writable");
+    let features = probe_directory(&mut target).expect("probed");
     assert!(answer(&features, "name_bytes").amount.is_some_and(|bytes| bytes >= 100));
     assert_eq!(answer(&features, "shrink").text, "?");
-    drop(ground);
+    drop(target);
     assert_eq!(std::fs::read_dir(bench.folder.path()).expect("there").count(), 0);
 }

@@ -28,9 +28,9 @@ fn victim() {
         Ok(path) => Where::Device { path: path.into(), erase: None },
         Err(_) => image,
     };
-    let mut ground = bench.open(&place).expect("opened");
+    let mut target = bench.open(&place).expect("opened");
     loop {
-        let mut stage = ground.stage(&bench.contender(&name)).expect("staged");
+        let mut stage = target.stage(&bench.contender(&name)).expect("staged");
         stage.drop_caches().expect("dropped");
         stage.close().expect("closed");
     }
@@ -127,8 +127,8 @@ fn a_run_that_lives_is_left_alone() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(64)).expect("an image");
-    let stage = ground.stage(&bench.contender("ext4")).expect("staged");
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let stage = target.stage(&bench.contender("ext4")).expect("staged");
     assert!(of(std::process::id(), bench.folder.path()).is_empty());
     assert!(survey(bench.folder.path()).strangers.iter().all(|one| !one.path.starts_with(bench.folder.path())));
     assert!(stage.root().exists());
@@ -348,8 +348,8 @@ fn a_run_that_lives_is_known_by_its_lock_where_its_process_cannot_be_seen() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(64)).expect("an image");
-    let stage = ground.stage(&bench.contender("ext4")).expect("staged");
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let stage = target.stage(&bench.contender("ext4")).expect("staged");
     let id = stage.found().filesystem.clone();
     assert_eq!(id, "ext4");
     // Another PID namespace with the same state folder: no process of ours is to be seen there.
@@ -435,13 +435,13 @@ fn forgetting_leaves_everything_where_it_is_and_is_refused_while_the_run_lives()
     }
     let bench = Bench::new();
     let folder = bench.folder.path();
-    let mut ground = bench.open(&bench.image(64)).expect("an image");
-    let id = ground.id().to_string();
-    let stage = ground.stage(&bench.contender("ext4")).expect("staged");
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let id = target.id().to_string();
+    let stage = target.stage(&bench.contender("ext4")).expect("staged");
     let error = staging::forget(&id, &[folder.into()]).expect_err("it lives").to_string();
     assert!(error.contains("in use by another run"), "{error}");
     stage.close().expect("closed");
-    drop(ground);
+    drop(target);
     let (pid, image) = killed_with_image(folder);
     let id = of(pid, folder)[0].id.clone();
     let forgotten = staging::forget(&id, &[folder.into()]).expect("it is dead");

@@ -58,9 +58,9 @@ fn what_was_formatted_here_is_given_back_so_that_the_next_run_needs_no_word() {
     let disk = Disk::new("again", 400);
     for name in ["xfs", "btrfs", "ext4", "ext2"] {
         let bench = Bench::new();
-        let mut ground = bench.open(&disk.place()).unwrap_or_else(|error| panic!("before {name}: {error}"));
+        let mut target = bench.open(&disk.place()).unwrap_or_else(|error| panic!("before {name}: {error}"));
         for _ in 0..2 {
-            let stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
             std::fs::write(stage.root().join("file"), vec![0xa5; 8 << 20]).expect("written");
             stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
         }

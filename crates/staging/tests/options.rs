@@ -27,9 +27,9 @@ fn named_settings_are_made_and_read_back() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(400)).expect("an image");
+    let mut target = bench.open(&bench.image(400)).expect("an image");
     let xfs = with(&bench, "xfs", &[("rmapbt", "1"), ("reflink", "off"), ("agcount", "6")], "logbsize=256k,noatime");
-    let stage = ground.stage(&xfs).unwrap_or_else(|error| panic!("{error}"));
+    let stage = target.stage(&xfs).unwrap_or_else(|error| panic!("{error}"));
     let options = stage.found().options.clone();
     assert_eq!(found(&options, "mkfs -m rmapbt=1"), "rmapbt=1");
     assert_eq!(found(&options, "mkfs -m reflink=0"), "reflink=0");
@@ -39,7 +39,7 @@ fn named_settings_are_made_and_read_back() {
     stage.close().expect("closed");
 
     let ext4 = with(&bench, "ext4", &[("block_size", "1024"), ("has_journal", "off"), ("inode_size", "512")], "");
-    let stage = ground.stage(&ext4).unwrap_or_else(|error| panic!("{error}"));
+    let stage = target.stage(&ext4).unwrap_or_else(|error| panic!("{error}"));
     let options = stage.found().options.clone();
     assert_eq!(found(&options, "mkfs -b 1024"), "Block size 1024");
     assert_eq!(found(&options, "mkfs -O ^has_journal"), "no has_journal");
@@ -48,7 +48,7 @@ fn named_settings_are_made_and_read_back() {
 
     let btrfs =
         with(&bench, "btrfs", &[("csum", "xxhash"), ("no-holes", "off"), ("metadata", "single")], "compress=zstd");
-    let stage = ground.stage(&btrfs).unwrap_or_else(|error| panic!("{error}"));
+    let stage = target.stage(&btrfs).unwrap_or_else(|error| panic!("{error}"));
     let options = stage.found().options.clone();
     assert_eq!(found(&options, "mkfs --csum xxhash"), "csum_type xxhash");
     assert_eq!(found(&options, "mkfs -O ^no-holes"), "no NO_HOLES");
@@ -63,8 +63,8 @@ fn a_setting_that_the_filesystem_does_not_know_is_refused_before_anything_is_mad
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(100)).expect("an image");
-    let error = ground.stage(&with(&bench, "ext4", &[("rmapbt", "1")], "")).expect_err("it is a setting of XFS");
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let error = target.stage(&with(&bench, "ext4", &[("rmapbt", "1")], "")).expect_err("it is a setting of XFS");
     assert!(error.is_of_contender() && error.to_string().contains("block_size"), "{error}");
     assert_eq!(std::fs::read_dir(bench.folder.path()).expect("there").count(), 0);
 }
@@ -75,11 +75,11 @@ fn a_write_cache_that_only_the_kernel_sees_costs_the_flushes_and_is_said() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(100)).expect("an image");
+    let mut target = bench.open(&bench.image(100)).expect("an image");
     let mut contender = bench.contender("ext4");
     contender.device.insert("write_cache".into(), "off".into());
     contender.device.insert("read_ahead".into(), "1M".into());
-    let stage = ground.stage(&contender).unwrap_or_else(|error| panic!("{error}"));
+    let stage = target.stage(&contender).unwrap_or_else(|error| panic!("{error}"));
     let name = stage.device().expect("a loop device").name.clone();
     let options = stage.found().options.clone();
     assert_eq!(found(&options, "write_cache off"), "write through");
@@ -89,7 +89,7 @@ fn a_write_cache_that_only_the_kernel_sees_costs_the_flushes_and_is_said() {
     stage.close().expect("closed");
     assert_eq!(queue(&name, "write_cache"), "write back");
     contender.device.insert("write_cache".into(), "perhaps".into());
-    let error = ground.stage(&contender).expect_err("neither on nor off");
+    let error = target.stage(&contender).expect_err("neither on nor off");
     assert!(error.is_of_contender() && error.to_string().contains("on or off"), "{error}");
 }
 
@@ -108,14 +108,14 @@ fn settings_are_put_back_after_a_failure() {
     let disk = Disk::new("settings", 100);
     let name = disk.path.file_name().expect("a name").to_string_lossy().into_owned();
     let before = (queue(&name, "scheduler"), queue(&name, "read_ahead_kb"), queue(&name, "nr_requests"));
-    let mut ground = bench.open(&disk.place()).unwrap_or_else(|error| panic!("{error}"));
+    let mut target = bench.open(&disk.place()).unwrap_or_else(|error| panic!("{error}"));
     for (mkfs, mount) in [("no_such_feature", ""), ("dir_index", "no_such_option")] {
         let mut odd = bench.contender("ext4+bfq");
         odd.mkfs = vec!["-O".into(), mkfs.into()];
         odd.mount = mount.into();
         odd.device.insert("read_ahead".into(), "2M".into());
         odd.device.insert("requests".into(), "32".into());
-        ground.stage(&odd).expect_err("it is refused");
+        target.stage(&odd).expect_err("it is refused");
         let after = (queue(&name, "scheduler"), queue(&name, "read_ahead_kb"), queue(&name, "nr_requests"));
         assert_eq!(after, before);
     }
@@ -131,8 +131,8 @@ fn victim() {
     };
     let bench = Bench::new();
     let place = staging::Where::Device { path: path.into(), erase: None };
-    let mut ground = bench.open(&place).expect("opened");
-    let stage = ground.stage(&bench.contender("ext4+bfq")).expect("staged");
+    let mut target = bench.open(&place).expect("opened");
+    let stage = target.stage(&bench.contender("ext4+bfq")).expect("staged");
     std::thread::sleep(Duration::from_secs(60));
     stage.close().expect("closed");
 }

@@ -7,7 +7,7 @@ mod common;
 use common::{Attached, Bench, Disk, MIB, Mounted, root, run, write_at};
 use records::custody::Terms;
 use records::{Contender, OptionFound};
-use staging::{Ground, Stage, StagingError, Where};
+use staging::{Stage, StagingError, Target, Where};
 use std::path::PathBuf;
 
 fn with(bench: &Bench, name: &str, mkfs: &str) -> Contender {
@@ -27,10 +27,10 @@ fn works(stage: Stage<'_>) {
     assert_eq!(closing.whole, Some(true), "{closing:?}");
 }
 
-fn opened(bench: &Bench, place: &Where, terms: &Terms, contenders: &[Contender]) -> Result<Ground, StagingError> {
-    let mut ground = Ground::open_under(&bench.registry, place, terms, &bench.journal)?;
-    ground.take_devices(contenders)?;
-    Ok(ground)
+fn opened(bench: &Bench, place: &Where, terms: &Terms, contenders: &[Contender]) -> Result<Target, StagingError> {
+    let mut target = Target::open_under(&bench.registry, place, terms, &bench.journal)?;
+    target.take_devices(contenders)?;
+    Ok(target)
 }
 
 fn words(words: &[&str]) -> Terms {
@@ -53,8 +53,8 @@ fn a_journal_and_a_log_on_devices_of_their_own_are_made_mounted_read_back_and_gi
             with(&bench, "ext3", &format!("-b 1024 -J device={node}")),
             with(&bench, "ext4", ""),
         ];
-        let mut ground = opened(&bench, &place, &Terms::default(), &contenders).expect("both are empty");
-        let stage = ground.stage(&contenders[0]).unwrap_or_else(|error| panic!("{error}"));
+        let mut target = opened(&bench, &place, &Terms::default(), &contenders).expect("both are empty");
+        let stage = target.stage(&contenders[0]).unwrap_or_else(|error| panic!("{error}"));
         assert!(!found(&stage.found().options, &format!("mkfs -J device={by_id}")).is_empty());
         assert!(stage.found().inspected["dumpe2fs"].contains("Block size:               4096"));
         assert!(stage.durable().flush.contains(&own.path), "its data is safe when the journal's device has it");
@@ -62,17 +62,17 @@ fn a_journal_and_a_log_on_devices_of_their_own_are_made_mounted_read_back_and_gi
         let held = std::process::Command::new("mkfs.ext4").args(["-q", "-F", &node]).output().expect("started");
         assert!(!held.status.success(), "the mount holds its journal");
         works(stage);
-        let stage = ground.stage(&contenders[1]).unwrap_or_else(|error| panic!("{error}"));
+        let stage = target.stage(&contenders[1]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(found(&stage.found().options, &format!("mount logdev={node}")), format!("logdev={node}"));
         assert!(!found(&stage.found().options, &format!("mkfs -l logdev={node}")).is_empty());
         works(stage);
-        let stage = ground.stage(&contenders[2]).unwrap_or_else(|error| panic!("{error}"));
+        let stage = target.stage(&contenders[2]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(found(&stage.found().options, "mkfs -b 1024"), "Block size 1024");
         works(stage);
         let held = std::process::Command::new("mkfs.ext4").args(["-q", "-F", &node]).output().expect("started");
-        assert!(!held.status.success(), "between trials the ground holds it");
-        works(ground.stage(&contenders[3]).unwrap_or_else(|error| panic!("{error}")));
-        drop(ground);
+        assert!(!held.status.success(), "between trials the target holds it");
+        works(target.stage(&contenders[3]).unwrap_or_else(|error| panic!("{error}")));
+        drop(target);
         assert_eq!(run(&["wipefs", &node]), "");
     }
     drop(bench.open(&own.place()).expect("given back empty"));
@@ -109,8 +109,8 @@ fn a_device_that_options_name_needs_its_own_word_and_is_refused_for_the_same_rea
     assert!(refusal(&both).contains("is mounted on"));
     drop(mounted);
     assert!(run(&["blkid", "--probe", &own.text()]).contains("precious"), "nothing was touched");
-    let mut ground = opened(&bench, &disk.place(), &both, std::slice::from_ref(&contender)).expect("both are named");
-    works(ground.stage(&contender).unwrap_or_else(|error| panic!("{error}")));
+    let mut target = opened(&bench, &disk.place(), &both, std::slice::from_ref(&contender)).expect("both are named");
+    works(target.stage(&contender).unwrap_or_else(|error| panic!("{error}")));
 }
 
 #[test]
@@ -168,15 +168,15 @@ fn what_an_interrupted_contender_left_on_its_journal_is_ours_by_its_label() {
     let (disk, own) = (Disk::new("main-4", 64), Disk::new("own-4", 64));
     let bench = Bench::new();
     let contender = with(&bench, "ext4", &format!("-J device={}", own.text()));
-    let mut ground = opened(&bench, &disk.place(), &Terms::default(), std::slice::from_ref(&contender)).expect("empty");
-    let stage = ground.stage(&contender).unwrap_or_else(|error| panic!("{error}"));
+    let mut target = opened(&bench, &disk.place(), &Terms::default(), std::slice::from_ref(&contender)).expect("empty");
+    let stage = target.stage(&contender).unwrap_or_else(|error| panic!("{error}"));
     let label = run(&["blkid", "--probe", "--output", "value", "--match-tag", "LABEL", &own.text()]);
     drop(stage);
-    assert_eq!(label.trim(), format!("bo-{}", ground.id()));
+    assert_eq!(label.trim(), format!("bo-{}", target.id()));
     // A contender that fails to be made gives its journal back, too.
     let odd = with(&bench, "ext4", &format!("-J device={} -O no_such_feature", own.text()));
-    assert!(ground.stage(&odd).expect_err("no such feature").is_of_contender());
-    drop(ground);
+    assert!(target.stage(&odd).expect_err("no such feature").is_of_contender());
+    drop(target);
     assert_eq!(run(&["wipefs", &own.text()]), "");
     drop(bench.open(&own.place()).expect("empty"));
 }

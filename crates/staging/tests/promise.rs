@@ -1,12 +1,12 @@
 //! What a run promises of its devices: the same ones are found before every mkfs, whatever their names lead to by then.
-//! In: loop devices that are replaced by others of the same name, while a ground is open and between two. Out: refusals that
+//! In: loop devices that are replaced by others of the same name, while a target is open and between two. Out: refusals that
 //! describe both.
 
 mod common;
 
 use common::{Attached, Bench, MIB, partitioned, root, run};
 use records::custody::{Promise, Terms};
-use staging::{Ground, StagingError, Where};
+use staging::{StagingError, Target, Where};
 use std::path::{Path, PathBuf};
 use system::{Command, Journal};
 
@@ -16,9 +16,9 @@ fn sparse(folder: &Path, name: &str, mib: u64) -> PathBuf {
     path
 }
 
-fn opened(bench: &Bench, path: &Path, promised: &[Promise], erase: &[String]) -> Result<Ground, StagingError> {
+fn opened(bench: &Bench, path: &Path, promised: &[Promise], erase: &[String]) -> Result<Target, StagingError> {
     let terms = Terms { erase: erase.to_vec(), promised: promised.to_vec() };
-    Ground::open_under(&bench.registry, &Where::Device { path: path.into(), erase: None }, &terms, &bench.journal)
+    Target::open_under(&bench.registry, &Where::Device { path: path.into(), erase: None }, &terms, &bench.journal)
 }
 
 /// Another file behind the same node.

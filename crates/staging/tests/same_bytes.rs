@@ -22,7 +22,7 @@ fn refusal(device: &Path, words: &[&str]) -> String {
     let terms =
         records::custody::Terms { erase: words.iter().map(|word| (*word).to_string()).collect(), promised: Vec::new() };
     let place = Where::Device { path: device.into(), erase: None };
-    let opened = staging::Ground::open_under(&bench.registry, &place, &terms, &bench.journal);
+    let opened = staging::Target::open_under(&bench.registry, &place, &terms, &bench.journal);
     let error = opened.map(drop).expect_err("it must not be taken");
     assert!(matches!(error, StagingError::Refused { .. }), "{error}");
     error.to_string()

@@ -39,9 +39,9 @@ fn every_filesystem_is_made_used_and_taken_down() {
     }
     let bench = Bench::new();
     for name in ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"] {
-        let mut ground = bench.open(&bench.image(400)).expect("an image can be made");
-        let id = ground.id().to_string();
-        let stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut target = bench.open(&bench.image(400)).expect("an image can be made");
+        let id = target.id().to_string();
+        let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let device = stage.device().expect("a loop device").clone();
         assert_eq!(device.loop_direct, Some(true), "{name}");
         assert!(stage.found().mkfs_seconds.is_some_and(|seconds| seconds > 0.0), "{name}");
@@ -62,7 +62,7 @@ fn every_filesystem_is_made_used_and_taken_down() {
         let closing = stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(closing.whole, Some(true), "{name}: {closing:?}");
         assert!(closing.unmount_seconds.is_some(), "{name}");
-        drop(ground);
+        drop(target);
         nothing_is_left(&bench, &id);
     }
 }
@@ -86,8 +86,8 @@ fn a_cold_start_reads_from_the_device_and_a_warm_one_does_not() {
     }
     let bench = Bench::new();
     for name in ["ext4", "xfs", "btrfs", "zfs"] {
-        let mut ground = bench.open(&bench.image(400)).expect("an image");
-        let mut stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut target = bench.open(&bench.image(400)).expect("an image");
+        let mut stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         write_file(&stage, "file", 16 << 20);
         stage.sync().expect("synced");
         let read = |stage: &Stage<'_>| {
@@ -111,9 +111,9 @@ fn the_published_option_sets_take_or_say_why_not() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(1200)).expect("an image");
+    let mut target = bench.open(&bench.image(1200)).expect("an image");
     for name in ["xfs-normapbt", "xfs-rmapbt", "ext4-large-files", "ext4-large-and-small-files"] {
-        let stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let found = stage.found().clone();
         if name.starts_with("ext4") {
             assert_eq!(found.durability.data, DataMode::Writeback, "{name}");
@@ -122,13 +122,13 @@ fn the_published_option_sets_take_or_say_why_not() {
         }
         stage.close().expect("closed");
     }
-    let error = ground.stage(&bench.contender("xfs-tuned")).expect_err("nobarrier is gone");
+    let error = target.stage(&bench.contender("xfs-tuned")).expect_err("nobarrier is gone");
     assert!(error.is_of_contender());
     let text = error.to_string();
     assert!(text.contains("nobarrier") && text.contains("4.19") && text.contains("remove"), "{text}");
     let mut without = bench.contender("xfs-tuned");
     without.mount = "logbsize=256k".into();
-    ground.stage(&without).expect("the way out works").close().expect("closed");
+    target.stage(&without).expect("the way out works").close().expect("closed");
 }
 
 #[test]
@@ -137,16 +137,16 @@ fn a_failing_contender_leaves_the_ground_good_for_the_next() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(64)).expect("an image");
+    let mut target = bench.open(&bench.image(64)).expect("an image");
     let mut odd = bench.contender("ext4");
     odd.mkfs = vec!["-O".into(), "no_such_feature".into()];
-    let error = ground.stage(&odd).expect_err("mke2fs refuses");
+    let error = target.stage(&odd).expect_err("mke2fs refuses");
     assert!(error.is_of_contender() && error.to_string().contains("no_such_feature"), "{error}");
     odd = bench.contender("ext4");
     odd.mount = "no_such_option".into();
-    let error = ground.stage(&odd).expect_err("mount refuses");
+    let error = target.stage(&odd).expect_err("mount refuses");
     assert!(error.is_of_contender() && error.to_string().contains("no_such_option"), "{error}");
-    ground.stage(&bench.contender("ext4")).expect("the next is fine").close().expect("closed");
+    target.stage(&bench.contender("ext4")).expect("the next is fine").close().expect("closed");
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn schedulers_take_effect_and_are_put_back() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(64)).expect("an image");
+    let mut target = bench.open(&bench.image(64)).expect("an image");
     for (name, scheduler) in [("ext4+cfq", "bfq"), ("ext4+deadline", "mq-deadline"), ("ext4+kyber", "kyber")] {
-        let stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
+        let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(stage.found().scheduler.as_deref(), Some(scheduler));
         let device = stage.device().expect("there").clone();
         stage.close().expect("closed");
@@ -166,14 +166,14 @@ fn schedulers_take_effect_and_are_put_back() {
     }
     let mut odd = bench.contender("ext4");
     odd.device.insert("read_ahead_kb".into(), "64".into());
-    let stage = ground.stage(&odd).expect("it can be set");
+    let stage = target.stage(&odd).expect("it can be set");
     assert_eq!(
         stage.found().device.as_ref().and_then(|device| device.queue.settings.get("read_ahead_kb").cloned()),
         Some("64".into())
     );
     stage.close().expect("closed");
     odd.device.insert("no_such_setting".into(), "1".into());
-    let error = ground.stage(&odd).expect_err("it is not there");
+    let error = target.stage(&odd).expect_err("it is not there");
     assert!(error.is_of_contender() && error.to_string().contains("no_such_setting"), "{error}");
 }
 
@@ -183,8 +183,8 @@ fn the_raw_device_delivers_what_was_filled_in() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(64)).expect("an image");
-    let stage = ground.stage_raw(16 << 20).expect("filled");
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let stage = target.stage_raw(16 << 20).expect("filled");
     let device = stage.device().expect("a loop device").clone();
     let before = system::Snapshot::take();
     let mut data = vec![0; 16 << 20];
@@ -208,14 +208,14 @@ fn what_is_planned_is_what_is_run() {
     for name in ["xfs-rmapbt+bfq", "ext4", "btrfs", "zfs"] {
         let place = bench.image(400);
         let planned = staging::commands_for(&bench.registry, &bench.contender(name), &place).expect("planned");
-        let mut ground = bench.open(&place).expect("an image");
-        let id = ground.id().to_string();
-        let mut stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
+        let mut target = bench.open(&place).expect("an image");
+        let id = target.id().to_string();
+        let mut stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
         let device = stage.device().expect("there").name.clone();
         let pid = stage.enter().get(3).cloned().unwrap_or_default();
         stage.drop_caches().expect("dropped");
         stage.close().expect("closed");
-        drop(ground);
+        drop(target);
         let mut ran: Vec<String> = Vec::new();
         for record in bench.journal.drain() {
             let mut line = record.typed().replace(&id, "ID").replace(&device, "loopN");
@@ -243,8 +243,8 @@ fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten
     }
     let bench = Bench::new();
     for name in ["ext2", "ext4", "xfs", "btrfs"] {
-        let mut ground = bench.open(&bench.image(400)).expect("an image");
-        let mut stage = ground.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut target = bench.open(&bench.image(400)).expect("an image");
+        let mut stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         write_file(&stage, "file", 4 << 20);
         for number in 0..2000 {
             write_file(&stage, &format!("small-{number}"), 10);
@@ -278,8 +278,8 @@ fn a_cache_that_cannot_be_emptied_because_a_file_is_open_is_said_and_the_stage_g
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(100)).expect("an image");
-    let mut stage = ground.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let mut stage = target.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
     write_file(&stage, "file", 1 << 20);
     let open = std::fs::File::open(reach(&stage).join("file")).expect("opened");
     let dropped = stage.drop_caches().expect("the stage goes on");
@@ -318,8 +318,8 @@ fn an_image_whose_folder_was_removed_leaves_no_loop_device() {
     let (real, link) = (bench.folder.path().join("real"), bench.folder.path().join("link"));
     std::fs::create_dir(&real).expect("made");
     std::os::unix::fs::symlink(&real, &link).expect("linked");
-    let mut ground = bench.open(&Where::Image { bytes: 64 << 20, folder: link.clone() }).expect("opened");
-    let stage = ground.stage(&bench.contender("ext2")).expect("staged");
+    let mut target = bench.open(&Where::Image { bytes: 64 << 20, folder: link.clone() }).expect("opened");
+    let stage = target.stage(&bench.contender("ext2")).expect("staged");
     let node = stage.device().expect("a loop device").path.clone();
     let attached =
         || std::fs::read_to_string(format!("/sys/block/{}/loop/backing_file", node.file_name()?.to_str()?)).ok();
@@ -336,8 +336,8 @@ fn a_device_that_vanishes_under_the_work_is_not_taken_for_a_damaged_filesystem()
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(100)).expect("an image");
-    let stage = ground.stage(&bench.contender("ext4")).expect("staged");
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let stage = target.stage(&bench.contender("ext4")).expect("staged");
     assert!(stage.beneath("the work").is_none());
     let file = stage.device().and_then(|device| device.backing_file.clone()).expect("an image's file");
     std::fs::File::options().write(true).open(&file).and_then(|file| file.set_len(1 << 20)).expect("cut");
@@ -346,7 +346,7 @@ fn a_device_that_vanishes_under_the_work_is_not_taken_for_a_damaged_filesystem()
     let text = error.to_string();
     assert!(text.contains("vanished during unmounting and checking") && text.contains("cut short"), "{text}");
     assert_eq!(error.cause(), Cause::Passing, "the next trial has an image of its own");
-    ground.stage(&bench.contender("ext4")).expect("the next is fine").close().expect("closed");
+    target.stage(&bench.contender("ext4")).expect("the next is fine").close().expect("closed");
 }
 
 #[test]
@@ -355,8 +355,8 @@ fn the_reason_of_a_damaged_filesystem_is_one_line_and_the_whole_answer_is_kept()
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(100)).expect("an image");
-    let stage = ground.stage(&bench.contender("ext4")).expect("staged");
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let stage = target.stage(&bench.contender("ext4")).expect("staged");
     write_file(&stage, "file", 1 << 20);
     stage.sync().expect("synced");
     // Bitmaps and the inodes in use lie in the first megabyte.
@@ -378,17 +378,17 @@ fn a_failure_is_passing_where_the_disk_has_no_room_left_and_unclear_where_a_prog
     let bench = Bench::new();
     let small = bench.folder.path().join("small");
     let _mounted = Mounted::new(&["-t", "tmpfs", "-o", "size=40m", "none"], &small);
-    let mut ground = bench.open(&Where::Image { bytes: 32 << 20, folder: small.clone() }).expect("it still fits");
+    let mut target = bench.open(&Where::Image { bytes: 32 << 20, folder: small.clone() }).expect("it still fits");
     let mut odd = bench.contender("ext2");
     odd.mkfs = vec!["-O".into(), "no_such_feature".into()];
-    assert_eq!(ground.stage(&odd).expect_err("mke2fs refuses").cause(), Cause::Unclear);
+    assert_eq!(target.stage(&odd).expect_err("mke2fs refuses").cause(), Cause::Unclear);
     let missing = StagingError::MissingTool { what: "it".into(), program: "mkfs.it".into(), way_out: String::new() };
     assert_eq!(missing.cause(), Cause::Lasting);
     std::fs::write(small.join("of somebody else"), vec![1; 30 << 20]).expect("written");
-    let error = ground.stage(&bench.contender("ext2")).expect_err("no room");
+    let error = target.stage(&bench.contender("ext2")).expect_err("no room");
     assert_eq!(error.cause(), Cause::Passing, "{error}");
     std::fs::remove_file(small.join("of somebody else")).expect("removed");
-    ground.stage(&bench.contender("ext2")).expect("there is room again").close().expect("closed");
+    target.stage(&bench.contender("ext2")).expect("there is room again").close().expect("closed");
 }
 
 #[test]
@@ -402,8 +402,8 @@ fn a_checkpoint_that_is_killed_leaves_nothing_frozen() {
     assert_ne!(killed, text, "its checkpoint is another one now");
     bench.registry.add_file(&bench.folder.path().join("ext4.toml"), &killed).expect("a description");
     bench.registry = bench.registry.only(&["ext4"]).may_run();
-    let mut ground = bench.open(&bench.image(64)).expect("an image");
-    let mut stage = ground.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
     let node = stage.device().expect("a loop device").path.clone();
     stage.drop_caches().expect_err("its checkpoint is killed");
     // This would wait for ever.
@@ -420,8 +420,8 @@ fn a_server_that_is_killed_under_the_work_is_a_passing_cause() {
         return;
     }
     let bench = Bench::new();
-    let mut ground = bench.open(&bench.image(100)).expect("an image");
-    let stage = ground.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let stage = target.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
     assert!(stage.beneath("the work").is_none());
     let at = stage.enter().iter().position(|word| word == "-t").expect("it is entered by its server's id");
     let pid = stage.enter()[at + 1].parse().expect("a process id");

@@ -2,7 +2,7 @@
 //! In: a [`Plan`] or a word, and lists of known filesystems, schedulers and workloads. Out: contenders, or the nearest
 //! known name. A name is a filesystem or an option set, and either may be followed by `+scheduler`.
 
-use crate::ages::without_repeats;
+use crate::age_profiles::without_repeats;
 use crate::contender::Contender;
 use crate::error::{LanguageError, Problem, Result};
 use crate::plan::Plan;

@@ -50,7 +50,7 @@ struct Scales<'a> {
 impl Scales<'_> {
     /// The claim in the words of the new table, to which the operation is added.
     fn ready(&mut self, published: &Published, ground: &Ground) -> Result<Claim, String> {
-        let called = |name: &str| super::aged::named(name, &published.claim, self.from, &ground.ages);
+        let called = |name: &str| super::subject::named(name, &published.claim, self.from, &ground.ages);
         let claim = Claim {
             left: called(&published.claim.left),
             right: called(&published.claim.right),

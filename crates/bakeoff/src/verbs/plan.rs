@@ -7,7 +7,7 @@ use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::resolve;
 use crate::text;
-use runner::{Place, Scheme, places};
+use runner::{Place, ResolvedPlan, places};
 use workload::quantity::show_bytes;
 
 /// Prints the plan.
@@ -46,7 +46,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn matrix(scheme: &Scheme) {
+fn matrix(scheme: &ResolvedPlan) {
     match &scheme.place {
         Place::Image { bytes, scratch } => println!(
             "Where: a fresh sparse image of {} for each trial, in {}, through a loop device with direct I/O",
@@ -106,7 +106,7 @@ fn matrix(scheme: &Scheme) {
     }
 }
 
-fn order(scheme: &Scheme) {
+fn order(scheme: &ResolvedPlan) {
     println!("Order: shuffled within each block by seed {}; the first block is", scheme.seed);
     for (work, contenders) in runner::order_of_block(scheme, 0) {
         let labels: Vec<&str> = contenders.iter().map(|index| scheme.contenders[*index].asked.label.as_str()).collect();
@@ -114,7 +114,7 @@ fn order(scheme: &Scheme) {
     }
 }
 
-fn costs(scheme: &Scheme) {
+fn costs(scheme: &ResolvedPlan) {
     let per_block = scheme.trials_per_block();
     let seconds = estimate::block_seconds(scheme);
     let of_work = |(index, work): (usize, &runner::Work)| {
@@ -146,7 +146,7 @@ fn costs(scheme: &Scheme) {
 }
 
 /// How an aged contender is put up: made and aged once, restored for each trial.
-fn aged_commands(scheme: &Scheme, entry: &runner::Entry) {
+fn aged_commands(scheme: &ResolvedPlan, entry: &runner::PlannedContender) {
     let Some((ages, (profile, fill))) = scheme.ages.as_ref().and_then(|ages| Some((ages, ages.of(&entry.asked)?)))
     else {
         return;
@@ -167,7 +167,7 @@ fn aged_commands(scheme: &Scheme, entry: &runner::Entry) {
 }
 
 /// What ageing takes beforehand, and what restoring takes for each trial.
-fn ageing(scheme: &Scheme) {
+fn ageing(scheme: &ResolvedPlan) {
     let Some(ages) = &scheme.ages else { return };
     let Some(volume) = resolve::size_of(&scheme.place) else { return };
     let mut made = std::collections::BTreeSet::new();
@@ -180,7 +180,7 @@ fn ageing(scheme: &Scheme) {
         let asked = &entry.asked;
         let settings = format!("{:?}", (&asked.mkfs, &asked.mkfs_settings, &asked.mount));
         if made.insert((asked.filesystem.clone(), settings, profile.name.clone(), runner::percent(fill))) {
-            once += workload::ages::writes(profile, volume, fill);
+            once += workload::age_profiles::writes(profile, volume, fill);
         }
     }
     if made.is_empty() {
@@ -210,7 +210,7 @@ fn ageing(scheme: &Scheme) {
     }
 }
 
-fn how_often(scheme: &Scheme) -> String {
+fn how_often(scheme: &ResolvedPlan) -> String {
     let sampling = &scheme.sampling;
     match (sampling.samples, sampling.budget_seconds) {
         (Some(samples), _) if scheme.shard.is_some() => {

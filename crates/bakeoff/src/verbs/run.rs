@@ -4,7 +4,7 @@
 use crate::args::{ClaimsArgs, RunArgs};
 use crate::failure::Failure;
 use crate::verbs::claims;
-use crate::{contenders, estimate, mix, resolve, session, text};
+use crate::{contenders, estimate, mix_report, resolve, session, text};
 use ledger::{Access, Ledger};
 use report::{Material, View};
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     let (scheme, catalogue) = resolve::scheme(&args.what)?;
     if let Some(asked) = &args.mix {
-        mix::check(asked, &scheme)?;
+        mix_report::check(asked, &scheme)?;
     }
     if let Some(said) = contenders::in_guests(&scheme.contenders) {
         eprint!("{}", text::wrapped(&said, text::width(), "", "  "));
@@ -31,7 +31,7 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     }
     if let Some(asked) = &args.mix {
         let material = Material::read(&Ledger::open(ledger, Access::Read)?, None)?;
-        print!("\n{}", mix::told(asked, &material, &View::of(&material)?)?);
+        print!("\n{}", mix_report::told(asked, &material, &View::of(&material)?)?);
     }
     if let Some(file) = &args.what.claims {
         let file = crate::claims::own(file).map(Path::to_path_buf);

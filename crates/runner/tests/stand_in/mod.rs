@@ -4,7 +4,9 @@
 
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
 use records::{Closing, Found};
-use runner::{Clock, Ended, Entry, Place, Run, Sampling, Scheme, Staged, Unwatched, Venue, VenueError, Work};
+use runner::{
+    Clock, Ended, Place, PlannedContender, ResolvedPlan, Run, Sampling, Staged, Unwatched, Venue, VenueError, Work,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,7 @@ use workload::program::{After, Cache, Durable, End, Figure, Phase, Program};
 /// A small bake-off of two contenders.
 pub struct Bakeoff {
     folder: tempfile::TempDir,
-    scheme: Scheme,
+    scheme: ResolvedPlan,
     engine: &'static str,
     fault: Option<Fault>,
     /// How often the fault has shown so far, over runs and resumes.
@@ -319,13 +321,13 @@ impl Staged for Stage<'_> {
     }
 }
 
-fn scheme(samples: u32) -> Scheme {
-    let entry = |label: &str| Entry {
+fn scheme(samples: u32) -> ResolvedPlan {
+    let entry = |label: &str| PlannedContender {
         asked: workload::Contender { label: label.into(), filesystem: label.into(), ..Default::default() },
         twin_of: None,
         works: Vec::new(),
     };
-    Scheme {
+    ResolvedPlan {
         title: "two stand-ins".into(),
         terms: records::custody::Terms::default(),
         place: Place::Directories(vec![]),

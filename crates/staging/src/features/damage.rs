@@ -1,14 +1,14 @@
 //! Whether damage is noticed: a byte is flipped on the image, in a file's data and in a name, while nothing is mounted.
-//! In: a ground of images. Out: who noticed: the mount, the read, a scrub, a check, or nobody.
+//! In: a target of images. Out: who noticed: the mount, the read, a scrub, a check, or nobody.
 //! Every copy that lies on the image is flipped, so that a second copy does not stand in silently for the first.
 
 use super::facts::More;
 use super::tools::{TOOL_LIMIT, on_stage, run};
 use super::{Answer, Found};
 use crate::error::StagingError;
-use crate::filesystem::Filesystem;
-use crate::ground::Ground;
+use crate::filesystems::filesystem::Filesystem;
 use crate::stage::Stage;
+use crate::stage::target::Target;
 use memchr::memmem;
 use records::Contender;
 use rustix::fs::SeekFrom;
@@ -31,11 +31,11 @@ const SEARCH_CAP: u64 = 512 << 20;
 const COPIES: usize = 64;
 
 /// Answers for data and for metadata.
-pub(super) fn notices(ground: &mut Ground, filesystem: &Filesystem, found: &mut Found) {
+pub(super) fn notices(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
     let plain = Contender::plain(&filesystem.name);
     let told = |tried: Result<Answer, StagingError>| tried.unwrap_or_else(|error| Answer::untold(error.to_string()));
-    found.put("checksum_data", told(on_stage(ground, &plain, &mut data)));
-    found.put("checksum_metadata", told(on_stage(ground, &plain, &mut metadata)));
+    found.put("checksum_data", told(on_stage(target, &plain, &mut data)));
+    found.put("checksum_metadata", told(on_stage(target, &plain, &mut metadata)));
 }
 
 /// Different in every block but for the text in its middle, so that nothing stores it smaller.
@@ -201,7 +201,7 @@ fn check_complains(stage: &mut Stage<'_>) -> Result<Option<bool>, StagingError> 
     stage.take_off()?;
     let words = stage.state.places.fill(&check.command, &[]);
     let command = Command::new(words).prefixed(stage.enter()).limit(TOOL_LIMIT).accept(&(0..=255).collect::<Vec<_>>());
-    Ok(command.run(&stage.ground.journal).ok().map(|answer| !check.clean.contains(&answer.status)))
+    Ok(command.run(&stage.target.journal).ok().map(|answer| !check.clean.contains(&answer.status)))
 }
 
 #[cfg(test)]

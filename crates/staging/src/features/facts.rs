@@ -2,7 +2,7 @@
 //! In: TOML. Out: [`FeatureTools`]; a tool that is not named is taken as not there.
 //! Commands know `{device}`, `{mountpoint}`, `{label}`, and `{second}` (another device), `{folder}` and `{mib}` where they apply.
 
-use crate::template::Places;
+use crate::filesystems::template::Placeholders;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -66,7 +66,7 @@ pub struct Resize {
     pub unmounted: Vec<String>,
 }
 
-/// Places that only these commands have.
+/// Placeholders that only these commands have.
 const MORE: [&str; 3] = ["second", "folder", "mib"];
 
 impl FeatureTools {
@@ -79,7 +79,7 @@ impl FeatureTools {
         let snapshot = self.snapshot.iter().map(|snapshot| &snapshot.command);
         let plain = [&self.volume, &self.several_devices, &self.scrub].into_iter();
         let words = plain.chain(options).chain(resizes).chain(snapshot).flatten();
-        words.filter_map(|word| crate::filesystem::unknown_place(word)).find(|place| !MORE.contains(place))
+        words.filter_map(|word| crate::filesystems::filesystem::unknown_place(word)).find(|place| !MORE.contains(place))
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct More<'a> {
 
 impl More<'_> {
     /// Fills a command in.
-    pub(crate) fn fill(&self, places: &Places, template: &[String]) -> Vec<String> {
+    pub(crate) fn fill(&self, places: &Placeholders, template: &[String]) -> Vec<String> {
         let path = |path: Option<&Path>| path.map(|path| path.display().to_string()).unwrap_or_default();
         let words = places.fill(template, &[]).into_iter();
         words

@@ -3,7 +3,7 @@
 
 use super::answer::largest;
 use super::{Answer, Found};
-use crate::image::in_words;
+use crate::devices::image::in_words;
 use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags};
 use std::fs::File;
 use std::io::Write;

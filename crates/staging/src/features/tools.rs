@@ -1,14 +1,14 @@
 //! Features that need options or tools: quotas, case folding, compression, snapshots, several devices, growing, shrinking.
-//! In: a ground of images and a filesystem with its keys under `[features]`. Out: answers, by what happened.
+//! In: a target of images and a filesystem with its keys under `[features]`. Out: answers, by what happened.
 //! A tool's success is not taken for the feature: a quota is shown, a snapshot is read, sizes are asked for.
 
 use super::facts::{More, Options, Resize};
 use super::{Answer, Found};
+use crate::devices::image::{self, in_words};
 use crate::error::StagingError;
-use crate::filesystem::Filesystem;
-use crate::ground::{Ground, Where};
-use crate::image::{self, in_words};
+use crate::filesystems::filesystem::Filesystem;
 use crate::stage::Stage;
+use crate::stage::target::{Target, Where};
 use records::Contender;
 use std::path::Path;
 use std::time::Duration;
@@ -22,17 +22,17 @@ const TEXT: usize = 16 << 20;
 const SECOND: u32 = 1000;
 
 /// What depends on options of mkfs or mount.
-pub(super) fn with_options(ground: &mut Ground, filesystem: &Filesystem, found: &mut Found) {
+pub(super) fn with_options(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
     let tools = &filesystem.features;
-    found.put("quota", optional(ground, filesystem, tools.quota.as_ref(), &quota));
-    found.put("casefold", optional(ground, filesystem, tools.casefold.as_ref(), &casefold));
-    found.put("compression", optional(ground, filesystem, tools.compression.as_ref(), &compression));
+    found.put("quota", optional(target, filesystem, tools.quota.as_ref(), &quota));
+    found.put("casefold", optional(target, filesystem, tools.casefold.as_ref(), &casefold));
+    found.put("compression", optional(target, filesystem, tools.compression.as_ref(), &compression));
 }
 
 type Try<'a> = &'a dyn Fn(&mut Stage<'_>, &Options) -> Result<Answer, StagingError>;
 
 /// The feature with its options; without any it is not there.
-fn optional(ground: &mut Ground, filesystem: &Filesystem, options: Option<&Options>, try_it: Try) -> Answer {
+fn optional(target: &mut Target, filesystem: &Filesystem, options: Option<&Options>, try_it: Try) -> Answer {
     let Some(options) = options else {
         return Answer::no("no option or tool of its own brings it");
     };
@@ -42,7 +42,7 @@ fn optional(ground: &mut Ground, filesystem: &Filesystem, options: Option<&Optio
         mount: options.mount.clone(),
         ..Contender::plain(&filesystem.name)
     };
-    match on_stage(ground, &contender, &mut |stage| try_it(stage, options)) {
+    match on_stage(target, &contender, &mut |stage| try_it(stage, options)) {
         Ok(answer) => answer,
         // The filesystem may have it and this kernel or these tools not: that is another answer than no.
         Err(error) => Answer { text: "refused here".into(), ..Answer::no(error.to_string()) },
@@ -51,11 +51,11 @@ fn optional(ground: &mut Ground, filesystem: &Filesystem, options: Option<&Optio
 
 /// Tries something on a fresh stage, which is taken down without a check.
 pub(super) fn on_stage(
-    ground: &mut Ground,
+    target: &mut Target,
     contender: &Contender,
     try_it: &mut dyn FnMut(&mut Stage<'_>) -> Result<Answer, StagingError>,
 ) -> Result<Answer, StagingError> {
-    let mut stage = ground.stage(contender)?;
+    let mut stage = target.stage(contender)?;
     try_it(&mut stage)
 }
 
@@ -100,21 +100,21 @@ fn compression(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, Stagi
 }
 
 /// What is done to the volume as a whole, each on a fresh one.
-pub(super) fn on_volume(ground: &mut Ground, filesystem: &Filesystem, found: &mut Found) {
+pub(super) fn on_volume(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
     let plain = Contender::plain(&filesystem.name);
     let none = || Answer::no("none of its own tools does it");
     let told = |tried: Result<Answer, StagingError>| tried.unwrap_or_else(|error| Answer::no(error.to_string()));
     let tools = &filesystem.features;
-    let snapshots = tools.snapshot.as_ref().map(|_| told(on_stage(ground, &plain, &mut snapshot)));
+    let snapshots = tools.snapshot.as_ref().map(|_| told(on_stage(target, &plain, &mut snapshot)));
     found.put("snapshots", snapshots.unwrap_or_else(none));
     let several = match tools.several_devices.is_empty() {
         true => none(),
-        false => told(several_devices(ground, &plain)),
+        false => told(several_devices(target, &plain)),
     };
     found.put("several_devices", several);
-    let grown = tools.grow.as_ref().map(|resize| told(on_stage(ground, &plain, &mut |stage| grow(stage, resize))));
+    let grown = tools.grow.as_ref().map(|resize| told(on_stage(target, &plain, &mut |stage| grow(stage, resize))));
     found.put("grow", grown.unwrap_or_else(none));
-    let shrunk = tools.shrink.as_ref().map(|resize| told(on_stage(ground, &plain, &mut |stage| shrink(stage, resize))));
+    let shrunk = tools.shrink.as_ref().map(|resize| told(on_stage(target, &plain, &mut |stage| shrink(stage, resize))));
     found.put("shrink", shrunk.unwrap_or_else(none));
 }
 
@@ -140,16 +140,16 @@ fn snapshot(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
     })
 }
 
-fn several_devices(ground: &mut Ground, plain: &Contender) -> Result<Answer, StagingError> {
-    let Where::Image { bytes, folder } = ground.place.clone() else {
+fn several_devices(target: &mut Target, plain: &Contender) -> Result<Answer, StagingError> {
+    let Where::Image { bytes, folder } = target.place.clone() else {
         return Ok(Answer::untold("only tried on images"));
     };
-    let journal = ground.journal.clone();
-    let mut stage = ground.stage(plain)?;
-    let second = image::attach(&journal, &mut stage.ground.mark, &folder, SECOND, bytes, 0)?;
+    let journal = target.journal.clone();
+    let mut stage = target.stage(plain)?;
+    let second = image::attach(&journal, &mut stage.target.mark, &folder, SECOND, bytes, 0)?;
     let answer = add_device(&mut stage, &second.device.path);
     drop(stage);
-    let removed = second.remove(&journal, &mut ground.mark);
+    let removed = second.remove(&journal, &mut target.mark);
     let answer = answer?;
     removed.map(|()| answer)
 }
@@ -174,9 +174,9 @@ fn grow(stage: &mut Stage<'_>, resize: &Resize) -> Result<Answer, StagingError> 
     let bytes = std::fs::metadata(&file).map_err(|error| StagingError::file("look at", &file, error))?.len() / 4 * 5;
     let doing = |what: &str| StagingError::command(format!("{what} {}", file.display()));
     let longer = Command::new(["truncate", "--size", &bytes.to_string(), &file.display().to_string()]);
-    longer.run(&stage.ground.journal).map_err(doing("making longer"))?;
+    longer.run(&stage.target.journal).map_err(doing("making longer"))?;
     let again = Command::new(["losetup", "--set-capacity", &device.display().to_string()]);
-    again.run(&stage.ground.journal).map_err(doing("showing the new size of"))?;
+    again.run(&stage.target.journal).map_err(doing("showing the new size of"))?;
     resized(stage, resize, bytes >> 20, true)
 }
 
@@ -217,7 +217,7 @@ pub(super) fn run(stage: &Stage<'_>, template: &[String], more: &More<'_>) -> Re
     Command::new(words)
         .prefixed(stage.enter())
         .limit(TOOL_LIMIT)
-        .run(&stage.ground.journal)
+        .run(&stage.target.journal)
         .map(|_| ())
         .map_err(StagingError::command(format!("running {doing}")))
 }

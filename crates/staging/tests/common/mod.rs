@@ -3,7 +3,7 @@
 //! Every test file uses its own part of it.
 #![allow(dead_code)]
 
-use staging::{Contender, Contenders, Ground, Registry, StagingError, Where};
+use staging::{Contender, Contenders, Registry, StagingError, Target, Where};
 use std::path::{Path, PathBuf};
 use system::{Command, Journal};
 
@@ -44,8 +44,8 @@ impl Bench {
         Where::Image { bytes: mib * MIB, folder: self.folder.path().into() }
     }
 
-    pub fn open(&self, place: &Where) -> Result<Ground, StagingError> {
-        Ground::open(&self.registry, place, &self.journal)
+    pub fn open(&self, place: &Where) -> Result<Target, StagingError> {
+        Target::open(&self.registry, place, &self.journal)
     }
 
     pub fn contender(&self, name: &str) -> Contender {
