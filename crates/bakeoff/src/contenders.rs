@@ -1,5 +1,5 @@
 //! The contenders that a command line asks for.
-//! In: names, schedulers and options as typed, the plan, the catalogues. Out: entries of a scheme, labels unique.
+//! In: names, schedulers and options as typed, the plan, the catalogues. Out: entries of a plan, labels unique.
 
 use crate::args::What;
 use crate::catalogue::Catalogue;

@@ -9,14 +9,14 @@ use records::{TrialRecord, TrialStatus};
 use report::{Material, View};
 use runner::ResolvedPlan;
 
-/// Refuses a mix that the run of a scheme could not answer, before it begins.
-pub fn check(asked: &str, scheme: &ResolvedPlan) -> Result<(), Failure> {
-    if scheme.works.iter().any(|work| work.name == asked) {
+/// Refuses a mix that the run of a plan could not answer, before it begins.
+pub fn check(asked: &str, plan: &ResolvedPlan) -> Result<(), Failure> {
+    if plan.works.iter().any(|work| work.name == asked) {
         return Ok(());
     }
     let mix =
-        Mix::parse(asked).map_err(|error| unreadable(&error, scheme.works.iter().map(|work| work.name.as_str())))?;
-    judge::judge_mix(&estimate::table(scheme), &mix).map(|_| ()).map_err(Failure::usage)
+        Mix::parse(asked).map_err(|error| unreadable(&error, plan.works.iter().map(|work| work.name.as_str())))?;
+    judge::judge_mix(&estimate::table(plan), &mix).map(|_| ()).map_err(Failure::usage)
 }
 
 /// The times of a mix and who is best for it.

@@ -1,4 +1,4 @@
-//! From the words of a command line to a scheme: every name resolved, every default filled in.
+//! From the words of a command line to a resolved plan: every name resolved, every default filled in.
 //! In: [`What`] was asked for, and the catalogues. Out: a [`ResolvedPlan`], or one clear error before anything is touched.
 
 use crate::args::{self, What};
@@ -30,8 +30,8 @@ const LEAST_IMAGE: u64 = 2 << 30;
 /// Precision that is asked for where the user says nothing: docs/method.md.
 const DEFAULT_PRECISION: f64 = 0.05;
 
-/// The scheme that a command line asks for.
-pub fn scheme(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
+/// The resolved plan that a command line asks for.
+pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let files: Vec<PathBuf> = what.names.iter().filter(|name| is_file(name)).map(PathBuf::from).collect();
     let folders: Vec<PathBuf> = files.iter().filter_map(|file| file.parent().map(|parent| parent.join("."))).collect();
     let mut catalogue = Catalogue::with(&folders, &what.filesystems)?;

@@ -1,4 +1,4 @@
-//! A scheme: a plan with every name resolved, enough to carry it out, to resume it and to repeat it.
+//! A resolved plan: a plan with every name resolved, enough to carry it out, to resume it and to repeat it.
 //! In: made by the command line from plans, workloads and catalogues. Out: kept whole in the ledger's run record.
 
 use crate::ageing::Profile;
@@ -84,7 +84,7 @@ impl Shard {
     }
 }
 
-/// Where a scheme runs.
+/// Where a plan runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Place {

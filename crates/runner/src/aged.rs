@@ -1,5 +1,5 @@
 //! Aged contenders: which there are, and how their images are made where the cache has none.
-//! In: a scheme's ages, staging's target, the engine. Out: keys of images in the cache, with their measured state.
+//! In: a plan's ages, staging's target, the engine. Out: keys of images in the cache, with their measured state.
 //! Every contender lives through the same history; what differs is what its filesystem made of it.
 
 use crate::agent::Agent;

@@ -15,11 +15,11 @@ pub fn shuffled(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usi
 }
 
 /// Workloads of a block in order, each with its contenders in the order in which they are taken.
-pub fn order_of_block(scheme: &crate::ResolvedPlan, block: u32) -> Vec<(usize, Vec<usize>)> {
-    (0..scheme.works.len())
+pub fn order_of_block(plan: &crate::ResolvedPlan, block: u32) -> Vec<(usize, Vec<usize>)> {
+    (0..plan.works.len())
         .map(|work| {
-            let field = scheme.field(work);
-            let order = shuffled(scheme.seed, block, work, field.len());
+            let field = plan.field(work);
+            let order = shuffled(plan.seed, block, work, field.len());
             (work, order.into_iter().map(|place| field[place]).collect())
         })
         .collect()

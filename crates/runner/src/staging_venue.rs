@@ -1,5 +1,5 @@
 //! The answer of `staging` to the run loop: contenders staged on images, a device, or in directories.
-//! In: a scheme and a run's target. Out: [`Venue`] and [`Staged`], with its errors sorted into the two kinds.
+//! In: a plan and a run's target. Out: [`Venue`] and [`Staged`], with its errors sorted into the two kinds.
 
 use crate::aged::{Ager, Wanted, cache, failed as sorted};
 use crate::agent::Line;
@@ -41,26 +41,26 @@ pub struct StagingVenue {
 }
 
 impl StagingVenue {
-    /// Opens the place of a scheme, under the rules of custody.
+    /// Opens the place of a plan, under the rules of custody.
     ///
     /// # Errors
     /// The place is refused; nothing was touched.
-    pub fn open(registry: &Registry, scheme: &ResolvedPlan, ager: Ager) -> Result<Self, StagingError> {
+    pub fn open(registry: &Registry, plan: &ResolvedPlan, ager: Ager) -> Result<Self, StagingError> {
         let journal = Journal::new();
-        let places: Vec<Where> = places(&scheme.place);
-        let open = |place: &Where| Target::open_under(registry, place, &scheme.terms, &journal);
+        let places: Vec<Where> = places(&plan.place);
+        let open = |place: &Where| Target::open_under(registry, place, &plan.terms, &journal);
         let mut targets = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let asked: Vec<Contender> = scheme.contenders.iter().map(|entry| entry.asked.clone()).collect();
+        let asked: Vec<Contender> = plan.contenders.iter().map(|entry| entry.asked.clone()).collect();
         for target in &mut targets {
             target.expect(&asked);
             target.take_devices(&asked)?;
         }
         Ok(Self {
             targets,
-            contenders: scheme.contenders.clone(),
-            raw_bytes: raw_bytes(scheme),
+            contenders: plan.contenders.clone(),
+            raw_bytes: raw_bytes(plan),
             journal,
-            ages: scheme.ages.clone(),
+            ages: plan.ages.clone(),
             ager,
             aged: BTreeMap::new(),
             copied: None,
@@ -69,7 +69,7 @@ impl StagingVenue {
     }
 }
 
-/// Staging's places of a scheme's place.
+/// Staging's places of a plan's place.
 pub fn places(place: &Place) -> Vec<Where> {
     match place {
         Place::Image { bytes, scratch } => vec![Where::Image { bytes: *bytes, folder: scratch.clone() }],
@@ -79,8 +79,8 @@ pub fn places(place: &Place) -> Vec<Where> {
 }
 
 /// How much of the raw device is read at most.
-fn raw_bytes(scheme: &ResolvedPlan) -> u64 {
-    let phases = scheme.works.iter().flat_map(|work| &work.compiled.program.phases);
+fn raw_bytes(plan: &ResolvedPlan) -> u64 {
+    let phases = plan.works.iter().flat_map(|work| &work.compiled.program.phases);
     phases.flat_map(|phase| &phase.groups).filter_map(|group| group.over.device_bytes()).max().unwrap_or(0)
 }
 
