@@ -43,7 +43,7 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
 /// Seconds that one block of everything takes.
 pub fn block_seconds(plan: &ResolvedPlan) -> f64 {
     let of_work =
-        |work: usize| plan.field(work).into_iter().map(move |contender| staged_seconds(plan, contender, work));
+        |work: usize| plan.contenders_of(work).into_iter().map(move |contender| staged_seconds(plan, contender, work));
     (0..plan.works.len()).flat_map(of_work).sum()
 }
 
@@ -84,7 +84,7 @@ pub fn table(plan: &ResolvedPlan) -> Table {
             };
             let id = OperationId::new(&name, &operation, &facts.cache_label);
             table.operations.push(Operation { id, unit: unit.into(), ..Operation::default() });
-            for contender in plan.field(index) {
+            for contender in plan.contenders_of(index) {
                 let seconds = staged_seconds(plan, contender, index);
                 let facts = Facts { trial_seconds: Some(seconds), ..Facts::default() };
                 let operation = table.operations.len() - 1;

@@ -200,13 +200,13 @@ impl ResolvedPlan {
     }
 
     /// Contenders that meet a workload.
-    pub fn field(&self, work: usize) -> Vec<usize> {
+    pub fn contenders_of(&self, work: usize) -> Vec<usize> {
         (0..self.contenders.len()).filter(|contender| self.meets(*contender, work)).collect()
     }
 
     /// Trials of one block.
     pub fn trials_per_block(&self) -> usize {
-        (0..self.works.len()).map(|work| self.field(work).len()).sum()
+        (0..self.works.len()).map(|work| self.contenders_of(work).len()).sum()
     }
 
     /// Blocks at least that are run here.

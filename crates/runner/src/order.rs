@@ -18,9 +18,9 @@ pub fn shuffled(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usi
 pub fn order_of_block(plan: &crate::ResolvedPlan, block: u32) -> Vec<(usize, Vec<usize>)> {
     (0..plan.works.len())
         .map(|work| {
-            let field = plan.field(work);
-            let order = shuffled(plan.seed, block, work, field.len());
-            (work, order.into_iter().map(|place| field[place]).collect())
+            let contenders = plan.contenders_of(work);
+            let order = shuffled(plan.seed, block, work, contenders.len());
+            (work, order.into_iter().map(|place| contenders[place]).collect())
         })
         .collect()
 }

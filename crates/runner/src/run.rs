@@ -154,7 +154,7 @@ impl Run<'_> {
     /// Every pair that can be measured.
     fn everything(&self, state: &State) -> Vec<(usize, usize)> {
         (0..self.plan.works.len())
-            .flat_map(|work| self.plan.field(work).into_iter().map(move |contender| (contender, work)))
+            .flat_map(|work| self.plan.contenders_of(work).into_iter().map(move |contender| (contender, work)))
             .filter(|pair| !state.attempts.is_out(*pair))
             .collect()
     }

@@ -7,3 +7,4 @@ pub(crate) mod image;
 pub(crate) mod loops;
 pub(crate) mod scheduler;
 pub(crate) mod setting;
+pub(crate) mod wipe;

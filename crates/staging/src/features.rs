@@ -4,15 +4,14 @@
 
 mod answer;
 mod damage;
-mod facts;
 mod names;
 mod space;
 mod times;
 mod tools;
 mod volume;
 
+pub use crate::filesystems::feature_tools::FeatureTools;
 pub use answer::{Answer, Feature};
-pub use facts::FeatureTools;
 
 use crate::error::StagingError;
 use crate::stage::target::Target;

@@ -4,6 +4,7 @@
 
 pub(crate) mod contender;
 pub(crate) mod durability;
+pub(crate) mod feature_tools;
 pub(crate) mod filesystem;
 pub(crate) mod mkfs_settings;
 pub(crate) mod options;

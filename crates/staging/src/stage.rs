@@ -7,7 +7,7 @@ mod daemon;
 mod directory;
 pub(crate) mod drop_caches;
 pub(crate) mod dry_run;
-pub(crate) mod handing;
+mod handing;
 mod inspect;
 mod limits;
 mod mount;
@@ -17,10 +17,10 @@ pub(crate) mod target;
 use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::options::Companion;
 use crate::filesystems::template::Placeholders;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::daemon::Daemon;
-use crate::stage::handing::Companion;
 use crate::stage::target::Target;
 use drop_caches::Dropped;
 use limits::Limits;
@@ -44,6 +44,21 @@ const THAW_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long the device must have been idle to count as settled.
 const IDLE: Duration = Duration::from_millis(200);
+
+/// What a stage begins with.
+#[derive(Debug, Default)]
+pub(crate) struct Beginning<'a> {
+    /// Name of the contender.
+    pub label: &'a str,
+    /// Bytes at the image's beginning that hold data.
+    pub filled: u64,
+    /// Folder for the image, where it is not the target's own.
+    pub folder: Option<&'a Path>,
+    /// Image that was restored from an aged one.
+    pub restored: Option<Image>,
+    /// Volume label, where it is not that of the run.
+    pub volume: Option<String>,
+}
 
 /// One contender, ready for work. It keeps its target to itself until it is closed.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use workload::axes::Axes;
 use workload::catalogue::Kind;
 use workload::names::resolve;
 use workload::{
-    AxisFacts, Contender, Exclusion, Field, Fresh, Known, Place, Plan, SettingFacts, Until, WorkCatalogue, check_names,
+    AxisFacts, AxisProduct, Contender, Exclusion, Fresh, Known, Place, Plan, SettingFacts, Until, WorkCatalogue,
+    check_names,
 };
 
 const FILESYSTEMS: &[&str] = &["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"];
@@ -249,7 +250,7 @@ fn the_examples_of_the_reference_work() {
     });
 }
 
-fn multiplied(text: &str) -> Result<Field, String> {
+fn multiplied(text: &str) -> Result<AxisProduct, String> {
     let plan = Plan::parse(&format!("name = \"p\"\nworkloads = [\"mail\"]\n{text}"), "p").map_err(|e| e.to_string())?;
     with_known(|_, known| {
         let named = plan.named_contenders(known).map_err(|error| error.to_string())?;

@@ -118,7 +118,7 @@ fn costs(plan: &ResolvedPlan) {
     let per_block = plan.trials_per_block();
     let seconds = estimate::block_seconds(plan);
     let of_work = |(index, work): (usize, &runner::Work)| {
-        work.compiled.estimate.bytes_written.saturating_mul(plan.field(index).len() as u64)
+        work.compiled.estimate.bytes_written.saturating_mul(plan.contenders_of(index).len() as u64)
     };
     let written: u64 = plan.works.iter().enumerate().map(of_work).fold(0, u64::saturating_add);
     let blocks = plan.least_blocks();

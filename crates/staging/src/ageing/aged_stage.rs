@@ -10,26 +10,11 @@ use crate::filesystems::options;
 use crate::filesystems::systems;
 use crate::filesystems::template;
 use crate::stage::target::{Target, Where};
-use crate::stage::{SYNC_LIMIT, Stage, State, usage};
+use crate::stage::{Beginning, SYNC_LIMIT, Stage, State, usage};
 use records::{AgedState, Contender, FreeSpace, Kept, Restored};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use system::{BlockDevice, Command, Journal, Snapshot, Sysfs as _};
-
-/// What a stage begins with.
-#[derive(Debug, Default)]
-pub(crate) struct Beginning<'a> {
-    /// Name of the contender.
-    pub label: &'a str,
-    /// Bytes at the image's beginning that hold data.
-    pub filled: u64,
-    /// Folder for the image, where it is not the target's own.
-    pub folder: Option<&'a Path>,
-    /// Image that was restored from an aged one.
-    pub restored: Option<image::Image>,
-    /// Volume label, where it is not that of the run.
-    pub volume: Option<String>,
-}
 
 impl Target {
     /// The key of a contender's aged image: everything that it follows from.

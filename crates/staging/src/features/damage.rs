@@ -2,10 +2,10 @@
 //! In: a target of images. Out: who noticed: the mount, the read, a scrub, a check, or nobody.
 //! Every copy that lies on the image is flipped, so that a second copy does not stand in silently for the first.
 
-use super::facts::More;
 use super::tools::{TOOL_LIMIT, on_stage, run};
 use super::{Answer, Found};
 use crate::error::StagingError;
+use crate::filesystems::feature_tools::More;
 use crate::filesystems::filesystem::Filesystem;
 use crate::stage::Stage;
 use crate::stage::target::Target;

@@ -2,10 +2,10 @@
 //! In: a target of images and a filesystem with its keys under `[features]`. Out: answers, by what happened.
 //! A tool's success is not taken for the feature: a quota is shown, a snapshot is read, sizes are asked for.
 
-use super::facts::{More, Options, Resize};
 use super::{Answer, Found};
 use crate::devices::image::{self, in_words};
 use crate::error::StagingError;
+use crate::filesystems::feature_tools::{More, Options, Resize};
 use crate::filesystems::filesystem::Filesystem;
 use crate::stage::Stage;
 use crate::stage::target::{Target, Where};

@@ -3,8 +3,8 @@
 //! Sizes are powers of two; mkfs gets little memory and time, so that a size that it could only make in hours counts as refused.
 
 use super::Answer;
-use super::facts::More;
 use super::space::size_words;
+use crate::filesystems::feature_tools::More;
 use crate::filesystems::filesystem::Filesystem;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::target::Target;

@@ -4,7 +4,7 @@
 //! template.rs.
 
 use crate::error::StagingError;
-use crate::features::FeatureTools;
+use crate::filesystems::feature_tools::FeatureTools;
 use crate::filesystems::mkfs_settings::{Exclusion, NamedSetting};
 use records::{DataMode, Journaling};
 use serde::Deserialize;

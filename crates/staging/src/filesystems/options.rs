@@ -8,7 +8,6 @@ use crate::filesystems::filesystem::{DeviceRule, Filesystem, Form};
 use crate::filesystems::readback;
 use crate::filesystems::template;
 use crate::filesystems::template::Placeholders;
-use crate::stage::handing::Companion;
 use records::Contender;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -138,6 +137,13 @@ fn flags(filesystem: &Filesystem) -> (BTreeSet<String>, BTreeSet<String>) {
         .chain(filesystem.mount.option_flag.iter())
         .chain(&make.values);
     (valued.filter(|flag| !switches.contains(*flag)).cloned().collect(), switches)
+}
+
+/// A device of the contender that is staged, and what its filesystem's file says of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Companion {
+    pub rule: DeviceRule,
+    pub device: system::BlockDevice,
 }
 
 /// The devices of its own that a contender names.

@@ -75,7 +75,7 @@ impl Target {
         let prepared = self.prepared(contender).map_err(of_contender)?;
         let (backend, tried) = self.backend(&prepared).map_err(of_contender)?;
         let description = self.registry.get(&contender.filesystem)?.source.clone();
-        let stage = self.begin(&crate::ageing::aged_stage::Beginning { label: &label, ..Default::default() })?;
+        let stage = self.begin(&crate::stage::Beginning { label: &label, ..Default::default() })?;
         stage.target.hand_over()?;
         let disk = stage.state.places.device.clone();
         let parts = Parts {

@@ -5,8 +5,10 @@
 use crate::devices::custody::emptying;
 use crate::devices::image;
 use crate::devices::setting::setting_command;
+use crate::devices::wipe::unsigning;
 use crate::error::StagingError;
 use crate::filesystems::options;
+use crate::filesystems::options::Companion;
 use crate::filesystems::registry::Registry;
 use crate::filesystems::template::{self, Placeholders};
 use crate::filesystems::tools;
@@ -14,7 +16,6 @@ use crate::guests;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::image_name;
 use crate::stage::drop_caches;
-use crate::stage::handing::{Companion, unsigning};
 use crate::stage::queue;
 use crate::stage::target::{Where, check};
 use records::Contender;

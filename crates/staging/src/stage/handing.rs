@@ -1,11 +1,12 @@
 //! Handing devices over to commands that format them, and taking them back empty.
 //! In: the device under test, and those that contenders name beside it. Out: both verified anew, marked, and held again afterwards.
-//! The one place in which a real device is let go and emptied.
+//! The one place in which a real device of a run is let go and emptied.
 
-use crate::devices::custody::{Erasable, emptying};
+use crate::devices::custody::Erasable;
+use crate::devices::wipe::{unsign, wipe};
 use crate::error::StagingError;
-use crate::filesystems::filesystem::{DeviceRule, Filesystem};
-use crate::filesystems::options;
+use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::options::{self, Companion};
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::stage::target::{MAKE_LIMIT, Target, Where};
 use records::Contender;
@@ -19,13 +20,6 @@ pub(crate) struct Own {
     erasable: Erasable,
     /// What blkid calls what our mkfs left on it, where that has no label; only as long as it was formatted and not given back.
     formatted: Option<Option<String>>,
-}
-
-/// A device of the contender that is staged, and what its filesystem's file says of it.
-#[derive(Debug, Clone)]
-pub(crate) struct Companion {
-    pub rule: DeviceRule,
-    pub device: BlockDevice,
 }
 
 impl Target {
@@ -185,26 +179,4 @@ fn give_back(
         mark.removed(|made| matches!(made, Made::Formatted { path: known, .. } if *known == path));
     }
     erasable.hold()
-}
-
-/// Removes all signatures, so that no tool finds yesterday's filesystem under today's.
-fn unsign(device: &Path, journal: &Journal) -> Result<(), StagingError> {
-    unsigning(device)
-        .run(journal)
-        .map(|_| ())
-        .map_err(StagingError::command(format!("removing signatures from {}", device.display())))
-}
-
-/// The command that removes all signatures.
-pub(crate) fn unsigning(device: &Path) -> Command {
-    Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), device.display().to_string()])
-}
-
-/// Removes all signatures, and what lies at the places where custody looks for data: whoever comes next finds it empty.
-pub(crate) fn wipe(device: &Path, journal: &Journal) -> Result<(), StagingError> {
-    let found = BlockDevice::find(device).map_err(|error| StagingError::refused(device, error.to_string(), ""))?;
-    for command in [unsigning(device), emptying(device, found.size_bytes)] {
-        command.run(journal).map_err(StagingError::command(format!("emptying {}", device.display())))?;
-    }
-    Ok(())
 }

@@ -5,11 +5,11 @@
 use crate::error::StagingError;
 use crate::filesystems::filesystem::Filesystem;
 use crate::filesystems::options;
+use crate::filesystems::options::Companion;
 use crate::filesystems::template;
 use crate::filesystems::tools;
 use crate::stage::Stage;
 use crate::stage::daemon::Daemon;
-use crate::stage::handing::Companion;
 use crate::stage::target::of_contender;
 use records::Contender;
 use std::time::{Duration, Instant};

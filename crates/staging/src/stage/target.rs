@@ -2,7 +2,6 @@
 //! In: [`Where`]. Out: a [`Stage`] for each contender that is asked for.
 //! A device is held from opening to dropping; an image is made for each stage and removed after it.
 
-use crate::ageing::aged_stage::Beginning;
 use crate::devices::custody::Erasable;
 use crate::devices::image;
 use crate::error::StagingError;
@@ -15,7 +14,7 @@ use crate::guests::Guests;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::ownership::owned::remove_empty;
 use crate::stage::handing::Own;
-use crate::stage::{Stage, State};
+use crate::stage::{Beginning, Stage, State};
 use records::Contender;
 use records::Found;
 use records::custody::Terms;
