@@ -11,6 +11,7 @@ mod filesystems;
 mod guests;
 mod ownership;
 mod stage;
+mod systems;
 
 pub use ageing::aged_stage::AgedCopy;
 pub use ageing::git_checkout::commits;
@@ -20,17 +21,17 @@ pub use cleanup::leftover::{Leftover, Stranger, Survey, first_seen, survey};
 pub use devices::scheduler::{SchedulerFound, Schedulers, schedulers_found};
 pub use error::StagingError;
 pub use filesystems::contender::Contenders;
-pub use filesystems::filesystem::Filesystem;
+pub use filesystems::description::Filesystem;
 pub use filesystems::mkfs_settings::{Exclusion, NamedSetting};
 pub use filesystems::options::check as check_options;
 pub use filesystems::registry::Registry;
-pub use filesystems::systems::{System, Tool, guest_kernel, systems, version_commands};
 pub use guests::lacks as guests_lack;
 pub use guests::{AgentLine, GuestStage, check_kernel_name, fetch_kernel, is_guest, kernel_is_here, serve};
 pub use stage::drop_caches::Dropped;
 pub use stage::dry_run::commands_for;
 pub use stage::target::{Target, Where};
 pub use stage::{Settled, Stage};
+pub use systems::{System, Tool, guest_kernel, systems, version_commands};
 
 pub use records::program::Durable;
 pub use records::{

@@ -16,7 +16,7 @@ pub(crate) mod target;
 
 use crate::devices::image::Image;
 use crate::error::StagingError;
-use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::options::Companion;
 use crate::filesystems::template::Placeholders;
 use crate::ownership::cleanup_journal::Made;

@@ -5,12 +5,12 @@
 use crate::ageing::image_cache::{AgedCache, AgedImage, key_of};
 use crate::devices::image;
 use crate::error::StagingError;
-use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::options;
-use crate::filesystems::systems;
 use crate::filesystems::template;
 use crate::stage::target::{Target, Where};
 use crate::stage::{Beginning, SYNC_LIMIT, Stage, State, usage};
+use crate::systems;
 use records::{AgedState, Contender, FreeSpace, Kept, Restored};
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -5,8 +5,8 @@
 use super::tools::{TOOL_LIMIT, on_stage, run};
 use super::{Answer, Found};
 use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::feature_tools::More;
-use crate::filesystems::filesystem::Filesystem;
 use crate::stage::Stage;
 use crate::stage::target::Target;
 use memchr::memmem;

@@ -5,8 +5,8 @@
 use super::{Answer, Found};
 use crate::devices::image::{self, in_words};
 use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::feature_tools::{More, Options, Resize};
-use crate::filesystems::filesystem::Filesystem;
 use crate::stage::Stage;
 use crate::stage::target::{Target, Where};
 use records::Contender;

@@ -4,8 +4,8 @@
 
 use super::Answer;
 use super::space::size_words;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::feature_tools::More;
-use crate::filesystems::filesystem::Filesystem;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::target::Target;
 use std::path::Path;

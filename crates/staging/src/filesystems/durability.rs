@@ -2,7 +2,7 @@
 //! In: facts and rules of the filesystem's file, and the words. Out: [`Durability`].
 //! Read from what is mounted and not from what was asked for.
 
-use crate::filesystems::filesystem::DurabilityFacts;
+use crate::filesystems::description::DurabilityFacts;
 use records::Durability;
 use std::collections::BTreeSet;
 

@@ -79,7 +79,9 @@ impl FeatureTools {
         let snapshot = self.snapshot.iter().map(|snapshot| &snapshot.command);
         let plain = [&self.volume, &self.several_devices, &self.scrub].into_iter();
         let words = plain.chain(options).chain(resizes).chain(snapshot).flatten();
-        words.filter_map(|word| crate::filesystems::filesystem::unknown_place(word)).find(|place| !MORE.contains(place))
+        words
+            .filter_map(|word| crate::filesystems::description::unknown_place(word))
+            .find(|place| !MORE.contains(place))
     }
 }
 

@@ -2,7 +2,7 @@
 //! In: a value by name. Out: mkfs words, where the setting takes the place of the same one that the contender gives itself.
 //! How a setting is read back follows from its flag and key, by the filesystem's `readback` rules.
 
-use crate::filesystems::filesystem::{Filesystem, Form};
+use crate::filesystems::description::{Filesystem, Form};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ impl NamedSetting {
         if !self.flag.starts_with('-') {
             return Some(format!("the flag of {name} is \"{}\", which begins with no dash", self.flag));
         }
-        let reads_back = |rule: &&crate::filesystems::filesystem::ReadBack| {
+        let reads_back = |rule: &&crate::filesystems::description::ReadBack| {
             let keyed = rule.key.is_none() || rule.key == self.key;
             let fits = (rule.form == Form::Features) == self.feature.is_some() || rule.form == Form::Hidden;
             rule.flag == self.flag && keyed && fits

@@ -4,10 +4,9 @@
 //! Rules: "Custody of devices" in docs/method.md. What is not known to be harmless is refused.
 
 use crate::error::StagingError;
-use crate::filesystems::filesystem::{DeviceRule, Filesystem, Form};
+use crate::filesystems::description::{DeviceRule, Filesystem, Form};
 use crate::filesystems::readback;
-use crate::filesystems::template;
-use crate::filesystems::template::Placeholders;
+use crate::filesystems::template::{self, Placeholders};
 use records::Contender;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

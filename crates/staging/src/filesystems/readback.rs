@@ -2,7 +2,7 @@
 //! In: the contender's options, and what kernel and tools show. Out: what is shown for each option, or the first that did not take.
 //! An option that was ignored is an error of its contender, never a silent run.
 
-use crate::filesystems::filesystem::{Filesystem, Form, ReadBack};
+use crate::filesystems::description::{Filesystem, Form, ReadBack};
 use crate::filesystems::options::given;
 use records::OptionFound;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 //! A user's file replaces a compiled one of the same name.
 
 use crate::error::StagingError;
-use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::description::Filesystem;
 use include_dir::{Dir, include_dir};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! In: the words of a filesystem's file, and [`Placeholders`]. Out: the words of a command.
 //! `{options}` and `{devices}` become as many words as there are; every other place stays within its word, `{list}` with commas.
 
-use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::description::Filesystem;
 use records::Contender;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //! In: a filesystem's description. Out: where a program lies, and the words that put the folder in front of the PATH.
 //! OpenZFS's and zfs-fuse's packages cannot be installed beside each other, and both call their programs zpool and zfs.
 
-use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::description::Filesystem;
 use std::path::{Path, PathBuf};
 use system::Untrusted;
 use system::command::find_program;

@@ -8,7 +8,7 @@ use super::kernel::Kernel;
 use super::message::{MODULES_FILE, PROGRAM};
 use super::slim::slim;
 use crate::error::StagingError;
-use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::tools;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

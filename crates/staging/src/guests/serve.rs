@@ -4,7 +4,7 @@
 
 use super::message::{self, AGENT_PORT, Answer, Ask, CONTROL_PORT, DISK, Fault, Heard, MODULES_FILE, PROGRAM};
 use crate::error::StagingError;
-use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::registry::Registry;
 use crate::stage::Stage;
 use crate::stage::target::Target;

@@ -3,7 +3,7 @@
 //! It is started for one stage and ended with it.
 
 use crate::error::StagingError;
-use crate::filesystems::filesystem::DaemonFacts;
+use crate::filesystems::description::DaemonFacts;
 use crate::filesystems::template::Placeholders;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use records::Cause;

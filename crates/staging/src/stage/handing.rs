@@ -5,7 +5,7 @@
 use crate::devices::custody::Erasable;
 use crate::devices::wipe::{unsign, wipe};
 use crate::error::StagingError;
-use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::options::{self, Companion};
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::stage::target::{MAKE_LIMIT, Target, Where};

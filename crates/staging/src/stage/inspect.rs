@@ -3,7 +3,7 @@
 //! An option that was asked for and is not there ends the stage with an error of its contender.
 
 use crate::error::StagingError;
-use crate::filesystems::filesystem::Filesystem;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::readback::{self, Shown};
 use crate::filesystems::template;
 use crate::stage::target::of_contender;

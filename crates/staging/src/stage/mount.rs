@@ -3,9 +3,8 @@
 //! Every step is a command that a person could type.
 
 use crate::error::StagingError;
-use crate::filesystems::filesystem::Filesystem;
-use crate::filesystems::options;
-use crate::filesystems::options::Companion;
+use crate::filesystems::description::Filesystem;
+use crate::filesystems::options::{self, Companion};
 use crate::filesystems::template;
 use crate::filesystems::tools;
 use crate::stage::Stage;

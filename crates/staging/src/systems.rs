@@ -3,7 +3,7 @@
 //! Nothing is made or mounted to find out.
 
 use crate::error::StagingError;
-use crate::filesystems::filesystem::{Filesystem, ToolNeed};
+use crate::filesystems::description::{Filesystem, ToolNeed};
 use crate::filesystems::registry::Registry;
 use crate::filesystems::tools;
 use serde::{Deserialize, Serialize};
