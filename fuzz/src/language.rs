@@ -4,7 +4,7 @@
 use crate::assert_said;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use workload::ages::{history, parse_fill, parse_profile, without_repeats};
+use workload::age_profiles::{history, parse_fill, parse_profile, without_repeats};
 use workload::axes::{Axes, PRODUCT_LIMIT};
 use workload::quantity::{QUANTITY_LIMIT, parse_bytes, parse_duration, parse_share, show_bytes};
 use workload::{Plan, Workload, parse_aliases, parse_contenders};
@@ -82,7 +82,7 @@ pub fn age(data: &[u8]) {
 /// The description of a filesystem.
 pub fn filesystem(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    match lab::Filesystem::parse("fuzzed", FILE, &text) {
+    match staging::Filesystem::parse("fuzzed", FILE, &text) {
         Ok(filesystem) => drop(filesystem.known_mount_options()),
         Err(refusal) => assert_said("a filesystem", &refusal.to_string()),
     }
@@ -91,16 +91,16 @@ pub fn filesystem(data: &[u8]) {
 /// Options of mkfs and mount: a byte for the filesystem, a line of mount options, then a word for mkfs a line. What is taken
 /// names no path but a device that the filesystem's file declares.
 pub fn options(data: &[u8]) {
-    static REGISTRY: OnceLock<lab::Registry> = OnceLock::new();
+    static REGISTRY: OnceLock<staging::Registry> = OnceLock::new();
     let Some((which, data)) = data.split_first() else { return };
-    let registry = REGISTRY.get_or_init(|| lab::Registry::embedded().expect("what is compiled in is good"));
+    let registry = REGISTRY.get_or_init(|| staging::Registry::embedded().expect("what is compiled in is good"));
     let filesystem = registry.all().nth(*which as usize % registry.all().count()).expect("one of them");
     let text = String::from_utf8_lossy(data);
     let mut lines = text.split('\n').map(str::to_owned);
     let mut contender = records::Contender::plain(&filesystem.name);
     contender.mount = lines.next().unwrap_or_default();
     contender.mkfs = lines.collect();
-    if let Err(refusal) = lab::check_options(filesystem, &contender) {
+    if let Err(refusal) = staging::check_options(filesystem, &contender) {
         return assert_said("options", &refusal.to_string());
     }
     assert!(!contender.mount.contains('/'), "mount takes a path: {}", contender.mount);

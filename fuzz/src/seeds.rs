@@ -131,8 +131,8 @@ fn portables() -> Vec<Vec<u8>> {
 
 /// For each filesystem every flag that its file knows, and its mount options.
 fn options() -> Vec<Vec<u8>> {
-    let registry = lab::Registry::embedded().expect("what is compiled in is good");
-    let seed = |(number, filesystem): (u8, &lab::Filesystem)| {
+    let registry = staging::Registry::embedded().expect("what is compiled in is good");
+    let seed = |(number, filesystem): (u8, &staging::Filesystem)| {
         let mount = filesystem.mount.options.iter().take(8).cloned().collect::<Vec<_>>().join(",");
         let settings = filesystem.settings.values().flat_map(|setting| [setting.flag.clone(), "1".into()]);
         let devices = filesystem.devices.iter().map(|device| format!("{}{}=/dev/loop7", device.flag, device.key));
@@ -173,7 +173,7 @@ fn histograms() -> Vec<Vec<u8>> {
 fn messages() -> Vec<Vec<u8>> {
     use std::collections::BTreeMap;
     use workload::message::{PROTOCOL, Reply, Request};
-    let catalog = workload::Catalog::builtin().expect("what is compiled in is good");
+    let catalog = workload::WorkCatalogue::builtin().expect("what is compiled in is good");
     let small = catalog.workload("small-files").expect("it is compiled in");
     let program = small.compile("quick", &BTreeMap::new(), 1).expect("it compiles").program;
     let requests = [Request::Load(Box::new(program)), Request::Perform { phase: 0, pass: 1 }, Request::Quit];

@@ -4,10 +4,10 @@
 
 use crate::failure::Failure;
 use crate::own_files::{self, Text, in_folder, one, refusal};
-use host::input::{TEXT_LIMIT, text_file};
-use lab::Registry;
+use staging::Registry;
 use std::path::{Path, PathBuf};
-use workload::catalog::{Catalog, Kind};
+use system::input::{TEXT_LIMIT, text_file};
+use workload::catalogue::{Kind, WorkCatalogue};
 
 /// What to do about a description that is not loaded unasked.
 const NAME_IT: &str = "if you trust its commands, name it with --filesystems";
@@ -20,7 +20,7 @@ pub struct Catalogue {
     /// Filesystems; those of users' files are only described.
     pub filesystems: Registry,
     /// Workloads, plans, option sets.
-    pub work: Catalog,
+    pub work: WorkCatalogue,
 }
 
 impl Catalogue {
@@ -32,8 +32,8 @@ impl Catalogue {
     /// The same with what lies in these folders, of plans that were named, and with these descriptions of filesystems: files,
     /// or folders of them, that were named themselves and are loaded whoever wrote them.
     pub fn with(folders: &[PathBuf], named: &[PathBuf]) -> Result<Self, Failure> {
-        let mut catalogue = Self { filesystems: Registry::embedded()?, work: Catalog::builtin()? };
-        for folder in host::folders::config().iter().chain(folders) {
+        let mut catalogue = Self { filesystems: Registry::embedded()?, work: WorkCatalogue::builtin()? };
+        for folder in system::folders::config().iter().chain(folders) {
             catalogue.add_folder(folder)?;
         }
         for path in named {
@@ -76,7 +76,7 @@ impl Catalogue {
     /// The filesystems of a run that goes on: those of the files that it began with, which must be the user's own still, unless
     /// they are named again.
     pub fn of_run(files: &[PathBuf], named: &[PathBuf]) -> Result<Registry, Failure> {
-        let mut catalogue = Self { filesystems: Registry::embedded()?, work: Catalog::default() };
+        let mut catalogue = Self { filesystems: Registry::embedded()?, work: WorkCatalogue::default() };
         for path in named {
             catalogue.add_named(path)?;
         }
@@ -86,7 +86,7 @@ impl Catalogue {
             if is_named {
                 continue;
             }
-            host::owned_path(file).map_err(|untrusted| Failure::new(refusal(file, &untrusted, NAME_IT)))?;
+            system::owned_path(file).map_err(|untrusted| Failure::new(refusal(file, &untrusted, NAME_IT)))?;
             let text = text_file(file, TEXT_LIMIT);
             catalogue.add_filesystem((file.clone(), text))?;
         }

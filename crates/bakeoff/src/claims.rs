@@ -1,9 +1,9 @@
 //! Published claims: read from the file that is compiled in, or from a user's own of the same form.
 //! In: CSV with the columns of `published/claims.csv`. Out: [`Published`] claims, chosen, planned for and held against a run.
 
-mod aged;
 mod held;
 mod planned;
+mod subject;
 
 pub use held::{Ground, held};
 pub use planned::{Chosen, choose, obstacle};
@@ -23,7 +23,7 @@ pub fn own(file: &Path) -> Option<&Path> {
 /// The published claims, or those of a user's file.
 pub fn read(file: Option<&Path>) -> Result<Vec<Published>, Failure> {
     let Some(path) = file else { return Ok(literature::claims(PUBLISHED, "published/claims.csv")?) };
-    let text = host::input::text_file(path, literature::TEXT_LIMIT as u64)
+    let text = system::input::text_file(path, literature::TEXT_LIMIT as u64)
         .map_err(|why| Failure::new(format!("reading the claims {}: {why}", path.display())))?;
     Ok(literature::claims(&text, &path.display().to_string())?)
 }

@@ -1,14 +1,14 @@
 //! The contenders that a command line asks for.
-//! In: names, schedulers and options as typed, the plan, the catalogues. Out: entries of a scheme, labels unique.
+//! In: names, schedulers and options as typed, the plan, the catalogues. Out: entries of a plan, labels unique.
 
 use crate::args::What;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use records::FRESH;
-use runner::{DEVICE, Entry, Place};
+use runner::{DEVICE, Place, PlannedContender};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workload::ages::parse_fill;
+use workload::age_profiles::parse_fill;
 use workload::axes::Axes;
 use workload::names::{Known, resolve};
 use workload::plan::Plan;
@@ -23,7 +23,7 @@ pub fn entries(
     plan: &Plan,
     catalogue: &Catalogue,
     place: &Place,
-) -> Result<(Vec<Entry>, Vec<String>), Failure> {
+) -> Result<(Vec<PlannedContender>, Vec<String>), Failure> {
     if let Place::Directories(folders) = place {
         return Ok((directories(what, folders)?, Vec::new()));
     }
@@ -60,21 +60,21 @@ pub fn entries(
     let field = multiplying.multiplied(contenders, &known).map_err(Failure::usage)?;
     let contenders = with_scheduler(field.contenders, what, catalogue);
     for kernel in &what.kernel {
-        lab::check_kernel_name(kernel).map_err(|error| Failure::usage(format!("--kernel {kernel}: {error}")))?;
+        staging::check_kernel_name(kernel).map_err(|error| Failure::usage(format!("--kernel {kernel}: {error}")))?;
     }
     let mut contenders = with_kernels(contenders, &what.kernel);
     for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
-        contender.kernel = lab::guest_kernel(&catalogue.filesystems, &contender.filesystem);
+        contender.kernel = staging::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
     for contender in &contenders {
         let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
-        lab::check_options(filesystem, contender)?;
+        staging::check_options(filesystem, contender)?;
     }
     Ok((contenders.into_iter().map(entry).collect(), field.notes))
 }
 
 /// What a filesystem's file says about settings that axes name.
-fn axis_facts(filesystem: &lab::Filesystem) -> AxisFacts {
+fn axis_facts(filesystem: &staging::Filesystem) -> AxisFacts {
     let settings = filesystem.settings.iter().map(|(name, setting)| {
         (name.clone(), SettingFacts { switch: setting.is_switch(), values: setting.values.clone() })
     });
@@ -128,7 +128,7 @@ fn with_scheduler(mut contenders: Vec<Contender>, what: &What, catalogue: &Catal
     contenders
 }
 
-fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<Entry>, Failure> {
+fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>, Failure> {
     let lists = [&what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.axis, &what.exclude, &what.kernel];
     if lists.iter().any(|list| !list.is_empty()) || aged(what) {
         let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount, --age, --fill, \
@@ -137,18 +137,18 @@ fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<Entry>, Failure> 
     }
     let of = |folder: &PathBuf| {
         let label = folder.canonicalize().unwrap_or_else(|_| folder.clone()).display().to_string();
-        entry(Contender { label, filesystem: lab::DIRECTORY.into(), ..Contender::default() })
+        entry(Contender { label, filesystem: staging::DIRECTORY.into(), ..Contender::default() })
     };
     Ok(folders.iter().map(of).collect())
 }
 
 /// The raw device beneath, as a pseudo contender.
-pub fn raw_device() -> Entry {
+pub fn raw_device() -> PlannedContender {
     entry(Contender { label: DEVICE.into(), filesystem: DEVICE.into(), ..Contender::default() })
 }
 
-fn entry(asked: Contender) -> Entry {
-    Entry { asked, twin_of: None, works: Vec::new() }
+fn entry(asked: Contender) -> PlannedContender {
+    PlannedContender { asked, twin_of: None, works: Vec::new() }
 }
 
 fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> Result<Vec<Contender>, Failure> {
@@ -159,7 +159,7 @@ fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> 
     if !planned.is_empty() {
         return Ok(planned);
     }
-    let able: Vec<Contender> = lab::systems(&catalogue.filesystems, &host::Journal::new())
+    let able: Vec<Contender> = staging::systems(&catalogue.filesystems, &system::Journal::new())
         .into_iter()
         .filter(|system| system.can_compete)
         .map(|system| Contender { label: system.name.clone(), filesystem: system.name, ..Contender::default() })
@@ -235,9 +235,10 @@ fn with_kernels(contenders: Vec<Contender>, given: &[String]) -> Vec<Contender> 
 }
 
 /// What is to be said of contenders that run in guests; None where none does.
-pub fn in_guests(entries: &[Entry]) -> Option<String> {
+pub fn in_guests(entries: &[PlannedContender]) -> Option<String> {
     let real = || entries.iter().filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != DEVICE);
-    let guests: Vec<&Entry> = real().filter(|entry| lab::is_guest(entry.asked.kernel.as_deref())).collect();
+    let guests: Vec<&PlannedContender> =
+        real().filter(|entry| staging::is_guest(entry.asked.kernel.as_deref())).collect();
     let first = guests.first()?.asked.kernel.as_deref().unwrap_or_default();
     let named: Vec<String> = guests
         .iter()
@@ -251,7 +252,7 @@ pub fn in_guests(entries: &[Entry]) -> Option<String> {
         ));
     }
     let mut fetched: Vec<&str> = guests.iter().filter_map(|entry| entry.asked.kernel.as_deref()).collect();
-    fetched.retain(|kernel| kernel.starts_with("debian:") && !lab::kernel_is_here(kernel));
+    fetched.retain(|kernel| kernel.starts_with("debian:") && !staging::kernel_is_here(kernel));
     fetched.dedup();
     if !fetched.is_empty() {
         text.push_str(&format!(" Debian's kernel is downloaded first, and not installed: {}.", fetched.join(", ")));

@@ -1,10 +1,10 @@
-//! What a scheme will take, before anything is measured: seconds a trial on a device of assumed speed.
-//! In: a scheme, its workloads' estimates. Out: seconds, a table that the judge can plan a budget with, words.
+//! What a plan will take, before anything is measured: seconds a trial on a device of assumed speed.
+//! In: a plan, its workloads' estimates. Out: seconds, a table that the judge can plan a budget with, words.
 //! The run itself knows better after its first block, and says so.
 
 use crate::resolve;
 use judge::{Cell, Facts, Operation, OperationId, Table};
-use runner::Scheme;
+use runner::ResolvedPlan;
 use workload::facts::Compiled;
 
 /// Bytes a second that a device is assumed to move.
@@ -41,20 +41,20 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
 }
 
 /// Seconds that one block of everything takes.
-pub fn block_seconds(scheme: &Scheme) -> f64 {
+pub fn block_seconds(plan: &ResolvedPlan) -> f64 {
     let of_work =
-        |work: usize| scheme.field(work).into_iter().map(move |contender| staged_seconds(scheme, contender, work));
-    (0..scheme.works.len()).flat_map(of_work).sum()
+        |work: usize| plan.contenders_of(work).into_iter().map(move |contender| staged_seconds(plan, contender, work));
+    (0..plan.works.len()).flat_map(of_work).sum()
 }
 
 /// Seconds that one trial of a contender takes: longer where it is aged, since its image is read, written and proven, and read
 /// once more by work on aged files.
-fn staged_seconds(scheme: &Scheme, contender: usize, work: usize) -> f64 {
-    let compiled = &scheme.works[work].compiled;
-    let boot = if lab::is_guest(scheme.contenders[contender].asked.kernel.as_deref()) { ASSUMED_BOOT } else { 0.0 };
+fn staged_seconds(plan: &ResolvedPlan, contender: usize, work: usize) -> f64 {
+    let compiled = &plan.works[work].compiled;
+    let boot = if staging::is_guest(plan.contenders[contender].asked.kernel.as_deref()) { ASSUMED_BOOT } else { 0.0 };
     let seconds = trial_seconds(compiled) + boot;
-    let aged = scheme.ages.as_ref().and_then(|ages| ages.of(&scheme.contenders[contender].asked));
-    let (Some((_, fill)), Some(volume)) = (aged, resolve::size_of(&scheme.place)) else {
+    let aged = plan.ages.as_ref().and_then(|ages| ages.of(&plan.contenders[contender].asked));
+    let (Some((_, fill)), Some(volume)) = (aged, resolve::size_of(&plan.place)) else {
         return seconds;
     };
     let times = if compiled.estimate.needs_aged { 4.0 } else { 3.0 };
@@ -62,16 +62,16 @@ fn staged_seconds(scheme: &Scheme, contender: usize, work: usize) -> f64 {
 }
 
 /// A table without samples whose cells know how long a trial is likely to take; its operations are those of the run.
-pub fn table(scheme: &Scheme) -> Table {
-    let works = scheme.work_records();
+pub fn table(plan: &ResolvedPlan) -> Table {
+    let works = plan.work_records();
     let mut table = Table::default();
-    for entry in &scheme.contenders {
-        let twin_of = entry.twin_of.map(|of| scheme.contenders[of].asked.label.clone());
+    for entry in &plan.contenders {
+        let twin_of = entry.twin_of.map(|of| plan.contenders[of].asked.label.clone());
         let name = entry.asked.label.clone();
         table.contenders.push(judge::Contender { name, twin_of, ..judge::Contender::default() });
     }
     for (index, work) in works.iter().enumerate() {
-        let name = weigh::work_name(&works, work);
+        let name = samples::work_name(&works, work);
         for facts in work.phases.iter().filter(|facts| !facts.preparation) {
             let operation = match &facts.variant {
                 Some(variant) => format!("{} {variant}", facts.operation),
@@ -84,8 +84,8 @@ pub fn table(scheme: &Scheme) -> Table {
             };
             let id = OperationId::new(&name, &operation, &facts.cache_label);
             table.operations.push(Operation { id, unit: unit.into(), ..Operation::default() });
-            for contender in scheme.field(index) {
-                let seconds = staged_seconds(scheme, contender, index);
+            for contender in plan.contenders_of(index) {
+                let seconds = staged_seconds(plan, contender, index);
                 let facts = Facts { trial_seconds: Some(seconds), ..Facts::default() };
                 let operation = table.operations.len() - 1;
                 table.cells.push(Cell { operation, contender, facts, ..Cell::default() });
@@ -96,12 +96,12 @@ pub fn table(scheme: &Scheme) -> Table {
 }
 
 /// What the budget will buy by this estimate; `None` where there is none.
-pub fn budget(scheme: &Scheme) -> Option<String> {
-    let budget = scheme.sampling.budget_seconds?;
-    let plan = judge::plan_budget(&table(scheme), &runner::policy(&scheme.sampling, 0.0)).ok()?;
-    let least = scheme.sampling.range().0;
-    let block = duration(plan.block_seconds);
-    let bought = match (plan.blocks, plan.smallest_shown) {
+pub fn budget(plan: &ResolvedPlan) -> Option<String> {
+    let budget = plan.sampling.budget_seconds?;
+    let bought = judge::plan_budget(&table(plan), &runner::policy(&plan.sampling, 0.0)).ok()?;
+    let least = plan.sampling.range().0;
+    let block = duration(bought.block_seconds);
+    let bought = match (bought.blocks, bought.smallest_shown) {
         (0, _) => format!("less than one block, which takes about {block}"),
         (1, _) => format!("one block of about {block}, too few for any interval; {least} are the least"),
         (blocks, Some(shown)) if blocks >= least => format!(

@@ -1,5 +1,5 @@
 //! What was found out about filesystems, beside what was published: tables and comparisons.
-//! In: answers of the lab, `published/features.csv`. Out: text, CSV, Markdown, JSON.
+//! In: answers of `staging`, `published/features.csv`. Out: text, CSV, Markdown, JSON.
 
 mod beside;
 mod table;
@@ -7,8 +7,8 @@ mod table;
 pub use beside::{Beside, published};
 pub use table::{csv, how, json, markdown, table};
 
-use lab::features::Feature;
 use serde::Serialize;
+use staging::features::Feature;
 
 /// The answers of one filesystem or directory.
 #[derive(Debug, Clone, Serialize)]
@@ -21,7 +21,7 @@ pub struct Probed {
 
 impl Probed {
     /// The answer to a question.
-    pub fn answer(&self, key: &str) -> Option<&lab::features::Answer> {
+    pub fn answer(&self, key: &str) -> Option<&staging::features::Answer> {
         self.features.iter().find(|feature| feature.key == key).map(|feature| &feature.answer)
     }
 }

@@ -53,20 +53,20 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.len() <= LARGEST {
         return Ok(file);
     }
-    let (folder, name) = host::create::split(path)?;
+    let (folder, name) = system::create::split(path)?;
     let aside = path.with_extension("log.1");
     match aside.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         // What lies there is replaced, so it must be an older log.
         _ => drop(own(&aside)?),
     }
-    host::create::Folder::open(&folder)?.rename(name, aside.file_name().unwrap_or_default())?;
+    system::create::Folder::open(&folder)?.rename(name, aside.file_name().unwrap_or_default())?;
     own(path)
 }
 
 /// A log, empty or written by us: every line of ours begins with a time.
 fn own(path: &Path) -> io::Result<File> {
-    let file = host::create::kept_file(path, true)?;
+    let file = system::create::kept_file(path, true)?;
     let mut start = [0; 19];
     let read = file.read_at(&mut start, 0)?;
     let is_time = jiff::civil::DateTime::strptime(TIME, String::from_utf8_lossy(&start[..read]).as_ref()).is_ok();

@@ -10,12 +10,14 @@ mod out;
 mod args;
 mod catalogue;
 mod claims;
+mod combinations;
 mod contenders;
 mod estimate;
 mod failure;
 mod features;
+mod leaderboard;
 mod log;
-mod mix;
+mod mix_report;
 mod own_files;
 mod place;
 mod progress;
@@ -23,9 +25,7 @@ mod published;
 mod resolve;
 mod session;
 mod show;
-mod standing;
 mod text;
-mod varied;
 mod verbs;
 
 use args::{Arguments, Verb};
@@ -76,7 +76,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Doctor(args) => verbs::doctor::doctor(args),
         Verb::Clean(args) => verbs::clean::clean(args),
         Verb::Agent => verbs::agent::agent(),
-        Verb::Guest => lab::serve().map(|()| 0).map_err(Failure::from),
+        Verb::Guest => staging::serve().map(|()| 0).map_err(Failure::from),
         Verb::Manual(args) => verbs::manual::manual(args),
     }
 }

@@ -2,12 +2,12 @@
 //! In: a folder. Out: the texts of its files; a file that somebody else could have written is passed over, with a warning.
 //! They say what is formatted and which commands run, as root: so nobody else may have a hand in them.
 
-use host::Untrusted;
-use host::input::{TEXT_LIMIT, Unreadable, text_file};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use system::Untrusted;
+use system::input::{TEXT_LIMIT, Unreadable, text_file};
 
 /// Files that are read from one folder at most.
 const FILES_LIMIT: usize = 1000;
@@ -39,7 +39,7 @@ pub fn toml_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn may_be_loaded(path: &Path, way: &str) -> bool {
-    let Err(untrusted) = host::owned_path(path) else { return true };
+    let Err(untrusted) = system::owned_path(path) else { return true };
     // Catalogues are opened several times in one call; one warning is enough.
     static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if WARNED.lock().is_ok_and(|mut warned| warned.insert(path.to_owned())) {

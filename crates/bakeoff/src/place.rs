@@ -1,38 +1,38 @@
-//! The place where a scheme runs: looked at beforehand, cleaned of what an interrupted run left, opened.
-//! In: a scheme. Out: the machine's description, a venue, or one clear error before anything is touched.
+//! The place where a plan runs: looked at beforehand, cleaned of what an interrupted run left, opened.
+//! In: a plan. Out: the machine's description, a venue, or one clear error before anything is touched.
 
 use crate::failure::Failure;
-use host::{BlockDevice, Journal, Sysfs as _};
-use lab::Registry;
 use records::Machine;
-use runner::{Ager, DEVICE, LabVenue, Place, Scheme, Venue, places};
+use runner::{Ager, DEVICE, Place, ResolvedPlan, StagingVenue, Venue, places};
+use staging::Registry;
 use std::collections::BTreeMap;
 use std::path::Path;
+use system::{BlockDevice, Journal, Sysfs as _};
 use workload::quantity::show_bytes;
 
 /// Refuses what cannot work, before anything is begun: sizes, tools, names, custody. Which devices were found is what the run promises.
 ///
 /// An error of one contender among several is left to the run, which goes on with the others.
-pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<Vec<records::custody::Promise>, Failure> {
+pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records::custody::Promise>, Failure> {
     let journal = Journal::new();
-    let asked: Vec<&records::Contender> = scheme.contenders.iter().map(|entry| &entry.asked).collect();
+    let asked: Vec<&records::Contender> = plan.contenders.iter().map(|entry| &entry.asked).collect();
     let mut promised = Vec::new();
-    for (index, place) in places(&scheme.place).iter().enumerate() {
-        let mut ground = lab::Ground::open_under(filesystems, place, &scheme.terms, &journal)?;
-        ground.take_devices(asked.iter().copied())?;
-        promised.extend(ground.promises());
-        if matches!(scheme.place, Place::Directories(_)) {
+    for (index, place) in places(&plan.place).iter().enumerate() {
+        let mut target = staging::Target::open_under(filesystems, place, &plan.terms, &journal)?;
+        target.take_devices(asked.iter().copied())?;
+        promised.extend(target.promises());
+        if matches!(plan.place, Place::Directories(_)) {
             continue;
         }
-        if let (Place::Device { .. }, Some(bytes)) = (&scheme.place, ground.bytes()) {
-            fits(scheme, bytes, "the device")?;
+        if let (Place::Device { .. }, Some(bytes)) = (&plan.place, target.bytes()) {
+            fits(plan, bytes, "the device")?;
         }
         let mut refusals = Vec::new();
-        let real = scheme.contenders.iter().filter(|entry| entry.asked.filesystem != DEVICE && entry.twin_of.is_none());
+        let real = plan.contenders.iter().filter(|entry| entry.asked.filesystem != DEVICE && entry.twin_of.is_none());
         let mut count = 0;
         for entry in real {
             count += 1;
-            if let Err(error) = ground.check(&entry.asked) {
+            if let Err(error) = target.check(&entry.asked) {
                 refusals.push(error.to_string());
             }
         }
@@ -40,19 +40,19 @@ pub fn check(scheme: &Scheme, filesystems: &Registry) -> Result<Vec<records::cus
             return Err(Failure::new(refusals.join("\n         ")));
         }
     }
-    room(scheme)?;
+    room(plan)?;
     Ok(promised)
 }
 
-fn room(scheme: &Scheme) -> Result<(), Failure> {
-    match &scheme.place {
-        Place::Image { bytes, .. } => fits(scheme, *bytes, "an image"),
+fn room(plan: &ResolvedPlan) -> Result<(), Failure> {
+    match &plan.place {
+        Place::Image { bytes, .. } => fits(plan, *bytes, "an image"),
         Place::Device { .. } | Place::Directories(_) => Ok(()),
     }
 }
 
-fn fits(scheme: &Scheme, bytes: u64, what: &str) -> Result<(), Failure> {
-    for work in &scheme.works {
+fn fits(plan: &ResolvedPlan, bytes: u64, what: &str) -> Result<(), Failure> {
+    for work in &plan.works {
         let needed = work.compiled.estimate.bytes_at_most;
         if needed > bytes {
             return Err(Failure::new(format!(
@@ -69,13 +69,13 @@ fn fits(scheme: &Scheme, bytes: u64, what: &str) -> Result<(), Failure> {
 }
 
 /// This machine, with the tools of the filesystems that compete and the devices that the work ends on.
-pub fn machine(scheme: &Scheme, filesystems: &Registry) -> Machine {
-    Machine { tools: tools(scheme, filesystems), device: devices(&scheme.place), ..host::machine::describe() }
+pub fn machine(plan: &ResolvedPlan, filesystems: &Registry) -> Machine {
+    Machine { tools: tools(plan, filesystems), device: devices(&plan.place), ..system::machine::describe() }
 }
 
-fn tools(scheme: &Scheme, filesystems: &Registry) -> BTreeMap<String, String> {
-    let names: Vec<&str> = scheme.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
-    lab::systems(&filesystems.only(&names), &Journal::new())
+fn tools(plan: &ResolvedPlan, filesystems: &Registry) -> BTreeMap<String, String> {
+    let names: Vec<&str> = plan.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
+    staging::systems(&filesystems.only(&names), &Journal::new())
         .into_iter()
         .flat_map(|system| system.tools)
         .filter_map(|tool| Some((tool.program, tool.version?)))
@@ -117,25 +117,25 @@ fn in_a_line(device: &BlockDevice) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Removes what interrupted runs left in this scheme's places. What is to be said of it, a sentence each; what could not be removed
+/// Removes what interrupted runs left in this plan's places. What is to be said of it, a sentence each; what could not be removed
 /// stops nobody, and is tried again by the next start.
 ///
 /// # Errors
 /// The folder of marks cannot be trusted or read.
-pub fn clean_before(scheme: &Scheme) -> Result<Vec<String>, Failure> {
-    let mut folders = match &scheme.place {
+pub fn clean_before(plan: &ResolvedPlan) -> Result<Vec<String>, Failure> {
+    let mut folders = match &plan.place {
         Place::Image { scratch, .. } => vec![scratch.clone()],
         Place::Directories(folders) => folders.clone(),
         Place::Device { .. } => Vec::new(),
     };
-    if let Some(ages) = &scheme.ages {
+    if let Some(ages) = &plan.ages {
         // Images that lie in the cache under the name of a run that is gone were never finished.
         folders.push(ages.folder.clone());
         runner::cache(ages).tidy();
     }
-    let found = lab::survey(&folders)?;
+    let found = staging::survey(&folders)?;
     let mut said = Vec::new();
-    for cleaned in lab::clean(&found.leftovers, &Journal::new()) {
+    for cleaned in staging::clean(&found.leftovers, &Journal::new()) {
         let id = &cleaned.id;
         said.extend(
             cleaned.removed.iter().map(|what| format!("left over from an interrupted run, now removed: {what}")),
@@ -145,7 +145,7 @@ pub fn clean_before(scheme: &Scheme) -> Result<Vec<String>, Failure> {
             format!("left over from run {id}, and set aside until the next start: {why}; `bakeoff clean --forget {id}` forgets it")
         }));
     }
-    let strangers = lab::first_seen(found.strangers);
+    let strangers = staging::first_seen(found.strangers);
     said.extend(strangers.iter().map(|one| format!("{} is left alone: {}", one.path.display(), one.why)));
     Ok(said)
 }
@@ -160,7 +160,7 @@ pub fn scratch(folder: &Path) -> Result<(), Failure> {
     Err(Failure::usage(format!("--scratch {}: {problem}", folder.display())))
 }
 
-/// Opens the scheme's place.
-pub fn venue(scheme: &Scheme, filesystems: &Registry, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
-    Ok(Box::new(LabVenue::open(filesystems, scheme, ager)?))
+/// Opens the plan's place.
+pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
+    Ok(Box::new(StagingVenue::open(filesystems, plan, ager)?))
 }

@@ -1,8 +1,8 @@
 //! What a person sees while a run goes on: one calm display on a terminal, plain lines elsewhere.
 //! In: news of the run. Out: text on standard error, so that standard output stays free for results.
 
+use crate::leaderboard::leaderboard;
 use crate::log::Log;
-use crate::standing::standing;
 use crate::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use records::{TrialRecord, TrialStatus};
@@ -22,7 +22,7 @@ pub struct Progress {
     step: String,
     block: u32,
     /// Who is ahead after the last block; empty before.
-    standing: String,
+    leaderboard: String,
     log: Log,
 }
 
@@ -38,8 +38,8 @@ impl Progress {
             bar
         });
         let now = String::new();
-        let (step, standing, log) = (now.clone(), now.clone(), Log::beside(ledger));
-        Self { bar, began: Instant::now(), took: BTreeMap::new(), step, now, block: 0, standing, log }
+        let (step, leaderboard, log) = (now.clone(), now.clone(), Log::beside(ledger));
+        Self { bar, began: Instant::now(), took: BTreeMap::new(), step, now, block: 0, leaderboard, log }
     }
 
     fn line(&mut self, text: &str) {
@@ -57,9 +57,9 @@ impl Progress {
     fn redraw(&self, detail: &str) {
         let Some(bar) = &self.bar else { return };
         let step = if detail.is_empty() { self.step.clone() } else { format!("{} {detail}", self.step) };
-        let shown: String = self.standing.chars().take(text::width().saturating_sub(1)).collect();
-        let standing = if shown.is_empty() { shown } else { format!("{shown}\n") };
-        bar.set_prefix(text::harmless(&format!("{standing}block {} | {} | {step}", self.block + 1, self.now)));
+        let shown: String = self.leaderboard.chars().take(text::width().saturating_sub(1)).collect();
+        let leaderboard = if shown.is_empty() { shown } else { format!("{shown}\n") };
+        bar.set_prefix(text::harmless(&format!("{leaderboard}block {} | {} | {step}", self.block + 1, self.now)));
         bar.set_message(self.times(bar.position(), bar.length().unwrap_or(0)));
     }
 
@@ -134,12 +134,12 @@ impl Watcher for Progress {
             News::TrialEnded { contender, trial, done } => self.trial_ended(contender, trial, done),
             News::BlockEnded { block, decision, table } => {
                 self.line(&format!("block {}: {decision}", block + 1));
-                if let Some(standing) = standing(table) {
-                    self.log.say(&standing.whole.join("\n"));
-                    self.standing = format!("after block {}: {}", block + 1, standing.line);
-                    self.log.say(&self.standing);
+                if let Some(leaderboard) = leaderboard(table) {
+                    self.log.say(&leaderboard.whole.join("\n"));
+                    self.leaderboard = format!("after block {}: {}", block + 1, leaderboard.line);
+                    self.log.say(&self.leaderboard);
                     if self.bar.is_none() {
-                        eprintln!("{}", self.standing);
+                        eprintln!("{}", self.leaderboard);
                     }
                 }
             }

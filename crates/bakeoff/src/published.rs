@@ -120,17 +120,17 @@ impl Row {
         let id = &operation.id;
         let named = match id.figure.as_str() {
             "" => id.operation.clone(),
-            weigh::CPU => format!("{} cpu", id.operation),
+            samples::CPU => format!("{} cpu", id.operation),
             _ => return None,
         };
-        let beside = OperationId { figure: weigh::RETURNED.into(), ..id.clone() };
+        let beside = OperationId { figure: samples::RETURNED.into(), ..id.clone() };
         let workload = id.workload.split(" (").next().unwrap_or_default().to_owned();
         Some(Self {
             index,
             returned: table.operations.iter().position(|other| other.id == beside).filter(|_| id.figure.is_empty()),
             name: format!("{}/{named}", id.workload),
             heading: id.workload.clone(),
-            cpu: id.figure == weigh::CPU,
+            cpu: id.figure == samples::CPU,
             workload,
             operation: named,
             cache: id.cache.clone(),

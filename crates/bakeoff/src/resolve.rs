@@ -1,17 +1,19 @@
-//! From the words of a command line to a scheme: every name resolved, every default filled in.
-//! In: [`What`] was asked for, and the catalogues. Out: a [`Scheme`], or one clear error before anything is touched.
+//! From the words of a command line to a resolved plan: every name resolved, every default filled in.
+//! In: [`What`] was asked for, and the catalogues. Out: a [`ResolvedPlan`], or one clear error before anything is touched.
 
 use crate::args::{self, What};
 use crate::catalogue::Catalogue;
 use crate::claims::{self, Chosen};
+use crate::combinations;
 use crate::contenders;
 use crate::failure::Failure;
-use crate::varied;
-use host::Sysfs as _;
-use host::input::{TEXT_LIMIT, text_file};
-use runner::{Ages, DEVICE, Entry, LEAST_BLOCKS, MOST_BLOCKS, Place, Sampling, Scheme, Shard, TWIN, Work};
+use runner::{
+    Ages, DEVICE, LEAST_BLOCKS, MOST_BLOCKS, Place, PlannedContender, ResolvedPlan, Sampling, Shard, TWIN, Work,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use system::Sysfs as _;
+use system::input::{TEXT_LIMIT, text_file};
 use workload::plan::{self, Plan, PlannedWork};
 use workload::quantity::{parse_bytes, parse_duration, parse_share, show_bytes};
 
@@ -28,8 +30,8 @@ const LEAST_IMAGE: u64 = 2 << 30;
 /// Precision that is asked for where the user says nothing: docs/method.md.
 const DEFAULT_PRECISION: f64 = 0.05;
 
-/// The scheme that a command line asks for.
-pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
+/// The resolved plan that a command line asks for.
+pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let files: Vec<PathBuf> = what.names.iter().filter(|name| is_file(name)).map(PathBuf::from).collect();
     let folders: Vec<PathBuf> = files.iter().filter_map(|file| file.parent().map(|parent| parent.join("."))).collect();
     let mut catalogue = Catalogue::with(&folders, &what.filesystems)?;
@@ -66,7 +68,19 @@ pub fn scheme(what: &What) -> Result<(Scheme, Catalogue), Failure> {
     let shard = shard(what, &plan, &sampling)?;
     let terms = terms(what, &place)?;
     Ok((
-        Scheme { title, place, terms, contenders: entries, works, sampling, seed, shard, ages, filesystems, notes },
+        ResolvedPlan {
+            title,
+            place,
+            terms,
+            contenders: entries,
+            works,
+            sampling,
+            seed,
+            shard,
+            ages,
+            filesystems,
+            notes,
+        },
         catalogue,
     ))
 }
@@ -96,7 +110,7 @@ fn shard(what: &What, plan: &Plan, sampling: &Sampling) -> Result<Option<Shard>,
 
 /// The plan that tests published claims, or those of a file.
 fn claimed(file: &Path, what: &What, catalogue: &Catalogue) -> Result<Chosen, Failure> {
-    let systems = lab::systems(&catalogue.filesystems, &host::Journal::new());
+    let systems = staging::systems(&catalogue.filesystems, &system::Journal::new());
     claims::choose(&claims::read(claims::own(file))?, what, catalogue, &systems)
 }
 
@@ -183,12 +197,12 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
             Some(scale) => scale.name(),
             None => &planned.scale,
         };
-        for settings in varied::combinations(&planned.settings, &mine).map_err(Failure::usage)? {
+        for settings in combinations::combinations(&planned.settings, &mine).map_err(Failure::usage)? {
             let compiled = workload.compile(scale, &settings, 0)?;
             works.push(Work { name: planned.name.clone(), title: workload.title.clone(), compiled });
         }
     }
-    varied::tell_apart(&mut works).map_err(Failure::usage)?;
+    combinations::tell_apart(&mut works).map_err(Failure::usage)?;
     if works.is_empty() {
         return Err(Failure::usage(format!("the plan {} names no workload", plan.name)));
     }
@@ -245,7 +259,7 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
         let bytes = parse_bytes(size).map_err(|problem| Failure::usage(format!("--image {size}: {problem}")))?;
         return Ok(image(bytes));
     }
-    if !host::process::is_root() && !matches!(plan.place, Some(plan::Place::Directory(_))) {
+    if !system::process::is_root() && !matches!(plan.place, Some(plan::Place::Directory(_))) {
         eprintln!(
             "Not root: measuring the current directory on whatever is mounted here. As root, bakeoff formats and compares \
              filesystems on images, drops caches for cold starts, and proves what the device delivered."
@@ -273,7 +287,7 @@ fn terms(what: &What, place: &Place) -> Result<records::custody::Terms, Failure>
 pub fn size_of(place: &Place) -> Option<u64> {
     match place {
         Place::Image { bytes, .. } => Some(*bytes),
-        Place::Device { path, .. } => host::BlockDevice::find(path).ok().map(|device| device.size_bytes),
+        Place::Device { path, .. } => system::BlockDevice::find(path).ok().map(|device| device.size_bytes),
         Place::Directories(_) => None,
     }
 }
@@ -290,7 +304,12 @@ fn default_scratch() -> PathBuf {
 }
 
 /// What the contenders need to be aged; None where all are fresh.
-fn ages(what: &What, entries: &[Entry], catalogue: &Catalogue, place: &Place) -> Result<Option<Ages>, Failure> {
+fn ages(
+    what: &What,
+    entries: &[PlannedContender],
+    catalogue: &Catalogue,
+    place: &Place,
+) -> Result<Option<Ages>, Failure> {
     let mut profiles = BTreeMap::new();
     for entry in entries {
         let Some((name, _)) = entry.asked.ageing() else { continue };
@@ -349,13 +368,13 @@ fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
 /// Enters one contender a second time, unseen by the user's table, so that the noise of this machine is known.
 ///
 /// One sample each says nothing of noise, and a lone contender is compared with nobody.
-fn add_twin(entries: &mut Vec<Entry>, unwanted: bool, sampling: Sampling) {
-    let real = |entry: &Entry| entry.asked.filesystem != DEVICE;
+fn add_twin(entries: &mut Vec<PlannedContender>, unwanted: bool, sampling: Sampling) {
+    let real = |entry: &PlannedContender| entry.asked.filesystem != DEVICE;
     if unwanted || sampling.samples == Some(1) || entries.iter().filter(|entry| real(entry)).count() < 2 {
         return;
     }
     // One that meets every workload, where some are kept to a few: the floor is measured wherever it works.
-    let reach = |entry: &Entry| if entry.works.is_empty() { usize::MAX } else { entry.works.len() };
+    let reach = |entry: &PlannedContender| if entry.works.is_empty() { usize::MAX } else { entry.works.len() };
     let real_ones = entries.iter().enumerate().rev().filter(|(_, entry)| real(entry));
     let Some((of, _)) = real_ones.max_by_key(|(_, entry)| reach(entry)) else { return };
     let mut twin = entries[of].clone();
@@ -364,7 +383,7 @@ fn add_twin(entries: &mut Vec<Entry>, unwanted: bool, sampling: Sampling) {
     entries.push(twin);
 }
 
-fn title(plan: &Plan, works: &[Work], entries: &[Entry], place: &Place) -> String {
+fn title(plan: &Plan, works: &[Work], entries: &[PlannedContender], place: &Place) -> String {
     if !plan.title.is_empty() {
         return plan.title.clone();
     }

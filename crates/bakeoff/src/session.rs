@@ -1,5 +1,5 @@
 //! A run from its beginning (or wherever it was stopped) to its verdict.
-//! In: a scheme and a ledger. Out: trials in the ledger, the verdict on standard output, a report folder, a status.
+//! In: a plan and a ledger. Out: trials in the ledger, the verdict on standard output, a report folder, a status.
 
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
@@ -7,10 +7,10 @@ use crate::place;
 use crate::progress::Progress;
 use crate::show;
 use crate::verbs::agent;
-use lab::Registry;
 use ledger::{Access, Ledger};
 use records::{NewRun, Origin, Place, RunRecord, RunStatus};
-use runner::{Ager, Ended, MachineClock, Run, Sampling, Scheme, Stop};
+use runner::{Ager, Ended, MachineClock, ResolvedPlan, Run, Sampling, Stop};
+use staging::Registry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,26 +38,26 @@ impl Output {
 }
 
 /// Begins a run and carries it to its end.
-pub fn begin(path: &Path, scheme: &Scheme, filesystems: &Registry, output: &Output) -> Result<u8, Failure> {
+pub fn begin(path: &Path, plan: &ResolvedPlan, filesystems: &Registry, output: &Output) -> Result<u8, Failure> {
     output.check()?;
-    clean_before(scheme)?;
-    let mut scheme = scheme.clone();
-    scheme.terms.promised = place::check(&scheme, filesystems)?;
-    let scheme = &scheme;
+    clean_before(plan)?;
+    let mut plan = plan.clone();
+    plan.terms.promised = place::check(&plan, filesystems)?;
+    let plan = &plan;
     let mut ledger = Ledger::open(path, Access::Write)?;
     let new = NewRun {
-        title: scheme.title.clone(),
-        plan: Some(scheme.clone()),
-        seed: scheme.seed,
-        machine: Some(place::machine(scheme, filesystems)),
+        title: plan.title.clone(),
+        plan: Some(plan.clone()),
+        seed: plan.seed,
+        machine: Some(place::machine(plan, filesystems)),
         merged: None,
         version: env!("CARGO_PKG_VERSION").into(),
         command_line: std::env::args().collect(),
         origin: Origin::Measured,
-        works: scheme.work_records(),
+        works: plan.work_records(),
     };
-    let id = ledger.begin_run(&new, &scheme.contender_records())?;
-    carry_on(&mut ledger, &id, scheme, filesystems, output)
+    let id = ledger.begin_run(&new, &plan.contender_records())?;
+    carry_on(&mut ledger, &id, plan, filesystems, output)
 }
 
 /// What is asked of a run that goes on.
@@ -89,21 +89,21 @@ pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Fai
     }
     let id = run.id.clone();
     let no_plan = || Failure::new(format!("resuming run {}: the ledger holds no plan of it", run.id));
-    let mut scheme = run.new.plan.clone().ok_or_else(no_plan)?;
-    let filesystems = Catalogue::of_run(&scheme.filesystems, asked.filesystems)?;
-    promised(&id, &scheme, asked.erase)?;
+    let mut plan = run.new.plan.clone().ok_or_else(no_plan)?;
+    let filesystems = Catalogue::of_run(&plan.filesystems, asked.filesystems)?;
+    promised(&id, &plan, asked.erase)?;
     if let Some(samples) = asked.samples {
-        more_blocks(&mut ledger, run, &mut scheme, samples)?;
+        more_blocks(&mut ledger, run, &mut plan, samples)?;
     }
     // For this sitting only: the run's record keeps the words that it began with.
-    scheme.terms.erase.extend_from_slice(asked.erase);
-    clean_before(&scheme)?;
-    carry_on(&mut ledger, &id, &scheme, &filesystems, output)
+    plan.terms.erase.extend_from_slice(asked.erase);
+    clean_before(&plan)?;
+    carry_on(&mut ledger, &id, &plan, &filesystems, output)
 }
 
 /// Removes what interrupted runs left, and says so. It comes first: a mount that was left would have the device refused.
-fn clean_before(scheme: &Scheme) -> Result<(), Failure> {
-    for said in place::clean_before(scheme)? {
+fn clean_before(plan: &ResolvedPlan) -> Result<(), Failure> {
+    for said in place::clean_before(plan)? {
         eprintln!("{said}");
     }
     Ok(())
@@ -111,10 +111,10 @@ fn clean_before(scheme: &Scheme) -> Result<(), Failure> {
 
 /// Refuses a run of an earlier version that did not write down which device it began on, where none of its words, then or now, says
 /// it. What the words mean is found when the device is taken.
-fn promised(id: &str, scheme: &Scheme, words: &[String]) -> Result<(), Failure> {
-    let Place::Device { path } = &scheme.place else { return Ok(()) };
-    let known = scheme.terms.promised.iter().any(|promise| promise.named == *path);
-    if known || !scheme.terms.erase.is_empty() || !words.is_empty() {
+fn promised(id: &str, plan: &ResolvedPlan, words: &[String]) -> Result<(), Failure> {
+    let Place::Device { path } = &plan.place else { return Ok(()) };
+    let known = plan.terms.promised.iter().any(|promise| promise.named == *path);
+    if known || !plan.terms.erase.is_empty() || !words.is_empty() {
         return Ok(());
     }
     Err(Failure::new(format!(
@@ -125,23 +125,22 @@ fn promised(id: &str, scheme: &Scheme, words: &[String]) -> Result<(), Failure> 
 }
 
 /// Has the plan of a run hold so many blocks, and nothing else end it.
-fn more_blocks(ledger: &mut Ledger, run: RunRecord, scheme: &mut Scheme, samples: u32) -> Result<(), Failure> {
+fn more_blocks(ledger: &mut Ledger, run: RunRecord, plan: &mut ResolvedPlan, samples: u32) -> Result<(), Failure> {
     let id = run.id;
     let there = ledger.trials(&id)?.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     if samples < there {
         let text = format!("resuming run {id} with --samples {samples}: it has {there} blocks already");
         return Err(Failure::usage(text));
     }
-    if scheme.shard.is_some() {
+    if plan.shard.is_some() {
         let text = format!(
             "resuming run {id} with --samples: it is one part of a plan, whose parts have a fixed number of blocks"
         );
         return Err(Failure::usage(text));
     }
-    scheme.sampling =
-        Sampling { samples: Some(samples), budget_seconds: None, until: Until::Precision, ..scheme.sampling };
+    plan.sampling = Sampling { samples: Some(samples), budget_seconds: None, until: Until::Precision, ..plan.sampling };
     let mut new = run.new;
-    new.plan = Some(scheme.clone());
+    new.plan = Some(plan.clone());
     new.command_line = with_samples(&new.command_line, samples);
     ledger.reopen(&id, &new)?;
     Ok(())
@@ -167,19 +166,19 @@ fn with_samples(words: &[String], samples: u32) -> Vec<String> {
 fn carry_on(
     ledger: &mut Ledger,
     id: &str,
-    scheme: &Scheme,
+    plan: &ResolvedPlan,
     filesystems: &Registry,
     output: &Output,
 ) -> Result<u8, Failure> {
     output.check()?;
     let stop = stop_on_signals()?;
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
-    let mut venue = place::venue(scheme, filesystems, ager)?;
+    let mut venue = place::venue(plan, filesystems, ager)?;
     let mut progress = Progress::new(output.plain, ledger.path());
-    host::process::stay_in_memory();
+    system::process::stay_in_memory();
     let clock = MachineClock::default();
     let ended = Run {
-        scheme,
+        plan,
         id,
         ledger,
         venue: &mut *venue,

@@ -1,6 +1,6 @@
 //! Custody from the command line: no way to name a device or a file gets past it, and a resumed run finds the devices that it began on.
 //! In: options by every way that they can be given; devices that are replaced between two sittings. Out: refusals, nothing touched.
-//! The rules themselves are tested in the lab.
+//! The rules themselves are tested in `staging`.
 
 mod support;
 

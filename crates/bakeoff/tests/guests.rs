@@ -21,7 +21,8 @@ fn guests() -> Option<MutexGuard<'static, ()>> {
         if !is_root() {
             return Some("guests need root".into());
         }
-        lab::guests_lack().or_else(|| (!lab::kernel_is_here(KERNEL) && !fetched()).then(|| "no kernel to boot".into()))
+        staging::guests_lack()
+            .or_else(|| (!staging::kernel_is_here(KERNEL) && !fetched()).then(|| "no kernel to boot".into()))
     });
     if let Some(lack) = lack {
         prerequisites::leave_out("guests", lack);
@@ -36,7 +37,7 @@ fn is_root() -> bool {
 
 /// Whether Debian's kernel can be had: apt knows it, and the network is there.
 fn fetched() -> bool {
-    lab::fetch_kernel(KERNEL).map_err(|error| println!("{error}")).is_ok()
+    staging::fetch_kernel(KERNEL).map_err(|error| println!("{error}")).is_ok()
 }
 
 /// A place with a filesystem of its own description, `odd`, whose mkfs does what the test wants.

@@ -343,13 +343,13 @@ fn rounded(bytes: u64) -> u64 {
 pub mod tests {
     use super::*;
     use std::collections::HashMap;
-    use workload::ages::parse_profile;
+    use workload::age_profiles::parse_profile;
 
     pub fn history(name: &str, volume: u64, fill: f64, seed: u64) -> History {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ages");
         let text = std::fs::read_to_string(format!("{folder}/{name}.toml")).expect("the profile is there");
         let profile = parse_profile(name, &text, name).expect("it is good");
-        History { seed, ..workload::ages::history(&profile, volume, fill).expect("it is not too large") }
+        History { seed, ..workload::age_profiles::history(&profile, volume, fill).expect("it is not too large") }
     }
 
     fn steps(plan: &History) -> Vec<Step> {

@@ -5,15 +5,15 @@
 mod common;
 use common::*;
 use std::path::Path;
+use workload::age_profiles::parse_profile;
 use workload::ageing::{Aged, Ageing, FOLDER, History, Layout, Survey};
-use workload::ages::parse_profile;
 use workload::message::{Reply, Request};
 use workload::program::*;
 
 fn history(name: &str, volume: u64, fill: f64) -> History {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ages");
     let text = std::fs::read_to_string(format!("{folder}/{name}.toml")).unwrap();
-    workload::ages::history(&parse_profile(name, &text, name).unwrap(), volume, fill).unwrap()
+    workload::age_profiles::history(&parse_profile(name, &text, name).unwrap(), volume, fill).unwrap()
 }
 
 fn asked(root: &Path, history: History) -> Request {

@@ -109,7 +109,7 @@ pub fn import_file(path: &Path) -> Result<Read, ImportError> {
     let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let reading = |error: std::io::Error| ImportError::Reading { file: file.clone(), answer: error.to_string() };
     let mut bytes = Vec::new();
-    let mut source = host::input::open(path)
+    let mut source = system::input::open(path)
         .map_err(|problem| ImportError::Reading { file: file.clone(), answer: problem.to_string() })?;
     source.by_ref().take(BEGINNING).read_to_end(&mut bytes).map_err(reading)?;
     if foreign::looks_like(&bytes) {

@@ -25,7 +25,7 @@ pub(crate) fn beside(real: &Path, path: &Path) -> Result<File, LedgerError> {
         answer: format!("{error}; choose a writable place with --ledger"),
     };
     let name = PathBuf::from(name);
-    let mut file = host::create::kept_file(&name, false).map_err(refused)?;
+    let mut file = system::create::kept_file(&name, false).map_err(refused)?;
     let content = content(&file);
     match wait(&file) {
         Ok(()) => {}
@@ -55,7 +55,7 @@ fn content(file: &File) -> Option<String> {
 
 /// The process that holds a lock, in words: none where the file still names one that has ended.
 fn living(written: &str) -> String {
-    match written.trim().parse().ok().and_then(host::process::Process::of) {
+    match written.trim().parse().ok().and_then(system::process::Process::of) {
         Some(process) => format!(" (process {})", process.pid),
         None => String::new(),
     }

@@ -144,7 +144,7 @@ impl Ledger {
         name.push(format!(".saved-{}", std::process::id()));
         let path = self.path.with_file_name(name);
         // SQLite writes only to a file that is not there yet or is empty, and would follow a link to make one.
-        host::create::new_file(&path).ok()?;
+        system::create::new_file(&path).ok()?;
         let saved = self.connection.execute("VACUUM INTO ?1", params![path.to_str()?]);
         // An empty file would be taken for what was saved.
         saved.inspect_err(|_| drop(std::fs::remove_file(&path))).ok()?;
@@ -360,12 +360,12 @@ fn for_writing(path: &Path) -> Result<(PathBuf, Option<File>), LedgerError> {
         answer: format!("{error}; choose a writable place with --ledger"),
     };
     // One file has one lock, by whatever name it is reached.
-    let real = host::create::resolved(path).map_err(refused)?;
+    let real = system::create::resolved(path).map_err(refused)?;
     if real.exists() {
         existing(path)?;
     }
     let lock = lock::beside(&real, path)?;
-    match host::create::new_file(&real) {
+    match system::create::new_file(&real) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(refused(error)),
         _ => Ok((real, Some(lock))),
     }

@@ -1,5 +1,5 @@
 //! What is promised of devices: words that allow erasing them, and which devices a run began on.
-//! In: the command line's words, and what `lab` found when it took the devices. Out: plain values, kept with the run's plan.
+//! In: the command line's words, and what `staging` found when it took the devices. Out: plain values, kept with the run's plan.
 
 use crate::device::Number;
 use serde::{Deserialize, Serialize};

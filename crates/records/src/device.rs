@@ -1,5 +1,5 @@
 //! Block devices as they were found: size, identity, queue, relatives.
-//! In: what the kernel shows in sysfs, read by `host`. Out: plain values.
+//! In: what the kernel shows in sysfs, read by `system`. Out: plain values.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

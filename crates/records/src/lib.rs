@@ -9,8 +9,8 @@ pub mod custody;
 pub mod device;
 pub mod durability;
 pub mod facts;
-pub mod found;
 pub mod machine;
+pub mod observed;
 pub mod outcome;
 pub mod plan;
 pub mod program;
@@ -20,9 +20,9 @@ pub use cause::Cause;
 pub use contender::{Contender, DEVICE, DIRECTORY, FRESH, TWIN, USED};
 pub use device::{BlockDevice, Number, Queue};
 pub use durability::{DataMode, Durability, Journaling};
-pub use found::{AgedState, Backend, Closing, Found, FreeSpace, Kept, OptionFound, Restored, Usage};
 pub use machine::{Cpu, Machine, Virtualisation};
-pub use plan::{Ages, Entry, Place, Sampling, Scheme, Shard, Until, Work};
+pub use observed::{AgedState, Backend, Closing, Found, FreeSpace, Kept, OptionFound, Restored, Usage};
+pub use plan::{Ages, Place, PlannedContender, ResolvedPlan, Sampling, Shard, Until, Work};
 pub use run::{
     CommandRecord, ContenderRecord, Evidence, Merged, NewRun, Origin, Part, PhaseRecord, RunRecord, RunStatus,
     TrialRecord, TrialStatus, WorkRecord,

@@ -1,5 +1,5 @@
 //! The machine as it was found when a run began: enough that someone else can judge it, or do the same.
-//! In: what /proc, /sys and /etc say, read by `host`. Out: plain values. What cannot be found out is absent, never a guess.
+//! In: what /proc, /sys and /etc say, read by `system`. Out: plain values. What cannot be found out is absent, never a guess.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! A scheme: a plan with every name resolved, enough to carry it out, to resume it and to repeat it.
+//! A resolved plan: a plan with every name resolved, enough to carry it out, to resume it and to repeat it.
 //! In: made by the command line from plans, workloads and catalogues. Out: kept whole in the ledger's run record.
 
 use crate::ageing::Profile;
@@ -18,7 +18,7 @@ pub const LEAST_BLOCKS: u32 = 3;
 /// What is to be run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scheme {
+pub struct ResolvedPlan {
     /// The question in a line.
     pub title: String,
     /// Where it runs.
@@ -26,7 +26,7 @@ pub struct Scheme {
     /// What the owner of devices said of them, and which devices the run began on.
     pub terms: Terms,
     /// Contenders as asked for; a hidden twin stands at the end.
-    pub contenders: Vec<Entry>,
+    pub contenders: Vec<PlannedContender>,
     /// Workloads, compiled.
     pub works: Vec<Work>,
     /// How often.
@@ -84,7 +84,7 @@ impl Shard {
     }
 }
 
-/// Where a scheme runs.
+/// Where a plan runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Place {
@@ -107,7 +107,7 @@ pub enum Place {
 /// One contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct PlannedContender {
     /// As asked for.
     pub asked: Contender,
     /// Index of the contender that this repeats, unseen by the user's table.
@@ -187,7 +187,7 @@ impl Ages {
     }
 }
 
-impl Scheme {
+impl ResolvedPlan {
     /// Whether this contender is put through this workload: the raw device through what reads it, all others through
     /// the rest, or through those that were chosen for them; what was not aged has no aged files to be read.
     pub fn meets(&self, contender: usize, work: usize) -> bool {
@@ -200,13 +200,13 @@ impl Scheme {
     }
 
     /// Contenders that meet a workload.
-    pub fn field(&self, work: usize) -> Vec<usize> {
+    pub fn contenders_of(&self, work: usize) -> Vec<usize> {
         (0..self.contenders.len()).filter(|contender| self.meets(*contender, work)).collect()
     }
 
     /// Trials of one block.
     pub fn trials_per_block(&self) -> usize {
-        (0..self.works.len()).map(|work| self.field(work).len()).sum()
+        (0..self.works.len()).map(|work| self.contenders_of(work).len()).sum()
     }
 
     /// Blocks at least that are run here.

@@ -5,10 +5,10 @@
 use crate::cause::Cause;
 use crate::contender::Contender;
 use crate::facts::{PhaseFacts, TotalFacts};
-use crate::found::{Closing, Found};
 use crate::machine::Machine;
+use crate::observed::{Closing, Found};
 use crate::outcome::{Ceiling, PhaseOutcome};
-use crate::plan::Scheme;
+use crate::plan::ResolvedPlan;
 use crate::program::{Cache, Figure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct NewRun {
     /// The question in a line: what is compared, on what.
     pub title: String,
     /// The plan as resolved, whole: enough to resume and to repeat; absent for results of another program.
-    pub plan: Option<Scheme>,
+    pub plan: Option<ResolvedPlan>,
     /// Seed of orders and contents.
     pub seed: u64,
     /// The machine, as described when the run began; absent for results of another program, and where parts of the run were

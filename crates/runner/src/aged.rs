@@ -1,19 +1,19 @@
 //! Aged contenders: which there are, and how their images are made where the cache has none.
-//! In: a scheme's ages, the lab's ground, the engine. Out: keys of images in the cache, with their measured state.
+//! In: a plan's ages, staging's target, the engine. Out: keys of images in the cache, with their measured state.
 //! Every contender lives through the same history; what differs is what its filesystem made of it.
 
 use crate::agent::Agent;
 use crate::trial::Stop;
 use crate::venue::VenueError;
 use crate::watch::{News, Watcher};
-use lab::{AgedCache, Ground, Kept, LabError, Stage};
 use records::{AgedState, Ages, Contender};
 use serde_json::json;
+use staging::{AgedCache, Kept, Stage, StagingError, Target};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use workload::age_profiles::{Profile, history};
 use workload::ageing::{Aged, Ageing, FOLDER, Layout, Survey};
-use workload::ages::{Profile, history};
 use workload::program::Durable;
 use workload::quantity::show_bytes;
 
@@ -29,7 +29,7 @@ pub fn cache(ages: &Ages) -> AgedCache {
     AgedCache::new(ages.folder.clone(), ages.limit)
 }
 
-/// What ageing needs beside the lab.
+/// What ageing needs beside staging.
 #[derive(Clone)]
 pub struct Ager {
     /// The command that starts the engine.
@@ -49,7 +49,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// What a contender wants on this ground; None where it is fresh.
+    /// What a contender wants on this target; None where it is fresh.
     pub fn of(ages: &Ages, contender: &Contender, volume: u64) -> Result<Option<Self>, VenueError> {
         let Some((profile, fill)) = ages.of(contender) else {
             return match contender.ageing() {
@@ -59,7 +59,7 @@ impl Wanted {
         };
         let history = history(profile, volume, fill).map_err(VenueError::lasting)?;
         let commits = match &profile.git {
-            Some(git) => lab::commits(&git.path, git.checkouts).map_err(failed)?,
+            Some(git) => staging::commits(&git.path, git.checkouts).map_err(failed)?,
             None => Vec::new(),
         };
         let ageing = Ageing {
@@ -81,7 +81,7 @@ impl Wanted {
     /// Makes the image.
     pub fn make(
         &self,
-        ground: &mut Ground,
+        target: &mut Target,
         contender: &Contender,
         (cache, key): (&AgedCache, &str),
         ager: &Ager,
@@ -89,7 +89,7 @@ impl Wanted {
     ) -> Result<(), VenueError> {
         watcher.news(News::Remark(&format!("ageing {}; once, then it is kept", self.title)));
         watcher.news(News::Step(&format!("ageing {}", self.title)));
-        let stage = ground.stage_to_age(contender, cache, key).map_err(failed)?;
+        let stage = target.stage_to_age(contender, cache, key).map_err(failed)?;
         let volume = self.ageing.history.volume;
         let (aged, layout) = self.live(&stage, ager, watcher)?;
         if (ager.stop)() {
@@ -205,10 +205,10 @@ pub fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
 
-/// The lab's errors in the venue's words.
-pub(crate) fn failed(error: LabError) -> VenueError {
+/// Staging's errors in the venue's words.
+pub(crate) fn failed(error: StagingError) -> VenueError {
     let reason = error.to_string();
-    if error.is_of_ground() {
+    if error.is_of_target() {
         return VenueError::Ground(reason);
     }
     VenueError::Contender { reason, cause: error.cause() }

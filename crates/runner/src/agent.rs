@@ -147,14 +147,14 @@ impl Agent {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // The mark by which `clean` knows an engine that outlived its run.
-            .env(host::command::OWNER_VARIABLE, host::process::Process::current().to_string())
+            .env(system::command::OWNER_VARIABLE, system::process::Process::current().to_string())
             // A group of its own: Ctrl-C reaches the runner alone, which then ends things in order.
             .process_group(0)
             .spawn()
             .map_err(|error| AgentError::NotStarted {
                 line,
                 answer: error.to_string(),
-                cause: host::cause::of_io(&error),
+                cause: system::cause::of_io(&error),
             })?;
         let output = child.stdout.take().expect("standard output was asked for as a pipe");
         let last_words = Arc::new(Mutex::new(VecDeque::new()));
@@ -353,7 +353,7 @@ impl Agent {
                 // Both fail only where the process is gone already, which is what is wanted.
                 let _ = child.kill();
                 // One that waits for a device in the kernel is left behind, killed: it ends when that answers.
-                let _ = host::process::reap(child, REAP_LIMIT);
+                let _ = system::process::reap(child, REAP_LIMIT);
             }
             Body::Elsewhere { hang_up, .. } => hang_up(),
         }

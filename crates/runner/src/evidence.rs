@@ -2,8 +2,8 @@
 //! In: two snapshots, the phase as asked for, the outcome. Out: the ledger's [`Evidence`], with remarks in few words.
 //! The rules and numbers are those of docs/method.md.
 
-use host::noise::Disturbance;
 use records::Evidence;
+use system::noise::Disturbance;
 use workload::facts::PhaseEstimate;
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::{Cache, Content, Engine, Phase, Program, Step, has};
@@ -27,7 +27,7 @@ pub struct Before {
 /// Weighs one pass by what the counters saw.
 pub fn weigh(
     before: &Before,
-    seen: &host::counters::Evidence,
+    seen: &system::counters::Evidence,
     program: &Program,
     phase: &Phase,
     outcome: &PhaseOutcome,
@@ -81,14 +81,14 @@ pub fn note_space(evidence: &mut Evidence, empty: Given, now: Given, estimate: O
 
 /// Disturbances by kind, without their numbers: the same words for the same kind, so that notes fold. The numbers stand
 /// in the evidence itself.
-fn disturbances(seen: &host::counters::Evidence) -> Vec<String> {
+fn disturbances(seen: &system::counters::Evidence) -> Vec<String> {
     let word = |kind| match kind {
         Disturbance::Steal => "processor time taken by the hypervisor",
         Disturbance::ForeignTraffic => "other disks at work",
         Disturbance::TrafficBeneath => "other work on the disk beneath",
         Disturbance::Frequency => "processor clock changed",
     };
-    host::noise::disturbed(seen).into_iter().map(|remark| word(remark.kind).into()).collect()
+    system::noise::disturbed(seen).into_iter().map(|remark| word(remark.kind).into()).collect()
 }
 
 /// Whether every byte that this pass reads should come from the device: a cold start, or direct reads.
@@ -104,7 +104,7 @@ fn expects_device_reads(phase: &Phase, before: &Before) -> bool {
     reads && !writes_too && ((phase.cache == Cache::Cold && before.dropped.is_some() && once) || direct)
 }
 
-fn judge_cold_read(evidence: &mut Evidence, seen: &host::counters::Evidence, outcome: &PhaseOutcome) {
+fn judge_cold_read(evidence: &mut Evidence, seen: &system::counters::Evidence, outcome: &PhaseOutcome) {
     let read = outcome.bytes_read;
     if read < CACHE_PROOF_LEAST {
         return;
@@ -128,7 +128,7 @@ fn judge_cold_read(evidence: &mut Evidence, seen: &host::counters::Evidence, out
 
 /// Whether most of what a pass read never came from the device. The plan wanted it so, or did not think of it: a file meant
 /// to be larger than memory may be smaller here.
-fn was_in_memory(seen: &host::counters::Evidence, outcome: &PhaseOutcome) -> bool {
+fn was_in_memory(seen: &system::counters::Evidence, outcome: &PhaseOutcome) -> bool {
     let read = outcome.bytes_read;
     read >= CACHE_PROOF_LEAST && seen.device.is_some_and(|device| device.read_bytes < read / 2)
 }

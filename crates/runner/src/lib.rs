@@ -1,5 +1,5 @@
 //! Carries out a plan: order, staging, hand-over to the engine, evidence, resume.
-//! In: a [`Scheme`], a venue, a ledger, somebody who watches. Out: trials in the ledger.
+//! In: a [`ResolvedPlan`], a venue, a ledger, somebody who watches. Out: trials in the ledger.
 //! Knows nothing of how anything is shown.
 
 mod aged;
@@ -8,10 +8,10 @@ mod attempts;
 mod budget;
 mod clock;
 mod evidence;
-mod ground;
 mod order;
 mod restoring;
 mod run;
+mod staging_venue;
 mod steady;
 mod trial;
 mod venue;
@@ -21,11 +21,11 @@ pub use aged::{Ager, cache, percent};
 pub use agent::{Agent, AgentError, Line};
 pub use budget::policy;
 pub use clock::{Clock, MachineClock};
-pub use ground::{LabVenue, places};
 pub use order::order_of_block;
 pub use records::plan::{LEAST_BLOCKS, MOST_BLOCKS};
-pub use records::{Ages, DEVICE, Entry, Place, Sampling, Scheme, Shard, TWIN, Work};
+pub use records::{Ages, DEVICE, Place, PlannedContender, ResolvedPlan, Sampling, Shard, TWIN, Work};
 pub use run::{Ended, Run, RunError};
+pub use staging_venue::{StagingVenue, places};
 pub use trial::Stop;
 pub use venue::{Staged, Venue, VenueError};
 pub use watch::{News, Unwatched, Watcher};

@@ -15,12 +15,12 @@ pub fn shuffled(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usi
 }
 
 /// Workloads of a block in order, each with its contenders in the order in which they are taken.
-pub fn order_of_block(scheme: &crate::Scheme, block: u32) -> Vec<(usize, Vec<usize>)> {
-    (0..scheme.works.len())
+pub fn order_of_block(plan: &crate::ResolvedPlan, block: u32) -> Vec<(usize, Vec<usize>)> {
+    (0..plan.works.len())
         .map(|work| {
-            let field = scheme.field(work);
-            let order = shuffled(scheme.seed, block, work, field.len());
-            (work, order.into_iter().map(|place| field[place]).collect())
+            let contenders = plan.contenders_of(work);
+            let order = shuffled(plan.seed, block, work, contenders.len());
+            (work, order.into_iter().map(|place| contenders[place]).collect())
         })
         .collect()
 }

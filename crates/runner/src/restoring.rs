@@ -5,8 +5,8 @@
 use crate::aged::{Ager, Wanted, failed as sorted};
 use crate::venue::VenueError;
 use crate::watch::{News, Watcher};
-use lab::{AgedCache, AgedCopy, AgedImage, Cached, Ground, LabError};
 use records::Contender;
+use staging::{AgedCache, AgedCopy, AgedImage, Cached, StagingError, Target};
 
 /// What is restored.
 pub(crate) struct Restoring<'a> {
@@ -21,38 +21,38 @@ pub(crate) struct Restoring<'a> {
 
 impl Restoring<'_> {
     /// Copies the kept image, which is made first where there is none to use.
-    pub fn copy(&self, ground: &mut Ground, watcher: &mut dyn Watcher) -> Result<AgedCopy, VenueError> {
+    pub fn copy(&self, target: &mut Target, watcher: &mut dyn Watcher) -> Result<AgedCopy, VenueError> {
         match self.cache.look(self.key).map_err(sorted)? {
             Cached::Whole(_) => {}
-            Cached::Nothing => self.make(ground, watcher)?,
-            Cached::Unusable(why) => self.make_anew(&why, ground, watcher)?,
+            Cached::Nothing => self.make(target, watcher)?,
+            Cached::Unusable(why) => self.make_anew(&why, target, watcher)?,
         }
-        match self.restored(ground)? {
+        match self.restored(target)? {
             Ok(copy) => Ok(copy),
             Err(damage) => {
-                self.make_anew(&damage, ground, watcher)?;
-                self.restored(ground)?.map_err(VenueError::passing)
+                self.make_anew(&damage, target, watcher)?;
+                self.restored(target)?.map_err(VenueError::passing)
             }
         }
     }
 
-    fn make_anew(&self, why: &str, ground: &mut Ground, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
+    fn make_anew(&self, why: &str, target: &mut Target, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
         watcher.news(News::Remark(&format!("{why}; it is made anew")));
-        self.make(ground, watcher)
+        self.make(target, watcher)
     }
 
-    fn make(&self, ground: &mut Ground, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
-        self.wanted.make(ground, self.contender, (self.cache, self.key), self.ager, watcher)
+    fn make(&self, target: &mut Target, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
+        self.wanted.make(target, self.contender, (self.cache, self.key), self.ager, watcher)
     }
 
     /// A copy, or what shows that the kept image is damaged.
-    fn restored(&self, ground: &mut Ground) -> Result<Result<AgedCopy, String>, VenueError> {
+    fn restored(&self, target: &mut Target) -> Result<Result<AgedCopy, String>, VenueError> {
         let image = kept_image(self.cache, self.key, &self.contender.label)?;
         // A device is restored in place, when it is staged; so before its first trial the image is read whole.
-        let whole = if ground.device().is_some() && self.first { self.cache.verify(&image) } else { Ok(()) };
-        match whole.and_then(|()| ground.restore_aged(self.cache, &image)) {
+        let whole = if target.device().is_some() && self.first { self.cache.verify(&image) } else { Ok(()) };
+        match whole.and_then(|()| target.restore_aged(self.cache, &image)) {
             Ok(copy) => Ok(Ok(copy)),
-            Err(error @ LabError::Damaged { .. }) => Ok(Err(error.to_string())),
+            Err(error @ StagingError::Damaged { .. }) => Ok(Err(error.to_string())),
             Err(error) => Err(sorted(error)),
         }
     }

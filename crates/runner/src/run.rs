@@ -1,5 +1,5 @@
 //! A run: blocks of trials in shuffled order, each kept at once, until the judge says stop.
-//! In: a scheme, a venue, a ledger. Out: trials in the ledger, and how the run ended.
+//! In: a plan, a venue, a ledger. Out: trials in the ledger, and how the run ended.
 //! Resuming is the same loop: trials that the ledger holds are not done again.
 
 use crate::agent::{Agent, AgentError};
@@ -12,7 +12,7 @@ use crate::venue::Venue;
 use crate::watch::{News, Watcher};
 use judge::{Decision, Needed, Policy, Table};
 use ledger::{Ledger, LedgerError};
-use records::{RunRecord, RunStatus, Scheme, Shard, TrialRecord};
+use records::{ResolvedPlan, RunRecord, RunStatus, Shard, TrialRecord};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub enum RunError {
 /// A run under way.
 pub struct Run<'a> {
     /// What is to be run.
-    pub scheme: &'a Scheme,
+    pub plan: &'a ResolvedPlan,
     /// Its id in the ledger.
     pub id: &'a str,
     /// Where trials are kept.
@@ -111,11 +111,11 @@ impl Run<'_> {
         self.ledger.readmit(self.id)?;
         let mut state = self.state()?;
         self.ledger.set_status(self.id, RunStatus::Open, None)?;
-        let planned = self.scheme.trials_per_block() * self.scheme.least_blocks() as usize;
+        let planned = self.plan.trials_per_block() * self.plan.least_blocks() as usize;
         let done = state.attempts.places();
         self.watcher.news(News::Began { run: self.id, trials: (done, planned.max(done)) });
         self.measure_ceiling(&mut state)?;
-        if let Some(shard) = self.scheme.shard {
+        if let Some(shard) = self.plan.shard {
             return self.blocks_of(shard, &mut state);
         }
         let mut block = 0;
@@ -133,7 +133,7 @@ impl Run<'_> {
 
     /// The blocks of one shard: a fixed number, since no shard knows what the others have seen.
     fn blocks_of(&mut self, shard: Shard, state: &mut State) -> Result<Ended, RunError> {
-        let sampling = &self.scheme.sampling;
+        let sampling = &self.plan.sampling;
         let all = sampling.samples.unwrap_or(sampling.blocks.1);
         for block in (0..all).filter(|block| shard.holds(*block)) {
             let everything = self.everything(state);
@@ -153,8 +153,8 @@ impl Run<'_> {
 
     /// Every pair that can be measured.
     fn everything(&self, state: &State) -> Vec<(usize, usize)> {
-        (0..self.scheme.works.len())
-            .flat_map(|work| self.scheme.field(work).into_iter().map(move |contender| (contender, work)))
+        (0..self.plan.works.len())
+            .flat_map(|work| self.plan.contenders_of(work).into_iter().map(move |contender| (contender, work)))
             .filter(|pair| !state.attempts.is_out(*pair))
             .collect()
     }
@@ -193,7 +193,7 @@ impl Run<'_> {
     }
 
     fn work_of(&self, trial: &TrialRecord) -> Option<usize> {
-        self.scheme.works.iter().position(|work| work.name == trial.workload && work.compiled.scale == trial.scale)
+        self.plan.works.iter().position(|work| work.name == trial.workload && work.compiled.scale == trial.scale)
     }
 
     fn measure_ceiling(&mut self, state: &mut State) -> Result<(), RunError> {
@@ -249,8 +249,8 @@ impl Run<'_> {
 
     fn decide(&self, state: &State) -> Result<(Table, Policy, Decision), RunError> {
         let trials = self.ledger.trials(self.id)?;
-        let table = weigh::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
-        let policy = budget::policy(&self.scheme.sampling, self.gone(state));
+        let table = samples::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
+        let policy = budget::policy(&self.plan.sampling, self.gone(state));
         let decision = judge::decide(&table, &policy)?;
         Ok((table, policy, decision))
     }
@@ -258,7 +258,7 @@ impl Run<'_> {
     /// How the run ends where its budget does not hold the next trial; blocks are only begun where they fit, but a
     /// block may turn out slower than those before it, and the first one is begun in any case.
     fn out_of_time(&self, state: &State, pair: (usize, usize), block: u32) -> Result<Option<Ended>, RunError> {
-        let Some(most) = self.scheme.sampling.budget_seconds else { return Ok(None) };
+        let Some(most) = self.plan.sampling.budget_seconds else { return Ok(None) };
         if self.gone(state) + state.times.expected(pair).unwrap_or(0.0) <= most {
             return Ok(None);
         }
@@ -268,14 +268,14 @@ impl Run<'_> {
     }
 
     fn pair(&self, needed: &Needed) -> Option<(usize, usize)> {
-        let records = self.scheme.work_records();
-        let work = records.iter().position(|work| weigh::work_name(&records, work) == needed.workload)?;
-        self.scheme.meets(needed.contender, work).then_some((needed.contender, work))
+        let records = self.plan.work_records();
+        let work = records.iter().position(|work| samples::work_name(&records, work) == needed.workload)?;
+        self.plan.meets(needed.contender, work).then_some((needed.contender, work))
     }
 
     /// One block; `Some` where the run ends within it.
     fn block(&mut self, state: &mut State, block: u32, needed: &[(usize, usize)]) -> Result<Option<Ended>, RunError> {
-        for (work, contenders) in order::order_of_block(self.scheme, block) {
+        for (work, contenders) in order::order_of_block(self.plan, block) {
             for (position, contender) in contenders.into_iter().enumerate() {
                 let pair = (contender, work);
                 if !needed.contains(&pair) || state.attempts.is_out(pair) {
@@ -310,8 +310,8 @@ impl Run<'_> {
             if let Some(ended) = self.trial(state, (block, position as u32), pair, attempt)? {
                 return Ok(Some(ended));
             }
-            let planned = self.scheme.trials_per_block() as u32 * (block + 1);
-            match state.attempts.after(place, planned, self.scheme.sampling.repeat_disturbed, begun_at) {
+            let planned = self.plan.trials_per_block() as u32 * (block + 1);
+            match state.attempts.after(place, planned, self.plan.sampling.repeat_disturbed, begun_at) {
                 Next::Another => break,
                 Next::Again(wait) => {
                     if !wait.is_zero() {
@@ -334,7 +334,7 @@ impl Run<'_> {
         let contender = place.1;
         self.ledger.set_contender_error(self.id, contender as u32, &why, cause)?;
         state.attempts.out.insert(contender);
-        let label = self.scheme.contenders[contender].asked.label.trim_end_matches(records::TWIN);
+        let label = self.plan.contenders[contender].asked.label.trim_end_matches(records::TWIN);
         self.watcher.news(News::ContenderOut { label, why: &why });
         Ok(())
     }
@@ -348,18 +348,18 @@ impl Run<'_> {
     ) -> Result<Option<Ended>, RunError> {
         // Hours of work for a file that nobody will find would be worse than this sentence.
         self.ledger_is_there()?;
-        let scheme = self.scheme;
-        let label = &scheme.contenders[contender].asked.label;
+        let plan = self.plan;
+        let label = &plan.contenders[contender].asked.label;
         let shown = label.trim_end_matches(records::TWIN);
-        let work_name = &scheme.works[work].name;
+        let work_name = &plan.works[work].name;
         self.watcher.news(News::TrialBegan { block: place.0, contender: shown, workload: work_name });
         let job = Job {
             contender,
-            work: &scheme.works[work].compiled,
-            seed: order::content_seed(scheme.seed, place.0, work),
+            work: &plan.works[work].compiled,
+            seed: order::content_seed(plan.seed, place.0, work),
             place,
             attempt,
-            steady: scheme.sampling.steady,
+            steady: plan.sampling.steady,
             agent: &self.agent,
             ceiling: state.ceiling.as_ref(),
             stop: Arc::clone(&self.stop),
@@ -372,9 +372,9 @@ impl Run<'_> {
         };
         self.keep(&record)?;
         note(state, &record, work);
-        let least = scheme.least_blocks();
-        let blocks = if scheme.shard.is_some() { least } else { least.max(place.0 + 1) };
-        let planned = scheme.trials_per_block() * blocks as usize;
+        let least = plan.least_blocks();
+        let blocks = if plan.shard.is_some() { least } else { least.max(place.0 + 1) };
+        let planned = plan.trials_per_block() * blocks as usize;
         let done = (state.attempts.places(), planned);
         self.watcher.news(News::TrialEnded { contender: shown, trial: &record, done });
         Ok(None)

@@ -18,7 +18,7 @@ pub fn repeatable(phase: &Phase) -> bool {
 ///
 /// Where steadiness is not reached, the last rounds count and say so.
 pub fn ended(rounds: &mut [PhaseRecord], facts: &PhaseFacts) -> bool {
-    let values: Vec<f64> = rounds.iter().filter_map(|round| weigh::headline(round, facts)).collect();
+    let values: Vec<f64> = rounds.iter().filter_map(|round| samples::headline(round, facts)).collect();
     let (from, remark) = match judge::steady_state(&values) {
         // A round without a figure can never be steady.
         SteadyState::NotYet { .. } if values.len() == rounds.len() => return false,

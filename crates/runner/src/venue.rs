@@ -1,13 +1,13 @@
-//! Where contenders are staged, as the run loop sees it: two small traits, and the lab's answer to them.
+//! Where contenders are staged, as the run loop sees it: two small traits, and the answer of `staging` to them.
 //! In: a contender. Out: a directory to work in, with what can be done to it and what was found.
 //! Tests put a stand-in here, so that the order of things is tested without touching a device.
 
 use crate::agent::Line;
 use crate::watch::Watcher;
-use host::counters::{Evidence, Snapshot, Watch};
 use records::Cause;
 use records::{Closing, Found};
 use std::path::PathBuf;
+use system::counters::{Evidence, Snapshot, Watch};
 use workload::outcome::Ceiling;
 use workload::program::Durable;
 

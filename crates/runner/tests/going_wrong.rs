@@ -52,7 +52,7 @@ fn a_disk_that_is_full_for_a_moment_costs_one_attempt_and_no_block() {
     assert_eq!(bakeoff.trials().iter().find_map(|trial| trial.cause), Some(Cause::Passing));
     let ledger = bakeoff.ledger(Access::Read);
     let (run, trials) = (ledger.run(None).expect("a run"), bakeoff.trials());
-    let table = weigh::table(&run, &ledger.contenders(&run.id).expect("contenders"), &trials);
+    let table = samples::table(&run, &ledger.contenders(&run.id).expect("contenders"), &trials);
     assert!(table.cells.iter().all(|cell| cell.facts.failures == 0), "what was made good is no failure");
 }
 

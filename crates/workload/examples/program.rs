@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use workload::Catalog;
+use workload::WorkCatalogue;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         .iter()
         .filter_map(|word| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())))
         .collect();
-    let compiled = Catalog::builtin().and_then(|catalog| catalog.workload(name)?.compile(scale, &settings, 1));
+    let compiled = WorkCatalogue::builtin().and_then(|catalog| catalog.workload(name)?.compile(scale, &settings, 1));
     match compiled.map(|compiled| serde_json::to_string(&compiled)) {
         Ok(Ok(text)) => {
             println!("{text}");

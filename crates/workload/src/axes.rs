@@ -2,7 +2,7 @@
 //! In: a plan's table, or `NAME=VALUE,VALUE` from a command line. Out: axes, which [`crate::product`] multiplies contenders by.
 //! Each value changes a contender, gives it a readable label and its place on the axis.
 
-use crate::ages::parse_fill;
+use crate::age_profiles::parse_fill;
 use crate::contender::Contender;
 use crate::error::suggestion;
 use crate::product::{Axis, DEFAULT};

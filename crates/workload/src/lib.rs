@@ -2,10 +2,10 @@
 //! In: TOML written by people. Out: checked plans, flat programs, and the outcome types that come back.
 //! Knows nothing of devices, filesystems or statistics.
 
+pub mod age_profiles;
 pub mod ageing;
-pub mod ages;
 pub mod axes;
-pub mod catalog;
+pub mod catalogue;
 mod compile;
 pub mod error;
 mod fileset;
@@ -29,10 +29,10 @@ pub use records::facts::{Compiled, Estimate, PhaseFacts};
 pub use records::plan::Until;
 pub use records::{Contender, contender, facts, outcome, program};
 
-pub use catalog::Catalog;
+pub use catalogue::WorkCatalogue;
 pub use error::{LanguageError, Result, nearest};
 pub use names::{Known, check_names};
 pub use plan::{Fresh, Place, Plan, PlannedWork, Sampling};
 pub use plan_syntax::{parse_aliases, parse_contenders};
-pub use product::{AxisFacts, Exclusion, Field, SettingFacts};
+pub use product::{AxisFacts, AxisProduct, Exclusion, SettingFacts};
 pub use workload::{OptionFacts, Workload};

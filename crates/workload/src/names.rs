@@ -2,11 +2,11 @@
 //! In: a [`Plan`] or a word, and lists of known filesystems, schedulers and workloads. Out: contenders, or the nearest
 //! known name. A name is a filesystem or an option set, and either may be followed by `+scheduler`.
 
-use crate::ages::without_repeats;
+use crate::age_profiles::without_repeats;
 use crate::contender::Contender;
 use crate::error::{LanguageError, Problem, Result};
 use crate::plan::Plan;
-use crate::product::{AxisFacts, Field};
+use crate::product::{AxisFacts, AxisProduct};
 use records::FRESH;
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ impl Plan {
     }
 
     /// Contenders multiplied by this plan's axes, every name checked and old scheduler names replaced.
-    pub fn multiplied(&self, contenders: Vec<Contender>, known: &Known<'_>) -> Result<Field> {
+    pub fn multiplied(&self, contenders: Vec<Contender>, known: &Known<'_>) -> Result<AxisProduct> {
         let multiplied = self.axes.product(contenders, known.axes);
         let mut field = multiplied.map_err(|problem| self.wrong(Problem::new(problem)))?;
         field.contenders = without_repeats(field.contenders);

@@ -2,7 +2,7 @@
 //! In: TOML. Out: raw tables turned into [`Plan`] and [`Contender`], with sizes, durations and shares read.
 //! Unknown keys are errors; whether names are known is asked later, in [`crate::names`].
 
-use crate::ages::parse_fill;
+use crate::age_profiles::parse_fill;
 use crate::axes::Axes;
 use crate::compile::identifier;
 use crate::contender::Contender;

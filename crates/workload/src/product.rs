@@ -1,5 +1,5 @@
 //! Multiplying contenders by axes, with what each filesystem's file says about settings.
-//! In: contenders, axes, and [`AxisFacts`] by filesystem. Out: a [`Field`]: the contenders, and what was not multiplied, in words.
+//! In: contenders, axes, and [`AxisFacts`] by filesystem. Out: an [`AxisProduct`]: the contenders, and what was not multiplied, in words.
 //! An axis applies to filesystems that know it; the others enter once. A setting that nobody knows is an error.
 
 use crate::axes::{Axes, Change};
@@ -46,7 +46,7 @@ pub struct Exclusion {
 
 /// A product.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Field {
+pub struct AxisProduct {
     /// The contenders, each with a label of its own and its place on each axis.
     pub contenders: Vec<Contender>,
     /// What was left out or not multiplied, a sentence each.
@@ -60,8 +60,12 @@ impl Axes {
     }
 
     /// Every contender at every combination that its filesystem knows, minus the excluded ones; fails beyond [`PRODUCT_LIMIT`].
-    pub fn product(&self, contenders: Vec<Contender>, facts: &BTreeMap<String, AxisFacts>) -> Result<Field, String> {
-        let mut field = Field { contenders, notes: Vec::new() };
+    pub fn product(
+        &self,
+        contenders: Vec<Contender>,
+        facts: &BTreeMap<String, AxisFacts>,
+    ) -> Result<AxisProduct, String> {
+        let mut field = AxisProduct { contenders, notes: Vec::new() };
         let axes = self.list();
         let known: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
         if let Some(name) = self.exclude.iter().flat_map(BTreeMap::keys).find(|name| !known.contains(&name.as_str())) {
@@ -247,7 +251,7 @@ fn not_taken(axis: &str, value: &str, filesystems: &BTreeSet<&str>, facts: &BTre
 }
 
 /// Takes out what filesystems' own rules exclude, and says so once for each rule.
-fn leave_out(field: &mut Field, facts: &BTreeMap<String, AxisFacts>) {
+fn leave_out(field: &mut AxisProduct, facts: &BTreeMap<String, AxisFacts>) {
     let mut left: BTreeMap<(String, String), usize> = BTreeMap::new();
     field.contenders.retain(|contender| {
         let rules = facts.get(&contender.filesystem).map(|facts| facts.excludes.as_slice()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Bad input gives one clear error with its place, the nearest known word and what helps.
 
 use std::collections::BTreeMap;
-use workload::{Catalog, Known, Plan, Workload, check_names, parse_contenders};
+use workload::{Known, Plan, WorkCatalogue, Workload, check_names, parse_contenders};
 
 /// A sound workload, into which each test puts one mistake.
 const GOOD: &str = r#"name = "mine"
@@ -186,7 +186,7 @@ fn hostile_text_gives_errors_and_no_panic() {
 /// Without facts every setting is tried.
 static NO_FACTS: std::collections::BTreeMap<String, workload::AxisFacts> = std::collections::BTreeMap::new();
 
-fn known<'a>(catalog: &'a Catalog, workloads: &'a [&'a str]) -> Known<'a> {
+fn known<'a>(catalog: &'a WorkCatalogue, workloads: &'a [&'a str]) -> Known<'a> {
     Known {
         filesystems: &["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"],
         schedulers: &["none", "mq-deadline", "kyber", "bfq"],
@@ -199,7 +199,7 @@ fn known<'a>(catalog: &'a Catalog, workloads: &'a [&'a str]) -> Known<'a> {
 }
 
 fn plan_error(text: &str) -> String {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = WorkCatalogue::builtin().unwrap();
     let workloads: Vec<&str> = catalog.workloads.keys().map(String::as_str).collect();
     let checked = Plan::parse(text, "p.toml").and_then(|plan| check_names(&plan, &known(&catalog, &workloads)));
     checked.expect_err(text).to_string()

@@ -1,14 +1,14 @@
 //! The workloads that come with the program are what `published/methods.md` and `sources.csv` say they are.
 
 use std::collections::BTreeMap;
-use workload::catalog::Catalog;
+use workload::catalogue::WorkCatalogue;
 use workload::program::{
     Cache, Engine, Figure, Fileset, Group, Layout, Names, Order, Over, Phase, Program, Size, Step,
 };
 use workload::{Compiled, Workload};
 
-fn catalog() -> Catalog {
-    Catalog::builtin().unwrap_or_else(|error| panic!("{error}"))
+fn catalog() -> WorkCatalogue {
+    WorkCatalogue::builtin().unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn compile(name: &str, scale: &str, settings: &[(&str, &str)]) -> Compiled {

@@ -1,6 +1,6 @@
 //! Long files made to be as costly as they can: each is refused with a sentence.
 
-use workload::ages::parse_profile;
+use workload::age_profiles::parse_profile;
 use workload::workload::FILE_LIMIT;
 use workload::{Plan, Workload, parse_contenders};
 

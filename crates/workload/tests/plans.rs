@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 use workload::axes::Axes;
-use workload::catalog::Kind;
+use workload::catalogue::Kind;
 use workload::names::resolve;
 use workload::{
-    AxisFacts, Catalog, Contender, Exclusion, Field, Fresh, Known, Place, Plan, SettingFacts, Until, check_names,
+    AxisFacts, AxisProduct, Contender, Exclusion, Fresh, Known, Place, Plan, SettingFacts, Until, WorkCatalogue,
+    check_names,
 };
 
 const FILESYSTEMS: &[&str] = &["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"];
 const SCHEDULERS: &[&str] = &["none", "mq-deadline", "kyber", "bfq"];
 
-fn with_known<T>(work: impl FnOnce(&Catalog, &Known<'_>) -> T) -> T {
-    let catalog = Catalog::builtin().unwrap_or_else(|error| panic!("{error}"));
+fn with_known<T>(work: impl FnOnce(&WorkCatalogue, &Known<'_>) -> T) -> T {
+    let catalog = WorkCatalogue::builtin().unwrap_or_else(|error| panic!("{error}"));
     let workloads: Vec<&str> = catalog.workloads.keys().map(String::as_str).collect();
     let ages: Vec<&str> = catalog.ages.keys().map(String::as_str).collect();
     let known = Known {
@@ -183,8 +184,8 @@ fn a_product_beyond_reason_is_refused() {
 
 #[test]
 fn a_users_files_are_read_and_broken_ones_are_told_when_asked_for() {
-    let mut catalog = Catalog::builtin().unwrap();
-    let write = |catalog: &mut Catalog, path: &str, text: &str| {
+    let mut catalog = WorkCatalogue::builtin().unwrap();
+    let write = |catalog: &mut WorkCatalogue, path: &str, text: &str| {
         let kind = match path.split('/').next().unwrap() {
             "workloads" => Kind::Workload,
             "plans" => Kind::Plan,
@@ -221,7 +222,7 @@ work = { files = "set", steps = ["create", "write", "close"] }
     assert!(catalog.problems.iter().any(|(_, problem)| problem.to_string().contains("already defined")));
     let missing = catalog.workload("smal-files").unwrap_err().to_string();
     assert!(missing.contains("did you mean `small-files`?"), "{missing}");
-    let absent = Catalog::default().plan("quick").unwrap_err().to_string();
+    let absent = WorkCatalogue::default().plan("quick").unwrap_err().to_string();
     assert!(absent.contains("unknown plan `quick`"), "{absent}");
 }
 
@@ -249,7 +250,7 @@ fn the_examples_of_the_reference_work() {
     });
 }
 
-fn multiplied(text: &str) -> Result<Field, String> {
+fn multiplied(text: &str) -> Result<AxisProduct, String> {
     let plan = Plan::parse(&format!("name = \"p\"\nworkloads = [\"mail\"]\n{text}"), "p").map_err(|e| e.to_string())?;
     with_known(|_, known| {
         let named = plan.named_contenders(known).map_err(|error| error.to_string())?;

@@ -50,7 +50,7 @@ struct Scales<'a> {
 impl Scales<'_> {
     /// The claim in the words of the new table, to which the operation is added.
     fn ready(&mut self, published: &Published, ground: &Ground) -> Result<Claim, String> {
-        let called = |name: &str| super::aged::named(name, &published.claim, self.from, &ground.ages);
+        let called = |name: &str| super::subject::named(name, &published.claim, self.from, &ground.ages);
         let claim = Claim {
             left: called(&published.claim.left),
             right: called(&published.claim.right),
@@ -81,7 +81,7 @@ impl Scales<'_> {
             Some((base, left, right)) => self.of_variants(published, base, [left, right]),
             None => {
                 let (name, figure) = match claim.operation.strip_suffix(" cpu") {
-                    Some(name) => (name, weigh::CPU),
+                    Some(name) => (name, samples::CPU),
                     None => (claim.operation.as_str(), ""),
                 };
                 let found = self.find(claim, name, figure)?;
@@ -112,7 +112,7 @@ impl Scales<'_> {
     /// The claim about an operation that exists as it is: in the figure that the claim's method measured.
     fn moved(&mut self, found: usize, published: &Published) -> Claim {
         let id = self.from.operations[found].id.clone();
-        let wanted = OperationId { figure: weigh::RETURNED.into(), ..id.clone() };
+        let wanted = OperationId { figure: samples::RETURNED.into(), ..id.clone() };
         let returned = self.from.operations.iter().position(|operation| operation.id == wanted);
         let returned = returned.filter(|_| published.clock == Clock::Returned && id.figure.is_empty());
         let (source, operation) = match returned {
@@ -128,7 +128,7 @@ impl Scales<'_> {
         if !self.to.cells.iter().any(|cell| cell.operation == index) {
             self.copy(source, index, Some);
         }
-        let operation = if id.figure == weigh::CPU { format!("{operation} cpu") } else { operation };
+        let operation = if id.figure == samples::CPU { format!("{operation} cpu") } else { operation };
         let cache = if published.claim.cache == "used" { id.cache } else { published.claim.cache.clone() };
         Claim { workload: id.workload, operation, cache, ..published.claim.clone() }
     }
@@ -228,7 +228,7 @@ mod tests {
         // Durable, ext4 is slower; until the calls return it is faster.
         let table = table(&[
             (id("small-files", "create", ""), [3.0, 2.0]),
-            (id("small-files", "create", weigh::RETURNED), [1.0, 2.0]),
+            (id("small-files", "create", samples::RETURNED), [1.0, 2.0]),
         ]);
         let returned = claim("ext4", "xfs", "create", "cold", Clock::Returned);
         let durable = claim("ext4", "xfs", "create", "cold", Clock::Durable);
@@ -263,7 +263,7 @@ mod tests {
     fn cpu_is_its_own_figure_and_what_is_absent_says_why() {
         let table = table(&[
             (id("small-files", "create", ""), [1.0, 2.0]),
-            (id("small-files", "create", weigh::CPU), [9.0, 4.0]),
+            (id("small-files", "create", samples::CPU), [9.0, 4.0]),
         ]);
         let cpu = claim("ext4", "xfs", "create cpu", "cold", Clock::Durable);
         let jfs = claim("jfs", "xfs", "create", "cold", Clock::Durable);

@@ -7,8 +7,8 @@ use crate::args::What;
 use crate::catalogue::Catalogue;
 use crate::estimate;
 use crate::failure::Failure;
-use lab::System;
-use runner::{Entry, LEAST_BLOCKS, Sampling, Work};
+use runner::{LEAST_BLOCKS, PlannedContender, Sampling, Work};
+use staging::System;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::plan::{Plan, PlannedWork};
 
@@ -131,7 +131,12 @@ pub fn obstacle(name: &str, catalogue: &Catalogue, systems: &[System]) -> Result
 impl Chosen {
     /// Keeps contenders to the workloads that claims name them in, and leaves out workloads whose blocks do not fit the
     /// budget, those with the fewest claims for their time first. What is left out is returned in words.
-    pub fn keep_to(&self, entries: &mut Vec<Entry>, works: &mut Vec<Work>, sampling: &Sampling) -> Vec<String> {
+    pub fn keep_to(
+        &self,
+        entries: &mut Vec<PlannedContender>,
+        works: &mut Vec<Work>,
+        sampling: &Sampling,
+    ) -> Vec<String> {
         entries.retain_mut(|entry| match self.works.get(&entry.asked.label) {
             Some(works) => {
                 entry.works = works.iter().cloned().collect();
@@ -168,7 +173,7 @@ impl Chosen {
 }
 
 /// Seconds that one block of a workload takes, by the estimate.
-fn cost(work: &Work, entries: &[Entry]) -> f64 {
+fn cost(work: &Work, entries: &[PlannedContender]) -> f64 {
     let field = entries.iter().filter(|entry| entry.works.contains(&work.name)).count();
     estimate::trial_seconds(&work.compiled) * field as f64
 }

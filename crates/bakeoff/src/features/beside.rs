@@ -94,7 +94,7 @@ fn cell(probed: &Probed, (source, feature, said): (&str, &str, &str), keys: &[&s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::features::{Answer, Feature};
+    use staging::features::{Answer, Feature};
 
     fn probed(key: &str, answer: Answer) -> Probed {
         let feature = Feature { key: key.into(), title: String::new(), answer };
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn every_published_feature_is_about_a_question() {
-        let keys: Vec<&str> = lab::features::QUESTIONS.iter().map(|(key, _)| *key).collect();
+        let keys: Vec<&str> = staging::features::QUESTIONS.iter().map(|(key, _)| *key).collect();
         assert!(ABOUT.iter().flat_map(|(_, about)| *about).all(|key| keys.contains(key)));
         let yes = Answer { has: Some(true), text: "yes".into(), ..Answer::default() };
         let beside = published(&[probed("snapshots", yes)]).unwrap_or_else(|failure| panic!("{}", failure.text));

@@ -4,8 +4,8 @@
 use super::{Beside, Probed};
 use crate::failure::Failure;
 use crate::text;
-use lab::features::QUESTIONS;
 use serde::Serialize;
+use staging::features::QUESTIONS;
 
 /// Columns of the questions, and the narrowest of an answer.
 const QUESTION: usize = 30;
@@ -181,7 +181,7 @@ pub fn json(probed: &[Probed], beside: &[Beside]) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::features::{Answer, Feature};
+    use staging::features::{Answer, Feature};
 
     fn probed(name: &str) -> Probed {
         let answer = |text: &str| Answer { text: text.into(), has: Some(true), ..Answer::default() };

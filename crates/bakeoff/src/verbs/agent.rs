@@ -7,7 +7,7 @@ use workload::outcome::Ceiling;
 
 /// Speaks the agent seam until told to quit or until the input ends.
 pub fn agent() -> Result<u8, Failure> {
-    host::process::stay_in_memory();
+    system::process::stay_in_memory();
     let input = std::io::BufReader::new(std::io::stdin());
     engine::agent(input, std::io::stdout()).map_err(|error| Failure::new(format!("the engine's process: {error}")))?;
     Ok(0)

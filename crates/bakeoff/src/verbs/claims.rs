@@ -23,7 +23,7 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
     let material = Material::read(&ledger, args.run.as_deref())?;
     let view = View::of(&material)?;
     let catalogue = Catalogue::open()?;
-    let systems = lab::systems(&catalogue.filesystems, &host::Journal::new());
+    let systems = staging::systems(&catalogue.filesystems, &system::Journal::new());
     let absent = |name: &str| match claims::obstacle(name, &catalogue, &systems) {
         Ok(_) => format!("{name} is not in this run"),
         Err(why) => format!("{name} is not in this run, and {why}"),

@@ -6,10 +6,10 @@ use crate::args::CleanArgs;
 use crate::failure::Failure;
 use crate::place;
 use crate::resolve::AGED_FOLDER;
-use host::Journal;
-use lab::{AgedCache, Cleaned, Leftover, Stranger};
 use serde::Serialize;
+use staging::{AgedCache, Cleaned, Leftover, Stranger};
 use std::path::{Path, PathBuf};
+use system::Journal;
 
 /// Exit status where something is left that could not be removed.
 const REMAINS: u8 = 1;
@@ -57,7 +57,7 @@ pub fn clean(args: &CleanArgs) -> Result<u8, Failure> {
     args.scratch.iter().try_for_each(|folder| place::scratch(folder))?;
     let folders = folders(&args.scratch);
     if let Some(id) = &args.forget {
-        let forgotten = lab::forget(id, &folders)?;
+        let forgotten = staging::forget(id, &folders)?;
         println!("Forgotten, and left where it is: {}", forgotten.join(", "));
         return Ok(0);
     }
@@ -89,9 +89,9 @@ fn carry_out(args: &CleanArgs, folders: &[PathBuf]) -> Result<Outcome, Failure> 
     for folder in folders.iter().filter(|folder| folder.ends_with(AGED_FOLDER)) {
         of_cache(folder, args, &mut aged, &mut strangers)?;
     }
-    let found = lab::survey(folders)?;
+    let found = staging::survey(folders)?;
     strangers.extend(found.strangers);
-    let cleaned = if args.dry_run { Vec::new() } else { lab::clean(&found.leftovers, &Journal::new()) };
+    let cleaned = if args.dry_run { Vec::new() } else { staging::clean(&found.leftovers, &Journal::new()) };
     let runs: Vec<Run> =
         found.leftovers.into_iter().enumerate().map(|(at, leftover)| of_run(leftover, cleaned.get(at))).collect();
     let remains = runs.iter().any(|run| !run.problems.is_empty());

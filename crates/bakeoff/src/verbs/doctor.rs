@@ -4,18 +4,18 @@
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
 use crate::verbs::agent;
-use host::Sysfs as _;
-use host::doctor::Level;
+use system::Sysfs as _;
+use system::doctor::Level;
 
 /// Prints every check; the exit status is 1 where something stands in the way of honest figures.
 pub fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let here = std::env::current_dir().map_err(|error| Failure::new(format!("finding the current folder: {error}")))?;
     let device = match &args.on {
-        Some(path) => Some(host::BlockDevice::find(path).map_err(Failure::new)?),
+        Some(path) => Some(system::BlockDevice::find(path).map_err(Failure::new)?),
         None => None,
     };
     let mut worst = Level::Ok;
-    for check in host::doctor::examine(&here, device.as_ref()) {
+    for check in system::doctor::examine(&here, device.as_ref()) {
         let mark = match check.level {
             Level::Ok => "ok  ",
             Level::Warn => "warn",

@@ -6,8 +6,8 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::features::{self, Probed};
 use crate::{out, text};
-use host::Journal;
-use lab::{Ground, Where};
+use staging::{Target, Where};
+use system::Journal;
 use workload::quantity::parse_bytes;
 
 /// Probes and tells.
@@ -34,7 +34,7 @@ fn filesystems(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>
     let bytes =
         parse_bytes(&args.image).map_err(|problem| Failure::usage(format!("--image {}: {problem}", args.image)))?;
     let names: Vec<String> = match args.fs.is_empty() {
-        true => lab::systems(&catalogue.filesystems, &Journal::new())
+        true => staging::systems(&catalogue.filesystems, &Journal::new())
             .into_iter()
             .filter(|system| system.can_compete)
             .map(|system| system.name)
@@ -50,8 +50,8 @@ fn filesystems(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>
     let mut refused = Vec::new();
     for name in names {
         eprintln!("probing {name}");
-        let mut ground = Ground::open(&catalogue.filesystems, &place, &Journal::new())?;
-        match lab::features::probe_filesystem(&mut ground, &name) {
+        let mut target = Target::open(&catalogue.filesystems, &place, &Journal::new())?;
+        match staging::features::probe_filesystem(&mut target, &name) {
             Ok(features) => probed.push(Probed { name, features }),
             Err(error) => refused.push(format!("{name} cannot be probed: {error}")),
         }
@@ -69,8 +69,8 @@ fn directories(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>
     args.dir
         .iter()
         .map(|folder| {
-            let mut ground = Ground::open(&catalogue.filesystems, &Where::Directory(folder.clone()), &Journal::new())?;
-            let features = lab::features::probe_directory(&mut ground)?;
+            let mut target = Target::open(&catalogue.filesystems, &Where::Directory(folder.clone()), &Journal::new())?;
+            let features = staging::features::probe_directory(&mut target)?;
             Ok(Probed { name: folder.display().to_string(), features })
         })
         .collect()

@@ -5,10 +5,10 @@ use crate::args::{Arguments, ManualArgs};
 use crate::failure::Failure;
 use clap::CommandFactory;
 use clap_complete::Shell;
-use host::create::Folder;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use system::create::Folder;
 
 /// Bytes of one page at most.
 const PAGE_LIMIT: u64 = 4 << 20;

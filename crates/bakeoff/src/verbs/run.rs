@@ -4,34 +4,34 @@
 use crate::args::{ClaimsArgs, RunArgs};
 use crate::failure::Failure;
 use crate::verbs::claims;
-use crate::{contenders, estimate, mix, resolve, session, text};
+use crate::{contenders, estimate, mix_report, resolve, session, text};
 use ledger::{Access, Ledger};
 use report::{Material, View};
 use std::path::Path;
 
 /// Resolves what was asked for, and runs it.
 pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
-    let (scheme, catalogue) = resolve::scheme(&args.what)?;
+    let (plan, catalogue) = resolve::plan(&args.what)?;
     if let Some(asked) = &args.mix {
-        mix::check(asked, &scheme)?;
+        mix_report::check(asked, &plan)?;
     }
-    if let Some(said) = contenders::in_guests(&scheme.contenders) {
+    if let Some(said) = contenders::in_guests(&plan.contenders) {
         eprint!("{}", text::wrapped(&said, text::width(), "", "  "));
     }
-    for note in &scheme.notes {
+    for note in &plan.notes {
         eprint!("{}", text::wrapped(note, text::width(), "", "  "));
     }
-    if let Some(budget) = estimate::budget(&scheme) {
+    if let Some(budget) = estimate::budget(&plan) {
         eprint!("{}", text::wrapped(&budget, text::width(), "", "  "));
     }
     let output = session::Output { report: args.report.clone(), write_report: !args.no_report, plain: args.plain };
-    let status = session::begin(ledger, &scheme, &catalogue.filesystems.may_run(), &output)?;
+    let status = session::begin(ledger, &plan, &catalogue.filesystems.may_run(), &output)?;
     if status != 0 {
         return Ok(status);
     }
     if let Some(asked) = &args.mix {
         let material = Material::read(&Ledger::open(ledger, Access::Read)?, None)?;
-        print!("\n{}", mix::told(asked, &material, &View::of(&material)?)?);
+        print!("\n{}", mix_report::told(asked, &material, &View::of(&material)?)?);
     }
     if let Some(file) = &args.what.claims {
         let file = crate::claims::own(file).map(Path::to_path_buf);

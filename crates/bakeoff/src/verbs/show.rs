@@ -3,7 +3,7 @@
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
-use crate::{mix, out, published};
+use crate::{mix_report, out, published};
 use jiff::Timestamp;
 use ledger::{Access, Ledger};
 use report::{Material, View, terminal};
@@ -32,7 +32,7 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let text = if let Some(mix) = &args.mix {
-        mix::told(mix, &material, &view)?
+        mix_report::told(mix, &material, &view)?
     } else if args.published {
         published::told(&material, &view)?
     } else if let Some(axis) = &args.pivot {

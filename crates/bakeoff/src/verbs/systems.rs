@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub fn systems(named: &[PathBuf]) -> Result<u8, Failure> {
     let catalogue = Catalogue::with(&[], named)?;
     println!("Marked * can compete on this machine's kernel, marked + in a virtual machine on another one\n");
-    for system in lab::systems(&catalogue.filesystems.clone().may_run(), &host::Journal::new()) {
+    for system in staging::systems(&catalogue.filesystems.clone().may_run(), &system::Journal::new()) {
         let mark = match (system.can_compete, &system.guest) {
             (true, _) => '*',
             (false, Some(_)) => '+',
@@ -41,23 +41,23 @@ pub fn systems(named: &[PathBuf]) -> Result<u8, Failure> {
 
 /// Downloads a kernel, where it is not here yet.
 pub fn fetch(kernel: &str) -> Result<u8, Failure> {
-    lab::fetch_kernel(kernel)?;
+    staging::fetch_kernel(kernel)?;
     println!("{kernel} is here");
     Ok(0)
 }
 
 fn running() -> String {
-    format!("Linux {}", host::machine::describe().kernel)
+    format!("Linux {}", system::machine::describe().kernel)
 }
 
 fn kernels() {
     println!("\nKernels: host ({}), debian:6.1, debian:6.12, or a kernel by its path", running());
     for name in ["debian:6.1", "debian:6.12"] {
         let state =
-            if lab::kernel_is_here(name) { "is here" } else { "is downloaded with apt when it is first asked for" };
+            if staging::kernel_is_here(name) { "is here" } else { "is downloaded with apt when it is first asked for" };
         println!("  {name:<12} {state}");
     }
-    match lab::guests_lack() {
+    match staging::guests_lack() {
         Some(help) => println!("  guests cannot run here; what would help: {help}"),
         None if std::path::Path::new("/dev/kvm").exists() => {
             println!(

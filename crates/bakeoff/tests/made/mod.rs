@@ -7,7 +7,7 @@ use ledger::{
     Access, ContenderRecord, Evidence, Ledger, NewRun, Origin, PhaseRecord, RunStatus, TrialRecord, TrialStatus,
     WorkRecord,
 };
-use records::plan::{Place, Sampling, Scheme, Until};
+use records::plan::{Place, ResolvedPlan, Sampling, Until};
 use records::{BlockDevice, Closing, Contender, Found, Machine};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -73,8 +73,8 @@ pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
     run
 }
 
-fn plan(blocks: u32) -> Scheme {
-    Scheme {
+fn plan(blocks: u32) -> ResolvedPlan {
+    ResolvedPlan {
         title: "made up".into(),
         place: Place::Directories(Vec::new()),
         terms: records::custody::Terms::default(),

@@ -6,7 +6,7 @@ use super::Imported;
 use crate::store::{json, run_id};
 use records::custody::Terms;
 use records::plan::MOST_SHARDS;
-use records::{Machine, Merged, Origin, Part, Place, RunRecord, RunStatus, Scheme, TrialRecord};
+use records::{Machine, Merged, Origin, Part, Place, ResolvedPlan, RunRecord, RunStatus, TrialRecord};
 use std::collections::BTreeMap;
 
 /// What is known of one part: where it comes from, and its trials.
@@ -35,7 +35,7 @@ fn is_possible(merged: &Merged) -> bool {
 /// What shards of one plan have in common, as a text: all but where they ran and which they are.
 pub(crate) fn key(read: &Imported) -> String {
     let new = &read.run.new;
-    let nowhere = |plan| Scheme {
+    let nowhere = |plan| ResolvedPlan {
         shard: None,
         title: String::new(),
         place: Place::Directories(Vec::new()),

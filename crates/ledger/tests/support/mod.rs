@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
-use records::plan::{Place, Sampling, Scheme, Until};
+use records::plan::{Place, ResolvedPlan, Sampling, Until};
 use std::path::Path;
 
 /// Names of the samples: fio's first, then those that are text of fields.
@@ -25,8 +25,8 @@ pub fn sample(name: &str) -> Vec<u8> {
 }
 
 /// A plan of nothing, so many times.
-pub fn plan(samples: u32) -> Scheme {
-    Scheme {
+pub fn plan(samples: u32) -> ResolvedPlan {
+    ResolvedPlan {
         title: "nothing".into(),
         terms: records::custody::Terms::default(),
         place: Place::Directories(Vec::new()),

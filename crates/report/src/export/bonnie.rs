@@ -78,8 +78,8 @@ fn rate(work: &WorkRecord, trial: &TrialRecord, name: &str, unit: f64) -> [Strin
     let Some((phase, facts)) = find(work, trial, name) else {
         return [String::new(), String::new()];
     };
-    let value = weigh::headline(phase, facts).map(|value| crate::number::exact(value / unit));
-    let cpu = weigh::cpu_percent(phase).map(|cpu| format!("{cpu:.0}"));
+    let value = samples::headline(phase, facts).map(|value| crate::number::exact(value / unit));
+    let cpu = samples::cpu_percent(phase).map(|cpu| format!("{cpu:.0}"));
     [value.unwrap_or_default(), cpu.unwrap_or_default()]
 }
 

@@ -3,10 +3,10 @@
 //! A folder that is not empty and has no mark is refused; files that the mark does not list stay as they are.
 
 use crate::ReportError;
-use host::create;
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use system::create;
 
 /// The file by which a folder is known as a report of ours.
 pub const MARK: &str = ".bakeoff-report";

@@ -25,7 +25,7 @@ impl View {
     /// # Errors
     /// A run that is too large to judge, or that contradicts itself.
     pub fn of(material: &Material) -> Result<View, ReportError> {
-        let table = weigh::table(&material.run, &material.contenders, &material.trials);
+        let table = samples::table(&material.run, &material.contenders, &material.trials);
         let judgement = judge::judge(&table)
             .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
         let contenders = contenders(material, &table);
@@ -88,7 +88,7 @@ impl Builder<'_> {
         beneath: &Beneath,
         slugs: &mut HashSet<String>,
     ) -> WorkloadView {
-        let name = weigh::work_name(&self.material.run.new.works, work);
+        let name = samples::work_name(&self.material.run.new.works, work);
         let mut row_slugs = HashSet::new();
         let mut rows: Vec<RowView> = self
             .table
@@ -162,7 +162,7 @@ impl Builder<'_> {
             figure: facts.map_or(Figure::Seconds, |facts| facts.figure),
             higher_is_better: self.table.operations[operation].direction == Direction::HigherIsBetter,
             unit: Unit::for_row(Figure::Seconds, std::iter::empty()),
-            durable: beside(weigh::RETURNED).is_some(),
+            durable: beside(samples::RETURNED).is_some(),
             returned_matters: false,
             device: facts.and_then(|facts| facts.share_of.as_ref()).and_then(|of| beneath.get(of)).copied(),
             cells: Vec::new(),
@@ -175,8 +175,8 @@ impl Builder<'_> {
             work,
             facts,
             operation,
-            returned: beside(weigh::RETURNED),
-            cpu: beside(weigh::CPU),
+            returned: beside(samples::RETURNED),
+            cpu: beside(samples::CPU),
         };
         row.cells = contenders
             .iter()
@@ -245,7 +245,7 @@ fn asked(material: &Material, index: usize) -> Option<&Contender> {
 pub(crate) fn trial_name<'a>(material: &'a Material, workload: &'a WorkloadView) -> &'a str {
     let works = &material.run.new.works;
     let found =
-        works.iter().find(|work| work.scale == workload.scale && weigh::work_name(works, work) == workload.name);
+        works.iter().find(|work| work.scale == workload.scale && samples::work_name(works, work) == workload.name);
     found.map_or(workload.name.as_str(), |work| work.name.as_str())
 }
 
@@ -272,7 +272,7 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
             let said =
                 |phase: &&records::PhaseRecord| [&phase.evidence.remarks[..], &phase.evidence.disturbed].concat();
             let remarks: std::collections::BTreeSet<String> = phases.iter().flat_map(said).collect();
-            let values: Vec<f64> = phases.iter().filter_map(|phase| weigh::returned(phase, facts)).collect();
+            let values: Vec<f64> = phases.iter().filter_map(|phase| samples::returned(phase, facts)).collect();
             let Some(median) = judge::median(&values) else {
                 continue;
             };

@@ -39,7 +39,7 @@ impl Material {
 
     /// Numbers of the trials that give samples, as the judge's table takes them.
     pub(crate) fn counting(&self) -> HashSet<usize> {
-        weigh::counted(&self.trials).into_iter().map(|(number, _)| number).collect()
+        samples::counted(&self.trials).into_iter().map(|(number, _)| number).collect()
     }
 }
 

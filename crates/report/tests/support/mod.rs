@@ -12,7 +12,7 @@ use ledger::outcome::Ceiling;
 use ledger::{
     Access, CommandRecord, ContenderRecord, Ledger, NewRun, Origin, RunStatus, TrialRecord, TrialStatus, WorkRecord,
 };
-use records::plan::{Place, Sampling, Scheme, Until};
+use records::plan::{Place, ResolvedPlan, Sampling, Until};
 use records::{
     BlockDevice, Closing, Contender, Cpu, DataMode, Durability, Found, Journaling, Machine, OptionFound, Usage,
     Virtualisation,
@@ -291,8 +291,8 @@ fn new_run(works: Vec<WorkRecord>) -> NewRun {
     }
 }
 
-fn plan() -> Scheme {
-    Scheme {
+fn plan() -> ResolvedPlan {
+    ResolvedPlan {
         title: String::new(),
         place: Place::Image { bytes: 8 << 30, scratch: "/var/tmp".into() },
         terms: records::custody::Terms::default(),

@@ -2,10 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
-use host::counters::Watch;
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
 use records::{Closing, Found};
-use runner::{Clock, Ended, Entry, Place, Run, Sampling, Scheme, Staged, Unwatched, Venue, VenueError, Work};
+use runner::{
+    Clock, Ended, Place, PlannedContender, ResolvedPlan, Run, Sampling, Staged, Unwatched, Venue, VenueError, Work,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use system::counters::Watch;
 use workload::facts::{Compiled, Estimate, PhaseFacts};
 use workload::outcome::PhaseOutcome;
 use workload::program::{After, Cache, Durable, End, Figure, Phase, Program};
@@ -20,7 +22,7 @@ use workload::program::{After, Cache, Durable, End, Figure, Phase, Program};
 /// A small bake-off of two contenders.
 pub struct Bakeoff {
     folder: tempfile::TempDir,
-    scheme: Scheme,
+    plan: ResolvedPlan,
     engine: &'static str,
     fault: Option<Fault>,
     /// How often the fault has shown so far, over runs and resumes.
@@ -45,7 +47,7 @@ impl Bakeoff {
         std::fs::write(folder.path().join("engine"), engine_script()).expect("the script is written");
         Self {
             folder,
-            scheme: scheme(samples),
+            plan: plan(samples),
             engine: "work",
             fault: None,
             shown: Rc::default(),
@@ -80,7 +82,7 @@ impl Bakeoff {
 
     /// Asks for so many blocks in all, as `resume --samples` does.
     pub fn samples(mut self, samples: u32) -> Self {
-        self.scheme.sampling.samples = Some(samples);
+        self.plan.sampling.samples = Some(samples);
         let new = self.new_run();
         self.ledger(Access::Write).reopen(&self.id(), &new).expect("opened again");
         self
@@ -111,19 +113,19 @@ impl Bakeoff {
 
     /// A budget in seconds.
     pub fn budget(mut self, seconds: f64) -> Self {
-        self.scheme.sampling.budget_seconds = Some(seconds);
+        self.plan.sampling.budget_seconds = Some(seconds);
         self
     }
 
     /// One part of the plan, such as `2/3`.
     pub fn shard(mut self, part: &str) -> Self {
-        self.scheme.shard = Some(part.parse().expect("a shard"));
+        self.plan.shard = Some(part.parse().expect("a shard"));
         self
     }
 
     /// Puts a contender through no workload but those named.
     pub fn only(mut self, contender: usize, work: &str) -> Self {
-        self.scheme.contenders[contender].works.push(work.into());
+        self.plan.contenders[contender].works.push(work.into());
         self
     }
 
@@ -145,7 +147,7 @@ impl Bakeoff {
 
     pub fn run(&self) -> (Ended, Vec<String>) {
         let mut ledger = self.ledger(Access::Write);
-        let id = ledger.begin_run(&self.new_run(), &self.scheme.contender_records()).expect("the run begins");
+        let id = ledger.begin_run(&self.new_run(), &self.plan.contender_records()).expect("the run begins");
         self.carry_on(&mut ledger, &id, self.stop_after).expect("the run is carried out")
     }
 
@@ -162,7 +164,7 @@ impl Bakeoff {
 
     pub fn try_run(&self) -> Result<Ended, String> {
         let mut ledger = self.ledger(Access::Write);
-        let id = ledger.begin_run(&self.new_run(), &self.scheme.contender_records()).expect("the run begins");
+        let id = ledger.begin_run(&self.new_run(), &self.plan.contender_records()).expect("the run begins");
         self.carry_on(&mut ledger, &id, usize::MAX).map(|(ended, _)| ended)
     }
 
@@ -173,7 +175,7 @@ impl Bakeoff {
         let clock = SteppedClock::new(self.wall_step_ms);
         let script = self.folder.path().join("engine").to_string_lossy().into_owned();
         let mut run = Run {
-            scheme: &self.scheme,
+            plan: &self.plan,
             id,
             ledger,
             venue: &mut venue,
@@ -190,14 +192,14 @@ impl Bakeoff {
     fn new_run(&self) -> NewRun {
         NewRun {
             title: "two stand-ins".into(),
-            plan: Some(self.scheme.clone()),
-            seed: self.scheme.seed,
+            plan: Some(self.plan.clone()),
+            seed: self.plan.seed,
             machine: None,
             merged: None,
             version: "test".into(),
             command_line: vec![],
             origin: Origin::Measured,
-            works: self.scheme.work_records(),
+            works: self.plan.work_records(),
         }
     }
 }
@@ -319,13 +321,13 @@ impl Staged for Stage<'_> {
     }
 }
 
-fn scheme(samples: u32) -> Scheme {
-    let entry = |label: &str| Entry {
+fn plan(samples: u32) -> ResolvedPlan {
+    let entry = |label: &str| PlannedContender {
         asked: workload::Contender { label: label.into(), filesystem: label.into(), ..Default::default() },
         twin_of: None,
         works: Vec::new(),
     };
-    Scheme {
+    ResolvedPlan {
         title: "two stand-ins".into(),
         terms: records::custody::Terms::default(),
         place: Place::Directories(vec![]),

@@ -1,0 +1,121 @@
+//! A winner for a stated mix of operations: `create=1,read=10,delete=1`, or all the work of a workload.
+//! In: words typed by a person, a run. Out: times with intervals and the verdict, in text; the judge weighs.
+
+use crate::estimate;
+use crate::failure::Failure;
+use crate::text;
+use judge::{Mix, MixJudgement, Relation, Table};
+use records::{TrialRecord, TrialStatus};
+use report::{Material, View};
+use runner::ResolvedPlan;
+
+/// Refuses a mix that the run of a plan could not answer, before it begins.
+pub fn check(asked: &str, plan: &ResolvedPlan) -> Result<(), Failure> {
+    if plan.works.iter().any(|work| work.name == asked) {
+        return Ok(());
+    }
+    let mix =
+        Mix::parse(asked).map_err(|error| unreadable(&error, plan.works.iter().map(|work| work.name.as_str())))?;
+    judge::judge_mix(&estimate::table(plan), &mix).map(|_| ()).map_err(Failure::usage)
+}
+
+/// The times of a mix and who is best for it.
+pub fn told(asked: &str, material: &Material, view: &View) -> Result<String, Failure> {
+    let works = &material.run.new.works;
+    let mix = if works.iter().any(|work| work.name == asked) {
+        of_workload(asked, material, &view.table)?
+    } else {
+        Mix::parse(asked).map_err(|error| unreadable(&error, works.iter().map(|work| work.name.as_str())))?
+    };
+    let judged = judge::judge_mix(&view.table, &mix).map_err(Failure::usage)?;
+    Ok(shown(asked, &mix, &judged, &view.table))
+}
+
+fn unreadable<'a>(error: &judge::MixError, works: impl Iterator<Item = &'a str>) -> Failure {
+    Failure::usage(format!("{error}, or a workload of this run: {}", works.collect::<Vec<_>>().join(", ")))
+}
+
+/// All the timed work of a workload, once: as many items or bytes of each operation as one trial of it does.
+fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Failure> {
+    let lacks = || Failure::new(format!("no trial of {name} in run {} was done", material.run.id));
+    let work = material.run.new.works.iter().rfind(|work| work.name == name).ok_or_else(lacks)?;
+    let of_work = |trial: &&TrialRecord| {
+        trial.status == TrialStatus::Done && trial.workload == work.name && trial.scale == work.scale
+    };
+    let trial = material.trials.iter().find(of_work).ok_or_else(lacks)?;
+    let heading = samples::work_name(&material.run.new.works, work);
+    let mut parts = Vec::new();
+    for facts in work.phases.iter().filter(|facts| !facts.preparation) {
+        let operation = match &facts.variant {
+            Some(variant) => format!("{} {variant}", facts.operation),
+            None => facts.operation.clone(),
+        };
+        let id = judge::OperationId::new(&heading, &operation, &facts.cache_label);
+        let Some(row) = table.operations.iter().find(|row| row.id == id) else { continue };
+        let passes = trial.phases.iter().filter(|phase| phase.name == facts.name);
+        let amount: u64 = match row.unit.as_str() {
+            "B/s" => passes.map(|pass| pass.outcome.bytes_read.max(pass.outcome.bytes_written)).sum(),
+            "/s" => passes.map(|pass| pass.outcome.items).sum(),
+            _ => passes.count() as u64,
+        };
+        if amount > 0 {
+            parts.push((format!("{heading}/{operation} {}", facts.cache_label), amount as f64));
+        }
+    }
+    Ok(Mix { parts })
+}
+
+fn shown(asked: &str, mix: &Mix, judged: &MixJudgement, table: &Table) -> String {
+    let width = text::width();
+    let mut said = text::wrapped(&format!("The mix {asked}, seconds:"), width, "", "  ");
+    let name = |contender: usize| text::harmless(&table.contenders[contender].name);
+    let mut times: Vec<_> =
+        judged.times.iter().filter(|time| table.contenders[time.contender].twin_of.is_none()).collect();
+    times.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let wide = times.iter().map(|time| name(time.contender).chars().count()).max().unwrap_or(0);
+    for time in times {
+        let interval = match time.interval {
+            Some(interval) => format!("({} to {})", digits(interval.low), digits(interval.high)),
+            None => "(too few samples for an interval)".into(),
+        };
+        let share = time.shares.iter().zip(&mix.parts).max_by(|a, b| a.0.total_cmp(b.0));
+        let most = share.map_or_else(String::new, |(share, part)| format!("  {:.0} % of it {}", share * 100.0, part.0));
+        said.push_str(&format!("  {:<wide$}  {:>8}  {interval}{most}\n", name(time.contender), digits(time.seconds)));
+    }
+    for (contender, lacking) in &judged.left_out {
+        if table.contenders[*contender].twin_of.is_none() && table.cells.iter().any(|cell| cell.contender == *contender)
+        {
+            said.push_str(&text::wrapped(
+                &format!("{} is left out: it lacks {lacking}", name(*contender)),
+                width,
+                "  ",
+                "  ",
+            ));
+        }
+    }
+    let unresolved = judged.rankings.iter().flat_map(|ranking| &ranking.others);
+    let open = unresolved.filter(|other| matches!(other.relation, Relation::Unresolved | Relation::TooFew)).count();
+    for sentence in &judged.sentences {
+        said.push_str(&text::wrapped(&sentence.text, width, "> ", "  "));
+    }
+    if judged.winner().is_none() && open > 0 {
+        said.push_str(&text::wrapped(
+            "No winner for this mix beyond doubt: more blocks would tell.",
+            width,
+            "> ",
+            "  ",
+        ));
+    }
+    said
+}
+
+/// Three digits that count.
+fn digits(seconds: f64) -> String {
+    match seconds {
+        s if s >= 100.0 => format!("{s:.0}"),
+        s if s >= 10.0 => format!("{s:.1}"),
+        s if s >= 1.0 => format!("{s:.2}"),
+        s if s >= 0.01 => format!("{s:.4}"),
+        s => format!("{s:.2e}"),
+    }
+}

@@ -1,0 +1,433 @@
+//! The cache of aged images: made once, restored for each trial, proven equal, never half.
+//! In: an image that was aged, and what is known of it. Out: [`AgedImage`]s by key, and copies of them.
+//! What proves an image lies in the state folder, where whoever could plant one cannot write; the image itself is the last to come.
+
+mod content;
+mod record;
+
+use crate::cleanup::leftover::Stranger;
+use crate::devices::image::in_words;
+use crate::error::StagingError;
+use crate::ownership::life::Maker;
+use crate::ownership::owned::{self, Identity, OwnedImage};
+use content::{forget, hash};
+use record::Records;
+use records::AgedState;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use system::create::Folder;
+use system::{Command, Journal};
+
+/// How long copying an image may take.
+const COPY_LIMIT: Duration = Duration::from_secs(6 * 3600);
+
+/// Version of records and hashes; images of another one are made anew. The first kept its records beside the images.
+const VERSION: u32 = 2;
+
+/// Where aged images are kept, and how much room they may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgedCache {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Bytes on its disk at most; the one in use stays, however large it is.
+    pub limit: u64,
+    /// Folder of its records, where it is not the state folder.
+    records: Option<PathBuf>,
+}
+
+/// An aged image, as its record tells it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgedImage {
+    version: u32,
+    /// What it was made of, as a hash: filesystem, options, versions, history, size.
+    pub key: String,
+    /// What it is, in words.
+    pub title: String,
+    /// Bytes of the image.
+    pub bytes: u64,
+    /// BLAKE3 of its content, holes left out.
+    pub hash: String,
+    /// What was found on it.
+    pub state: AgedState,
+    /// Where it lies.
+    folder: PathBuf,
+    name: String,
+    identity: Identity,
+    #[serde(flatten)]
+    maker: Maker,
+}
+
+/// What a cache has for a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cached {
+    /// The image, as far as can be told without reading it.
+    Whole(Box<AgedImage>),
+    /// None was made.
+    Nothing,
+    /// One is there that is not used; why, in a sentence. It is to be made anew.
+    Unusable(String),
+}
+
+impl AgedCache {
+    /// A cache in this folder, whose records lie in the state folder.
+    pub fn new(folder: PathBuf, limit: u64) -> AgedCache {
+        AgedCache { folder, limit, records: None }
+    }
+
+    /// A cache whose records lie in a folder of their own, in which nobody else must be able to write.
+    pub fn with_records(folder: PathBuf, limit: u64, records: PathBuf) -> AgedCache {
+        AgedCache { folder, limit, records: Some(records) }
+    }
+
+    fn records(&self) -> Result<Records, StagingError> {
+        Records::open(&self.folder, self.records.as_deref())
+    }
+
+    /// The image of this key, if it is there whole and may be used.
+    pub fn find(&self, key: &str) -> Option<AgedImage> {
+        match self.look(key) {
+            Ok(Cached::Whole(image)) => Some(*image),
+            _ => None,
+        }
+    }
+
+    /// What there is for a key. What is found damaged is removed, as far as it is ours.
+    ///
+    /// # Errors
+    /// The records cannot be opened.
+    pub fn look(&self, key: &str) -> Result<Cached, StagingError> {
+        let Some(records) = Records::open_if_there(&self.folder, self.records.as_deref())? else {
+            return Ok(self.unrecorded(key));
+        };
+        let image = match records.read(key) {
+            Ok(Some(image)) if image.version == VERSION && image.key == key => image,
+            Ok(_) => return Ok(self.unrecorded(key)),
+            Err(why) => {
+                records.remove(key);
+                return Ok(Cached::Unusable(format!("the record of an aged image cannot be read ({why})")));
+            }
+        };
+        let path = image.file();
+        let facts = match Folder::open(&image.folder).and_then(|folder| owned::stat(&folder, &image.name)) {
+            Ok(Some(facts)) => facts,
+            Ok(None) => return Ok(Cached::Nothing),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Cached::Nothing),
+            Err(error) => return Ok(Cached::Unusable(format!("{} cannot be looked at ({error})", path.display()))),
+        };
+        if !image.is_the_one(&facts) {
+            let why = format!("{} is not the aged image that was made there, and is left alone", path.display());
+            return Ok(Cached::Unusable(why));
+        }
+        if let Err(why) = system::owned_path(&path)
+            // What this very run made is proven by its hash, wherever it lies.
+            && !image.maker.is_this_process()
+        {
+            let way = "keep aged images where only you and root can write, with --scratch";
+            return Ok(Cached::Unusable(format!("the aged image {} is not used, since {why} ({way})", path.display())));
+        }
+        if facts.st_size as u64 != image.bytes {
+            self.remove(&image)?;
+            let why = format!("the aged image {} has {} bytes instead of {}", image.title, facts.st_size, image.bytes);
+            return Ok(Cached::Unusable(why));
+        }
+        Ok(Cached::Whole(Box::new(image)))
+    }
+
+    /// Where nothing is recorded: whether somebody put something there that looks like the image.
+    fn unrecorded(&self, key: &str) -> Cached {
+        match self.images().into_iter().find(|name| name.starts_with(key)) {
+            Some(name) => Cached::Unusable(format!(
+                "{} is not used, since no record in {} says that it was made here",
+                self.folder.join(name).display(),
+                self.records.clone().unwrap_or_else(record::folder).display()
+            )),
+            None => Cached::Nothing,
+        }
+    }
+
+    /// Names in the folder that look like aged images'.
+    fn images(&self) -> Vec<String> {
+        let folder = self.folder.canonicalize().and_then(|folder| Folder::open(&folder));
+        let names = folder.and_then(|folder| folder.names()).unwrap_or_default();
+        let mut names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
+        names.retain(|name| {
+            let key = name.strip_suffix(".img").and_then(|stem| stem.split('-').next());
+            key.is_some_and(|key| key.len() == KEY_LENGTH && key.chars().all(|c| c.is_ascii_hexdigit()))
+        });
+        names
+    }
+
+    /// Images in the folder that no record tells of: of version 0.1, or of another machine or container. They are not used.
+    pub fn strangers(&self) -> Vec<Stranger> {
+        let known: Vec<String> = self.all().into_iter().map(|image| image.name).collect();
+        let unknown = self.images().into_iter().filter(|name| !known.contains(name));
+        let why = "no record says that it was made here; if nobody needs it, remove it with rm";
+        unknown.map(|name| Stranger { path: self.folder.join(name), why: why.into() }).collect()
+    }
+
+    /// All images, the one that was used longest ago first.
+    pub fn all(&self) -> Vec<AgedImage> {
+        let Ok(Some(records)) = Records::open_if_there(&self.folder, self.records.as_deref()) else {
+            return Vec::new();
+        };
+        records.all().into_iter().filter(|image| image.file().symlink_metadata().is_ok()).collect()
+    }
+
+    /// Makes the folder; where it really lies.
+    pub(crate) fn make(&self) -> Result<PathBuf, StagingError> {
+        let failed = |error: std::io::Error| StagingError::file("make the folder of aged images", &self.folder, error);
+        let own_link =
+            |facts: &Metadata| facts.is_symlink() && [0, rustix::process::geteuid().as_raw()].contains(&facts.uid());
+        if !self.folder.symlink_metadata().is_ok_and(|facts| own_link(&facts)) {
+            Folder::make(&self.folder).map_err(failed)?;
+        }
+        self.folder.canonicalize().map_err(failed)
+    }
+
+    /// Takes over an image that a run made in this folder, and removes those that are too many.
+    pub(crate) fn keep(
+        &self,
+        made: &OwnedImage,
+        key: &str,
+        title: &str,
+        state: AgedState,
+    ) -> Result<AgedImage, StagingError> {
+        let part = made.path();
+        let path: &Path = &part;
+        let failed = |doing| move |error: std::io::Error| StagingError::file(doing, path, error);
+        made.file.sync_all().map_err(failed("write back the aged image"))?;
+        let image = AgedImage {
+            version: VERSION,
+            key: key.into(),
+            title: title.into(),
+            bytes: made.file.metadata().map_err(failed("look at the aged image"))?.len(),
+            hash: hash(&made.file).map_err(failed("read back the aged image"))?,
+            state,
+            folder: self.folder.canonicalize().map_err(failed("look at the folder of"))?,
+            name: format!("{key}{}", made_by(&part)),
+            identity: made.identity,
+            maker: Maker::current(),
+        };
+        let records = self.records()?;
+        let _lock = records.lock()?;
+        if let Ok(Some(older)) = records.read(key) {
+            self.remove_unlocked(&records, &older);
+        }
+        // The record first: an image without one would be nobody's.
+        records.write(&image)?;
+        if let Err(error) = made.rename(&image.name) {
+            records.remove(key);
+            return Err(failed("rename the aged image")(error));
+        }
+        sync_folder(&self.folder)?;
+        self.evict(&records, key);
+        Ok(image)
+    }
+
+    /// Removes images until the limit is kept; not this one.
+    fn evict(&self, records: &Records, keep: &str) {
+        let all = records.all();
+        let mut taken: u64 = all.iter().map(AgedImage::allocated).sum();
+        for image in all.iter().filter(|image| image.key != keep) {
+            if taken <= self.limit {
+                return;
+            }
+            taken -= image.allocated().min(taken);
+            self.remove_unlocked(records, image);
+        }
+    }
+
+    /// Removes an image; the record last, so that none stays that nobody knows.
+    pub fn remove(&self, image: &AgedImage) -> Result<(), StagingError> {
+        let records = self.records()?;
+        let _lock = records.lock()?;
+        self.remove_unlocked(&records, image);
+        Ok(())
+    }
+
+    fn remove_unlocked(&self, records: &Records, image: &AgedImage) {
+        if let Ok(folder) = Folder::open(&image.folder)
+            && let Ok(Some(facts)) = owned::stat(&folder, &image.name)
+            && image.is_the_one(&facts)
+            && owned::gone_is_fine(folder.remove(&image.name)).is_err()
+        {
+            // It cannot be removed now, and is still known for the next time.
+            return;
+        }
+        records.remove(&image.key);
+    }
+
+    /// Removes records of images that are gone.
+    pub fn tidy(&self) {
+        // What is not opened is not tidied; whoever needs it is told.
+        if let Ok(Some(records)) = Records::open_if_there(&self.folder, self.records.as_deref()) {
+            records.tidy();
+        }
+    }
+
+    /// Copies an image to a file of this run: by reference where the disk can, else what is no hole.
+    pub(crate) fn restore_to_file(
+        &self,
+        image: &AgedImage,
+        to: &OwnedImage,
+        journal: &Journal,
+    ) -> Result<(), StagingError> {
+        let path = to.path();
+        let (from_text, to_text) = (image.file().display().to_string(), path.display().to_string());
+        let copy = Command::new(["cp", "--reflink=auto", "--sparse=auto", &from_text, &to_text]);
+        self.copied(image, copy.through(&path, &to.file), journal)?;
+        let sync = Command::new(["sync", "--data", &to_text]).through(&path, &to.file).limit(COPY_LIMIT);
+        sync.run(journal).map_err(StagingError::command(format!("writing back {to_text}")))?;
+        let found = hash(&to.file).map_err(|error| StagingError::file("read back", &path, error))?;
+        self.equal(image, &found)
+    }
+
+    /// Copies an image to a device: zeros everywhere first (most devices are told so at once), then what is none.
+    pub(crate) fn restore_to_device(
+        &self,
+        image: &AgedImage,
+        to: &Path,
+        journal: &Journal,
+    ) -> Result<(), StagingError> {
+        let to_text = to.display().to_string();
+        let zero = Command::new(["blkdiscard", "--zeroout", &to_text]).limit(COPY_LIMIT);
+        zero.run(journal).map_err(StagingError::command(format!("emptying {to_text}")))?;
+        let words = [
+            "dd".to_string(),
+            format!("if={}", image.file().display()),
+            format!("of={to_text}"),
+            "bs=1M".into(),
+            "conv=sparse,nocreat,fsync".into(),
+            "status=none".into(),
+        ];
+        self.copied(image, Command::new(words), journal)?;
+        let device = File::open(to).map_err(|error| StagingError::file("open", to, error))?;
+        let found = hash(&device).map_err(|error| StagingError::file("read back", to, error))?;
+        if found != image.hash {
+            self.verify(image)?;
+            let problem = format!("{to_text} does not give back what was written to it: its hash is {found}");
+            return Err(StagingError::contender(&image.title, problem, "the kernel's log (dmesg) may say why"));
+        }
+        Ok(())
+    }
+
+    /// Reads a kept image whole. One that is no longer what was made is removed.
+    ///
+    /// # Errors
+    /// [`StagingError::Damaged`], or it cannot be read.
+    pub fn verify(&self, image: &AgedImage) -> Result<(), StagingError> {
+        let file = image.open()?;
+        let found = hash(&file).map_err(|error| self.unreadable(image, &error))?;
+        self.equal(image, &found)
+    }
+
+    fn copied(&self, image: &AgedImage, copy: Command, journal: &Journal) -> Result<(), StagingError> {
+        self.records()?.touch(&image.key);
+        let from = Arc::new(image.open()?);
+        let copy = copy.through(&image.file(), &from).limit(COPY_LIMIT);
+        let copied = copy.run(journal);
+        forget(&from);
+        copied.map(|_| ()).map_err(StagingError::command(format!("restoring the aged image {}", image.title)))
+    }
+
+    /// What was read must be what the image was when it was made.
+    fn equal(&self, image: &AgedImage, found: &str) -> Result<(), StagingError> {
+        if found == image.hash {
+            return Ok(());
+        }
+        self.remove(image)?;
+        let problem = format!("its hash is {found}, and was {} when it was made", image.hash);
+        Err(StagingError::Damaged { image: image.title.clone(), problem })
+    }
+
+    fn unreadable(&self, image: &AgedImage, error: &std::io::Error) -> StagingError {
+        // What cannot be removed either is found again by the next look.
+        let _ = self.remove(image);
+        StagingError::Damaged { image: image.title.clone(), problem: format!("it cannot be read: {error}") }
+    }
+
+    /// Copies an aged device into a file of this run, what is zero left out.
+    pub(crate) fn copy_of_device(
+        &self,
+        device: &Path,
+        part: &OwnedImage,
+        bytes: u64,
+        journal: &Journal,
+    ) -> Result<(), StagingError> {
+        crate::devices::image::fits(&self.folder, bytes)?;
+        let path = part.path();
+        let part_text = path.display().to_string();
+        let words = [
+            "dd".to_string(),
+            format!("if={}", device.display()),
+            format!("of={part_text}"),
+            "bs=1M".into(),
+            "iflag=direct".into(),
+            "conv=sparse,fsync".into(),
+            "status=none".into(),
+        ];
+        let copy = Command::new(words).through(&path, &part.file).limit(COPY_LIMIT);
+        copy.run(journal).map_err(StagingError::command(format!("keeping a copy of {}", device.display())))?;
+        // Zeros at the end are skipped, and the file would be too short.
+        let size = Command::new(["truncate", "--size", &bytes.to_string(), &part_text]).through(&path, &part.file);
+        size.run(journal).map(|_| ()).map_err(StagingError::command(format!("sizing {part_text}")))
+    }
+}
+
+impl AgedImage {
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+
+    fn is_the_one(&self, facts: &rustix::fs::Stat) -> bool {
+        owned::is_the_one(facts, Some(self.identity), self.maker.is_of_this_boot())
+    }
+
+    /// Opens it, never through a link.
+    fn open(&self) -> Result<File, StagingError> {
+        let opened = Folder::open(&self.folder).and_then(|folder| folder.read_file(&self.name));
+        opened.map_err(|error| StagingError::file("open the aged image", &self.file(), error))
+    }
+
+    /// Bytes that it takes on its disk.
+    pub fn allocated(&self) -> u64 {
+        self.file().symlink_metadata().map_or(0, |facts| facts.blocks() * 512)
+    }
+
+    /// "ext4 old 80%, 8 GiB".
+    pub fn in_words(&self) -> String {
+        format!("{}, image of {} ({} on disk)", self.title, in_words(self.bytes), in_words(self.allocated()))
+    }
+}
+
+/// `-ID-NUMBER.img` of the name that the run gave it, so that no two of one key have one name.
+fn made_by(part: &Path) -> String {
+    let name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.strip_prefix("bakeoff").unwrap_or("-kept.img").to_string()
+}
+
+/// Hexadecimal digits of a key.
+const KEY_LENGTH: usize = 32;
+
+/// A key of everything that an image was made of.
+pub(crate) fn key_of(parts: &[String]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().to_hex()[..KEY_LENGTH].to_string()
+}
+
+fn sync_folder(folder: &Path) -> Result<(), StagingError> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| StagingError::file("write back the folder of aged images", folder, error))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,296 @@
+//! Cleaning: what an interrupted run left is removed; nothing else is.
+//! In: [`Leftover`]s. Out: what became of each ([`Cleaned`]).
+//! What cannot be removed is set aside: it stays in its mark with the reason, is tried again by the next start, and stops nobody.
+
+use crate::cleanup::leftover::{Leftover, Source, in_words};
+use crate::cleanup::removal::{self, Left};
+use crate::devices::custody;
+use crate::devices::setting::write_setting;
+use crate::devices::wipe::wipe;
+use crate::error::StagingError;
+use crate::ownership::cleanup_journal::{self, Content, Made, RUN_FOLDER, Taken};
+use crate::ownership::life::{self, Life, Lock};
+use crate::ownership::owned::remove_empty;
+use crate::ownership::owned::{self, Claim};
+use crate::ownership::state;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use system::create::Folder;
+use system::process::Process;
+use system::{BlockDevice, Command, Journal, Sysfs as _, mounts};
+
+/// How long a process gets to end by itself.
+const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// What became of one leftover.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Cleaned {
+    /// Id of the run's mark.
+    pub id: String,
+    /// What was removed, in words.
+    pub removed: Vec<String>,
+    /// What is left alone for good, since it is not what the run made, and why.
+    pub left_alone: Vec<String>,
+    /// What could not be removed, and why; tried again by the next start. Empty when all is clean.
+    pub problems: Vec<String>,
+}
+
+/// Removes leftovers, each again checked to be of a run that is gone.
+pub fn clean(leftovers: &[Leftover], journal: &Journal) -> Vec<Cleaned> {
+    cleanup_journal::sweep();
+    leftovers.iter().map(|leftover| clean_one(leftover, journal)).collect()
+}
+
+fn clean_one(leftover: &Leftover, journal: &Journal) -> Cleaned {
+    let mut cleaned = Cleaned { id: leftover.id.clone(), ..Cleaned::default() };
+    let done = match &leftover.source {
+        Source::Mark => clean_mark(&leftover.id, &mut cleaned, journal),
+        Source::Image(path) => clean_image(path, &mut cleaned, journal),
+        Source::Unreadable(why) => Err(StagingError::LeftBehind(format!(
+            "the mark {}.json in {} cannot be read: {why}; `bakeoff clean --forget {}` removes it",
+            leftover.id,
+            state::folder().join(cleanup_journal::MARKS).display(),
+            leftover.id
+        ))),
+    };
+    if let Err(error) = done {
+        cleaned.problems.push(error.to_string());
+    }
+    cleaned
+}
+
+/// Removes what a mark tells of. Where somebody else is at it, or the run lives after all, nothing is done.
+fn clean_mark(id: &str, cleaned: &mut Cleaned, journal: &Journal) -> Result<(), StagingError> {
+    let Some(taken) = Taken::take(id)? else { return Ok(()) };
+    let mut content = match taken.content() {
+        Some(Ok(content)) => content,
+        // Another start has removed it meanwhile; what is left is the lock.
+        None => return taken.forget(),
+        Some(Err(why)) => return Err(StagingError::LeftBehind(format!("the mark {id} can no longer be read: {why}"))),
+    };
+    if taken.life(&content) != Life::Gone {
+        return Ok(());
+    }
+    // Servers end first, then mounts, then what they were mounted from.
+    content.made.sort_by_key(order);
+    if content.maker.shares_processes() {
+        end_orphans(content.maker.owner, cleaned);
+    }
+    let mut remaining = Vec::new();
+    for made in content.made.clone() {
+        let words = in_words(&made);
+        match remove(&made, &content, journal) {
+            Ok(Left::Nothing) => cleaned.removed.extend(words),
+            Ok(Left::Alone(why)) => cleaned.left_alone.push(why),
+            Err(error) => {
+                cleaned.problems.push(error.to_string());
+                remaining.push(made);
+            }
+        }
+    }
+    if cleaned.problems.is_empty() {
+        return taken.forget();
+    }
+    content.made = remaining;
+    content.problems.clone_from(&cleaned.problems);
+    taken.keep(&content)
+}
+
+/// Removes an image whose run has no mark here.
+fn clean_image(path: &Path, cleaned: &mut Cleaned, journal: &Journal) -> Result<(), StagingError> {
+    let (folder, name) = removal::place_of(path)?;
+    let Claim::Left(record, file) = owned::claim(&folder, &name) else { return Ok(()) };
+    if life::take(&file) == Lock::Held {
+        return Ok(());
+    }
+    if record.maker.shares_processes() {
+        end_orphans(record.maker.owner, cleaned);
+    }
+    let proof = removal::Proof::Made(record.identity, record.maker.is_of_this_boot());
+    match removal::remove_image(path, &record.id, &proof, journal)? {
+        Left::Nothing => cleaned.removed.push(format!("image {}", path.display())),
+        Left::Alone(why) => cleaned.left_alone.push(why),
+    }
+    Ok(())
+}
+
+/// An mkfs outlives the run that started it, and would write on while its device is being cleaned.
+fn end_orphans(owner: Process, cleaned: &mut Cleaned) {
+    for orphan in owner.orphans() {
+        if orphan.end(END_LIMIT) {
+            cleaned.removed.push(format!("process {}", orphan.pid));
+        } else {
+            cleaned.problems.push(format!("process {} does not end", orphan.pid));
+        }
+    }
+}
+
+fn order(made: &Made) -> u8 {
+    match made {
+        Made::Daemon { .. } => 0,
+        Made::Setting { .. } => 1,
+        Made::Folder { .. } => 2,
+        Made::Formatted { .. } => 3,
+        Made::Image { .. } => 4,
+        Made::Work { .. } => 5,
+    }
+}
+
+fn remove(made: &Made, content: &Content, journal: &Journal) -> Result<Left, StagingError> {
+    if !is_of(made, &content.id) {
+        return Ok(Left::Alone(format!("the mark of run {} names what no run makes: {made:?}", content.id)));
+    }
+    let this_boot = content.maker.is_of_this_boot();
+    match made {
+        Made::Daemon { process } => end_daemon(process, content)?,
+        // A reboot forgot the setting.
+        Made::Setting { path, was } => {
+            if this_boot && path.exists() {
+                write_setting(path, was, journal)?;
+            }
+        }
+        Made::Folder { path } => {
+            unmount_below(path, journal)?;
+            if !remove_empty(path) {
+                return Err(StagingError::LeftBehind(format!("{} is not empty", path.display())));
+            }
+        }
+        Made::Image { path, identity } => {
+            let proof = match content.is_of_first_version() {
+                true => removal::Proof::NamedByMark,
+                false => removal::Proof::Made(*identity, this_boot),
+            };
+            return removal::remove_image(path, &content.id, &proof, journal);
+        }
+        Made::Work { path } => return removal::remove_work(path),
+        Made::Formatted { path, sequence, label, .. } => empty_device(path, *sequence, label, this_boot, journal)?,
+    }
+    Ok(Left::Nothing)
+}
+
+/// Whether a run with this id makes such a thing: a mark that says otherwise is not one that a run wrote.
+fn is_of(made: &Made, id: &str) -> bool {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match made {
+        Made::Daemon { .. } => true,
+        Made::Setting { path, .. } => {
+            path.starts_with("/sys") && !path.components().any(|part| part == std::path::Component::ParentDir)
+        }
+        Made::Folder { path } => *path == Path::new(RUN_FOLDER).join(id),
+        Made::Image { path, .. } => owned::id_of_image(&name(path)) == Some(id),
+        Made::Work { path } => name(path) == format!("bakeoff-{id}-work"),
+        Made::Formatted { path, label, .. } => path.starts_with("/dev") && label.starts_with("bo-"),
+    }
+}
+
+/// Ends a server that the run started; a process that merely has its id now is none.
+fn end_daemon(process: &Process, content: &Content) -> Result<(), StagingError> {
+    let ours = content.maker.shares_processes() && process.was_started_by(content.maker.owner);
+    if ours && !process.end(END_LIMIT) {
+        return Err(StagingError::LeftBehind(format!("process {} does not end", process.pid)));
+    }
+    Ok(())
+}
+
+/// Mounts below our own folder, the topmost first.
+fn unmount_below(folder: &Path, journal: &Journal) -> Result<(), StagingError> {
+    for mount in mounts::here().into_iter().rev().filter(|mount| mount.point.starts_with(folder)) {
+        let point = mount.point.display().to_string();
+        // Killed in the middle of a checkpoint, it may still be frozen; of one that is not, this is refused and does no harm.
+        let _ = Command::new(["fsfreeze", "--unfreeze", &point]).run(journal);
+        let end = std::time::Instant::now() + Duration::from_secs(3);
+        // The killed run's agent may need a moment to notice and let go.
+        while Command::new(["umount", &point]).run(journal).is_err() {
+            if std::time::Instant::now() > end {
+                Command::new(["umount", "--lazy", &point])
+                    .run(journal)
+                    .map_err(StagingError::command(format!("unmounting {point}")))?;
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+    Ok(())
+}
+
+/// A device is emptied only where it is still the one that we formatted, and still carries our label.
+fn empty_device(
+    path: &Path,
+    sequence: Option<u64>,
+    label: &str,
+    this_boot: bool,
+    journal: &Journal,
+) -> Result<(), StagingError> {
+    let Ok(device) = BlockDevice::find(path) else {
+        return Ok(());
+    };
+    // Disks are counted from boot, so that after one the label alone must tell.
+    let same = !this_boot || device.sequence == sequence;
+    if same && custody::carries_label(path, label)? {
+        wipe(path, journal)?;
+    }
+    Ok(())
+}
+
+/// Forgets what a run left, which stays where it is; what is forgotten, in words. `folders` are those in which images may lie.
+///
+/// # Errors
+/// The run still lives, nothing is known of it, or what is known cannot be removed.
+pub fn forget(id: &str, folders: &[PathBuf]) -> Result<Vec<String>, StagingError> {
+    let marks = state::part(cleanup_journal::MARKS)?;
+    let mut forgotten = Vec::new();
+    if is_name(id) && cleanup_journal::read(&marks, id).is_some() {
+        let busy = || StagingError::Busy { what: format!("what run {id} made"), holder: String::new() };
+        let taken = Taken::take(id)?.ok_or_else(busy)?;
+        match taken.content() {
+            Some(Ok(content)) => {
+                if taken.life(&content) == Life::Lives {
+                    return Err(busy());
+                }
+                for made in &content.made {
+                    forgotten.extend(in_words(made));
+                    if let Made::Image { path, .. } = made {
+                        forget_record(path)?;
+                    }
+                }
+                forgotten.push(format!("the mark of run {id}"));
+            }
+            Some(Err(why)) => forgotten.push(format!("the mark {id}, which could not be read: {why}")),
+            None => {}
+        }
+        taken.forget()?;
+    }
+    for path in folders.iter().flat_map(|folder| recorded(folder, id)) {
+        forget_record(&path)?;
+        forgotten.push(format!("image {}", path.display()));
+    }
+    if forgotten.is_empty() {
+        let way_out = "`bakeoff clean --dry-run` lists what there is; images lie in the folder named by --scratch";
+        return Err(StagingError::file("forget", Path::new(id), "nothing of that run is known here").with_way(way_out));
+    }
+    Ok(forgotten)
+}
+
+/// A name that stays in the folder of marks.
+fn is_name(id: &str) -> bool {
+    !id.is_empty() && id.len() <= 64 && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
+/// Images of a run in a folder that have a record beside them.
+fn recorded(folder: &Path, id: &str) -> Vec<PathBuf> {
+    let Ok(folder) = folder.canonicalize() else { return Vec::new() };
+    let names = Folder::open(&folder).and_then(|open| open.names()).unwrap_or_default();
+    let images = names.iter().filter_map(|name| owned::image_of_record(name.to_str()?));
+    images.filter(|image| owned::id_of_image(image) == Some(id)).map(|image| folder.join(image)).collect()
+}
+
+/// Removes the record beside an image, unless its maker lives.
+fn forget_record(image: &Path) -> Result<(), StagingError> {
+    // Without its folder there is no record either.
+    let Ok((folder, name)) = removal::place_of(image) else { return Ok(()) };
+    if matches!(owned::claim(&folder, &name), Claim::Living) {
+        return Err(StagingError::Busy { what: image.display().to_string(), holder: String::new() });
+    }
+    owned::remove_record(&folder, &name).map_err(|error| StagingError::file("remove the record of", image, error))
+}

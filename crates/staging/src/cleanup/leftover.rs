@@ -1,0 +1,204 @@
+//! What interrupted runs left: found by their marks, and by the records beside images in scratch folders.
+//! In: folders in which images may lie. Out: a [`Survey`]: what may be removed, and what is no run's of this machine.
+//! What belongs to a run that still lives is in neither. Nothing is changed here.
+
+use crate::devices::loops;
+use crate::error::StagingError;
+use crate::ownership::cleanup_journal::{self, Content, Made, Written};
+use crate::ownership::life::Life;
+use crate::ownership::owned::{self, Claim};
+use crate::ownership::state;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use system::create::Folder;
+use system::mounts;
+
+/// What one interrupted run left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leftover {
+    /// Id of the run's mark.
+    pub id: String,
+    /// Process that made it, which is gone; absent where its mark cannot be read.
+    pub pid: Option<u32>,
+    /// What is there, in words.
+    pub what: Vec<String>,
+    /// Why it could not be removed when that was last tried.
+    pub problems: Vec<String>,
+    pub(crate) source: Source,
+}
+
+/// Where it is written what a run made.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Source {
+    Mark,
+    /// A mark that cannot be read, and why.
+    Unreadable(String),
+    /// Only the record beside an image.
+    Image(PathBuf),
+}
+
+/// Something that looks like a run's and is not removed, since nothing proves that it was made here by a run that is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stranger {
+    /// The file.
+    pub path: PathBuf,
+    /// Why it is left alone.
+    pub why: String,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Survey {
+    /// Of runs that are gone.
+    pub leftovers: Vec<Leftover>,
+    /// Of nobody that is known here.
+    pub strangers: Vec<Stranger>,
+}
+
+/// Looks for what runs that are gone have left. Folders are those in which images may lie.
+///
+/// # Errors
+/// The folder of marks cannot be trusted or read.
+pub fn survey(folders: &[PathBuf]) -> Result<Survey, StagingError> {
+    let mut found = Survey::default();
+    let marks = cleanup_journal::all()?;
+    let marks_folder = state::part_if_there(cleanup_journal::MARKS)?;
+    for written in &marks {
+        match (&written.content, &marks_folder) {
+            (Ok(content), Some(folder)) => add_mark(&mut found, folder, content),
+            (Ok(_), None) => {}
+            (Err(why), _) => found.leftovers.push(unreadable(written, why)),
+        }
+    }
+    let known = known_images(&marks);
+    let folders: BTreeSet<PathBuf> = folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+    for folder in folders {
+        scan(&mut found, &folder, &known);
+    }
+    Ok(found)
+}
+
+fn add_mark(found: &mut Survey, folder: &Folder, content: &Content) {
+    match cleanup_journal::life(folder, content) {
+        Life::Lives => {}
+        Life::Gone => found.leftovers.push(Leftover {
+            id: content.id.clone(),
+            pid: Some(content.maker.owner.pid),
+            what: content.made.iter().filter_map(in_words).collect(),
+            problems: content.problems.clone(),
+            source: Source::Mark,
+        }),
+        Life::Unknown(why) => found.strangers.push(Stranger {
+            path: folder.path().join(format!("{}.json", content.id)),
+            why: format!("{why} (`bakeoff clean --forget {}` removes this mark, and nothing else)", content.id),
+        }),
+    }
+}
+
+fn unreadable(written: &Written, why: &str) -> Leftover {
+    Leftover {
+        id: written.id.clone(),
+        pid: None,
+        what: vec![format!("a mark that cannot be read: {why}")],
+        problems: Vec::new(),
+        source: Source::Unreadable(why.into()),
+    }
+}
+
+fn known_images(marks: &[Written]) -> BTreeSet<PathBuf> {
+    let made = marks.iter().filter_map(|written| written.content.as_ref().ok()).flat_map(|content| &content.made);
+    let image = |made: &Made| match made {
+        Made::Image { path, .. } => Some(path.clone()),
+        _ => None,
+    };
+    made.filter_map(image).collect()
+}
+
+/// Images of a folder that no mark of this state folder knows: a container may have had another.
+fn scan(found: &mut Survey, folder: &Path, known: &BTreeSet<PathBuf>) {
+    // What cannot be listed holds nothing that could be removed.
+    let Ok(open) = Folder::open(folder) else { return };
+    let names: BTreeSet<String> = open
+        .names()
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|name| name.into_string().ok())
+        .filter_map(|name| owned::image_of_record(&name).or_else(|| owned::id_of_image(&name).map(|_| name.clone())))
+        .collect();
+    for name in names.iter().filter(|name| !known.contains(&folder.join(name))) {
+        let path = folder.join(name);
+        let facts = owned::stat(&open, name).ok().flatten();
+        match owned::claim(&open, name) {
+            Claim::Living => {}
+            Claim::Left(record, _) => {
+                let this_boot = record.maker.is_of_this_boot();
+                match facts.filter(|facts| !owned::is_the_one(facts, record.identity, this_boot)) {
+                    Some(_) => found
+                        .strangers
+                        .push(Stranger { path, why: "it is not the file that the record beside it tells of".into() }),
+                    None => found.leftovers.push(Leftover {
+                        id: record.id,
+                        pid: Some(record.maker.owner.pid),
+                        what: vec![format!("image {}", path.display())],
+                        problems: Vec::new(),
+                        source: Source::Image(path),
+                    }),
+                }
+            }
+            Claim::Foreign(why) if facts.is_some() => found.strangers.push(Stranger { path, why }),
+            Claim::Foreign(_) => {}
+        }
+    }
+}
+
+/// What is still there of something that was made; None where it is gone.
+pub(crate) fn in_words(made: &Made) -> Option<String> {
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    match made {
+        Made::Folder { path } => is_there(path).then(|| {
+            let count = mounts::here().iter().filter(|mount| mount.point.starts_with(path)).count();
+            format!("folder {} with {count} mounts", path.display())
+        }),
+        Made::Work { path } => is_there(path).then(|| format!("folder {}", path.display())),
+        Made::Image { path, identity } => {
+            let attached = loops::on(path, *identity);
+            let loops: Vec<String> = attached.iter().map(|device| device.name.clone()).collect();
+            let on = if loops.is_empty() { String::new() } else { format!(" on {}", loops.join(", ")) };
+            (is_there(path) || !attached.is_empty()).then(|| format!("image {}{on}", path.display()))
+        }
+        Made::Formatted { path, .. } => Some(format!("a filesystem on {}", path.display())),
+        Made::Daemon { process } => process.lives().then(|| format!("process {}", process.pid)),
+        Made::Setting { path, was } => Some(format!("{} was {was}", path.display())),
+    }
+}
+
+/// Name of the file that remembers which strangers were reported, beside the marks.
+const REPORTED: &str = "reported";
+
+/// Strangers that are remembered at most; beyond, the first ones are reported again.
+const REPORTED_LIMIT: usize = 1000;
+
+/// Those strangers that were not reported before, which from now on they were.
+pub fn first_seen(strangers: Vec<Stranger>) -> Vec<Stranger> {
+    if strangers.is_empty() {
+        return strangers;
+    }
+    // Where nothing can be remembered, it is said again.
+    let Ok(folder) = state::part(cleanup_journal::MARKS) else { return strangers };
+    let kept = std::fs::read_to_string(folder.path().join(REPORTED)).unwrap_or_default();
+    let mut lines: Vec<String> = kept.lines().map(str::to_string).collect();
+    let fresh: Vec<Stranger> = strangers.into_iter().filter(|one| !lines.contains(&one.as_line())).collect();
+    lines.extend(fresh.iter().map(Stranger::as_line));
+    let kept = lines[lines.len().saturating_sub(REPORTED_LIMIT)..].join("\n");
+    if !fresh.is_empty() {
+        let _ = folder.replace(REPORTED, kept.as_bytes());
+    }
+    fresh
+}
+
+impl Stranger {
+    fn as_line(&self) -> String {
+        format!("{:?}: {}", self.path, self.why.replace('\n', " "))
+    }
+}

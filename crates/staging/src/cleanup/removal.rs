@@ -1,0 +1,110 @@
+//! Removing what a dead run made: an image with its loop devices, a folder of work; each only where it is proven to be the one.
+//! In: a path and what proves it. Out: nothing is left, or why it is left alone.
+//! What lies at the path and is not what was made stays where it is.
+
+use crate::devices::loops;
+use crate::error::StagingError;
+use crate::ownership::owned::{self, Identity};
+use rustix::fs::{FileType, RawMode, Stat};
+use std::io::ErrorKind;
+use std::path::Path;
+use system::create::{self, Folder};
+use system::{Journal, mounts};
+
+/// What proves that a file is the image that a run made.
+#[derive(Debug)]
+pub(crate) enum Proof {
+    /// Which file was made (None: the run was killed in the moment of making it), and whether since this boot.
+    Made(Option<Identity>, bool),
+    /// Only its path in a mark of version 0.1, which lies where only root can write.
+    NamedByMark,
+}
+
+/// What is left of something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Left {
+    Nothing,
+    /// It is not ours to remove; what and why.
+    Alone(String),
+}
+
+/// The folder of a file, and its name there.
+pub(crate) fn place_of(path: &Path) -> Result<(Folder, String), StagingError> {
+    let failed = |error: std::io::Error| StagingError::file("open the folder of", path, error);
+    let (folder, name) = create::split(path).map_err(failed)?;
+    Ok((Folder::open(&folder).map_err(failed)?, name.to_string_lossy().into_owned()))
+}
+
+/// Detaches the loop devices of an image, and removes it with its record.
+pub(crate) fn remove_image(path: &Path, id: &str, proof: &Proof, journal: &Journal) -> Result<Left, StagingError> {
+    let failed = |error: std::io::Error| StagingError::file("remove the image", path, error);
+    let (parent, name) = create::split(path).map_err(failed)?;
+    let name = name.to_string_lossy().into_owned();
+    let folder = match Folder::open(&parent) {
+        Ok(folder) => folder,
+        // A scratch folder that is gone, or never was one, holds no image; a loop device may be on what it held.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            let identity = if let Proof::Made(identity, true) = proof { *identity } else { None };
+            return let_go(path, id, identity, journal).map(|()| Left::Nothing);
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let recorded = || owned::read(&folder, &name).ok().flatten().and_then(|(record, _)| record.identity);
+    let facts = owned::stat(&folder, &name).map_err(failed)?;
+    let (ours, identity) = match proof {
+        Proof::Made(identity, this_boot) => {
+            let identity = identity.or_else(recorded);
+            let is_ours = |facts: &Stat| owned::is_the_one(facts, identity, *this_boot);
+            (facts.as_ref().is_none_or(is_ours), identity)
+        }
+        Proof::NamedByMark => (facts.as_ref().is_none_or(is_plain_and_mine), None),
+    };
+    if !ours {
+        return Ok(Left::Alone(format!("{} is not the image that run {id} made there", path.display())));
+    }
+    let identity = facts.as_ref().map(owned::identity).or(identity);
+    let_go(path, id, identity, journal)?;
+    // Looked at again: waiting for the loop device takes its time.
+    let again = owned::stat(&folder, &name).map_err(failed)?;
+    if again.is_some_and(|now| Some(owned::identity(&now)) == identity) {
+        owned::gone_is_fine(folder.remove(&name)).map_err(failed)?;
+    }
+    owned::remove_record(&folder, &name).map_err(failed)?;
+    Ok(Left::Nothing)
+}
+
+fn is_plain_and_mine(facts: &Stat) -> bool {
+    let plain = FileType::from_raw_mode(facts.st_mode as RawMode) == FileType::RegularFile;
+    plain && owned::is_mine(facts) && facts.st_nlink == 1
+}
+
+/// Detaches the loop devices of an image that nobody else uses.
+fn let_go(path: &Path, id: &str, identity: Option<Identity>, journal: &Journal) -> Result<(), StagingError> {
+    for device in loops::on(path, identity) {
+        if let Some(user) = loops::foreign_user(&device, id) {
+            return Err(StagingError::LeftBehind(format!("the image {} is in use: {user}", path.display())));
+        }
+    }
+    loops::detach(journal, path, identity)?;
+    loops::await_detached(path, identity).or_else(|in_use| {
+        loops::on(path, identity).iter().for_each(|device| loops::thaw(journal, device, id));
+        loops::await_detached(path, identity).map_err(|_| in_use)
+    })
+}
+
+/// Removes a folder of work with all that is in it; never through a link, and never what is mounted there.
+pub(crate) fn remove_work(path: &Path) -> Result<Left, StagingError> {
+    let Ok((parent, name)) = place_of(path) else {
+        return Ok(Left::Nothing);
+    };
+    let failed = |error: std::io::Error| StagingError::file("remove", path, error);
+    let Some(facts) = owned::stat(&parent, &name).map_err(failed)? else { return Ok(Left::Nothing) };
+    if FileType::from_raw_mode(facts.st_mode as RawMode) != FileType::Directory || !owned::is_mine(&facts) {
+        return Ok(Left::Alone(format!("{} is not the folder that the run made there", path.display())));
+    }
+    if let Some(mount) = mounts::everywhere().into_iter().find(|mount| mount.point.starts_with(path)) {
+        return Err(StagingError::LeftBehind(format!("{} holds a mount, {}", path.display(), mount.point.display())));
+    }
+    owned::gone_is_fine(std::fs::remove_dir_all(path)).map_err(failed)?;
+    Ok(Left::Nothing)
+}

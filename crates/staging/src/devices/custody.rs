@@ -1,0 +1,205 @@
+//! Custody: nothing is formatted that its owner did not name.
+//! In: a device that was only found, and [`Terms`]: the words that allow erasing it, and what a run was begun on. Out: [`Erasable`].
+//! Rules: "Custody of devices" in docs/method.md. Devices are compared by number and identity, never by the text of their names.
+
+mod bytes;
+mod identity;
+mod lock;
+mod signatures;
+mod users;
+
+pub(crate) use signatures::{carries_label, emptying};
+
+use crate::error::StagingError;
+use identity::{differences, identity, in_words, is_named, names};
+use records::custody::{Identity, Promise, Terms};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use system::{BlockDevice, Sysfs as _, loops};
+
+/// A device that may be erased: nothing is on it, or its owner named it. (Our own images are another type, [`crate::devices::image::Image`].)
+#[derive(Debug)]
+pub(crate) struct Erasable {
+    device: BlockDevice,
+    identity: Identity,
+    /// As the user named it.
+    named: PathBuf,
+    /// The words that were given.
+    erase: Vec<String>,
+    /// Label that our own filesystems carry.
+    label: String,
+    /// In a guest the host has custody of the disk: only what is on it now is looked at.
+    guest: bool,
+    held: Option<File>,
+    _locks: Vec<File>,
+}
+
+impl Erasable {
+    /// Takes a real device, held exclusively from here on.
+    pub fn take(path: &Path, terms: &Terms, label: &str) -> Result<Erasable, StagingError> {
+        Erasable::took(path, terms, label, false)
+    }
+
+    /// Takes the disk of a guest.
+    pub fn take_in_guest(path: &Path, label: &str) -> Result<Erasable, StagingError> {
+        Erasable::took(path, &Terms::default(), label, true)
+    }
+
+    fn took(path: &Path, terms: &Terms, label: &str, guest: bool) -> Result<Erasable, StagingError> {
+        let device = find(path)?;
+        let locks = lock::lock(&device)?;
+        let found = identity(&device, &loops::loops());
+        let promised = terms.promised.iter().find(|promise| promise.named == path).map(|promise| &promise.identity);
+        let identity = promised.unwrap_or(&found).clone();
+        let (erase, label) = (terms.erase.clone(), label.to_string());
+        let mut taken =
+            Erasable { device, identity, named: path.into(), erase, label, guest, held: None, _locks: locks };
+        taken.verify()?;
+        taken.hold()?;
+        Ok(taken)
+    }
+
+    /// The label that our own filesystem on it carries from now on.
+    pub fn carries(&mut self, label: &str) {
+        self.label = label.into();
+    }
+
+    /// The device.
+    pub fn device(&self) -> &BlockDevice {
+        &self.device
+    }
+
+    /// What must be found again before each mkfs, by the path that the user named it by.
+    pub fn promise(&self) -> Promise {
+        Promise { named: self.named.clone(), identity: self.identity.clone() }
+    }
+
+    /// The path by which the user named it.
+    pub fn named(&self) -> &Path {
+        &self.named
+    }
+
+    /// Whether this word means this device.
+    pub fn is_named(&self, word: &str) -> bool {
+        is_named(&self.identity, word, &names(&self.identity, &self.device))
+    }
+
+    /// Names by which `--erase` may mean it.
+    pub fn names(&self) -> Vec<String> {
+        names(&self.identity, &self.device)
+    }
+
+    /// Whether some bytes of another device are also this one's.
+    pub fn shares_bytes_with(&self, other: &BlockDevice) -> bool {
+        let loops = loops::loops();
+        bytes::Bytes::of(&self.device, &loops).meet(&bytes::Bytes::of(other, &loops))
+    }
+
+    /// Reads everything again; called right before every command that writes to the bare device.
+    pub fn verify(&self) -> Result<(), StagingError> {
+        let (now, concerns) = self.unused()?;
+        self.allowed(&now, &concerns)
+    }
+
+    /// Reads again what we made on it ourselves and now take off: it is still the same device, nobody else uses it, and it
+    /// holds nothing but ours, by its label, or by its type where that has none.
+    pub fn verify_ours(&self, kind: Option<&str>) -> Result<(), StagingError> {
+        let (now, _) = self.unused()?;
+        match self.foreign_signature(&now, kind)? {
+            Some(found) => Err(StagingError::refused(&now.path, found, "it is left as it is")),
+            None => Ok(()),
+        }
+    }
+
+    /// Still the same device, and used by nobody; with what lies beside it in use.
+    fn unused(&self) -> Result<(BlockDevice, Vec<String>), StagingError> {
+        let now = find(&self.device.path)?;
+        let loops = loops::loops();
+        let found = identity(&now, &loops);
+        let mut differences = differences(&self.identity, &found);
+        if now.number != self.device.number {
+            differences.push("its number");
+        }
+        if !differences.is_empty() {
+            let reason = format!(
+                "it is no longer the device that was promised ({} differs): the run began on {}; now it is {}",
+                differences.join(", "),
+                in_words(&self.identity),
+                in_words(&found)
+            );
+            return Err(StagingError::refused(&now.path, reason, "look with lsblk; a new run may take it"));
+        }
+        let concerns = users::free_of_users(&now, &loops)?;
+        Ok((now, concerns))
+    }
+
+    /// Refuses what needs the owner's word, unless one of the words that were given names this very device.
+    fn allowed(&self, device: &BlockDevice, concerns: &[String]) -> Result<(), StagingError> {
+        let names = names(&self.identity, device);
+        if self.erase.iter().any(|word| is_named(&self.identity, word, &names)) {
+            return Ok(());
+        }
+        let needs = match concerns.first() {
+            Some(concern) => Some(format!("what lies beside it is in use: {concern}")),
+            None => match self.foreign_signature(device, None)? {
+                Some(found) => Some(found),
+                None if self.guest => None,
+                None => signatures::first_data(device)?
+                    .map(|at| format!("it holds data from byte {at} on, with no signature that blkid or wipefs knows")),
+            },
+        };
+        let Some(needs) = needs else { return Ok(()) };
+        let way = match (names.first(), self.erase.as_slice()) {
+            (Some(_), [word, ..]) => format!("--erase {word} does not name it; its names are: {}", names.join(", ")),
+            (Some(name), []) => format!("if nothing on it is needed, allow it with --erase {name}"),
+            (None, _) => format!(
+                "it tells neither a serial, a by-id name nor a partition UUID, so --erase cannot name it; if nothing on it \
+                 is needed, empty it with `blkdiscard --zeroout {}`",
+                device.path.display()
+            ),
+        };
+        Err(StagingError::refused(&device.path, needs, way))
+    }
+
+    fn foreign_signature(&self, device: &BlockDevice, kind: Option<&str>) -> Result<Option<String>, StagingError> {
+        let parts = device.partitions.iter().filter_map(|name| BlockDevice::named(name));
+        for one in std::iter::once(device.clone()).chain(parts) {
+            if let Some(found) = signatures::signature(&one.path, &self.label, kind)? {
+                return Ok(Some(format!("{} carries {found}", one.name)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Holds it exclusively: no mount, mkfs or other holder gets in.
+    pub fn hold(&mut self) -> Result<(), StagingError> {
+        if self.held.is_some() {
+            return Ok(());
+        }
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(rustix::fs::OFlags::EXCL.bits() as i32)
+            .open(&self.device.path)
+            .map_err(|error| {
+                let reason = format!("opening it exclusively answered: {error}");
+                StagingError::refused(
+                    &self.device.path,
+                    reason,
+                    "another program, mount or device holds it; lsblk and fuser show which",
+                )
+            })?;
+        self.held = Some(opened);
+        Ok(())
+    }
+
+    /// Lets go for the moment in which mkfs or mount takes its place. The lock stays.
+    pub fn release(&mut self) {
+        self.held = None;
+    }
+}
+
+fn find(path: &Path) -> Result<BlockDevice, StagingError> {
+    BlockDevice::find(path).map_err(|error| StagingError::refused(path, error.to_string(), ""))
+}

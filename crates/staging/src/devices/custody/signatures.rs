@@ -1,0 +1,159 @@
+//! What lies on a device: signatures that tools know, and data that none knows.
+//! In: a device. Out: what was found, in words; and the places that are looked at, which are emptied when a device is given back.
+//! A device that holds nothing but zeros there, and no signature, is free for the taking.
+
+use crate::error::StagingError;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+use system::{BlockDevice, Command, Journal};
+
+const MIB: u64 = 1 << 20;
+
+/// Places between the two ends.
+const PLACES: u64 = 64;
+
+/// A device up to this size is emptied as a whole, which takes no longer than its places one by one.
+const SMALL: u64 = 512 * MIB;
+
+/// How long emptying a device may take.
+const EMPTY_LIMIT: Duration = Duration::from_secs(600);
+
+/// Alignment that direct reads need on any disk.
+const ALIGNED: usize = 4096;
+
+/// What blkid or wipefs finds on a device, other than a filesystem with our own label, or of a type that has none and was made here
+/// just now. Nothing of it is recorded: it only reads.
+pub(crate) fn signature(path: &Path, own_label: &str, own_type: Option<&str>) -> Result<Option<String>, StagingError> {
+    let journal = Journal::new();
+    let device = path.display().to_string();
+    let ask = |argv: &[&str], accepted: &[i32]| {
+        let words = argv.iter().copied().chain([device.as_str()]);
+        Command::new(words)
+            .accept(accepted)
+            .hint("blkid and wipefs are in Debian's util-linux")
+            .run(&journal)
+            .map_err(StagingError::command(format!("looking for signatures on {device}")))
+    };
+    // 2: nothing found; 8: several found, so that none is sure, but something is there.
+    let probed = ask(&["blkid", "--probe", "--output", "export"], &[0, 2, 8])?;
+    let wiped = ask(&["wipefs", "--no-act"], &[0])?;
+    let value = |key: &str| probed.stdout.lines().find_map(|line| line.strip_prefix(key)).map(str::to_string);
+    // Of a partition blkid also tells its entry in the disk's table, which is nothing on the partition itself.
+    let named = value("TYPE=").is_some() || value("PTTYPE=").is_some() || probed.status == 8;
+    if !named && wiped.stdout.trim().is_empty() {
+        return Ok(None);
+    }
+    let is_own_type = own_type.is_some() && value("TYPE=").as_deref() == own_type;
+    if value("LABEL=").as_deref() == Some(own_label) || is_own_type {
+        return Ok(None);
+    }
+    let kind = value("TYPE=")
+        .or_else(|| value("PTTYPE=").map(|kind| format!("a partition table ({kind})")))
+        .unwrap_or_else(|| wiped.stdout.lines().nth(1).unwrap_or("several signatures").trim().to_string());
+    let named = value("LABEL=").map(|label| format!(" named \"{label}\"")).unwrap_or_default();
+    Ok(Some(format!("{kind}{named}")))
+}
+
+/// One thing that blkid tells of a device.
+pub(super) fn tag(path: &Path, name: &str) -> Option<String> {
+    let words = ["blkid", "--probe", "--output", "value", "--match-tag", name].map(String::from);
+    let command = Command::new(words.into_iter().chain([path.display().to_string()])).accept(&[0, 2, 8]);
+    let answer = command.run(&Journal::new()).ok()?;
+    Some(answer.stdout.trim().to_string()).filter(|text| !text.is_empty())
+}
+
+/// Whether the filesystem on a device has this label: ours.
+pub(crate) fn carries_label(path: &Path, label: &str) -> Result<bool, StagingError> {
+    let words = ["blkid", "--probe", "--output", "value", "--match-tag", "LABEL"].map(String::from);
+    let command = Command::new(words.into_iter().chain([path.display().to_string()])).accept(&[0, 2, 8]);
+    let answer = command
+        .run(&Journal::new())
+        .map_err(StagingError::command(format!("reading the label of {}", path.display())))?;
+    Ok(answer.stdout.trim() == label)
+}
+
+/// The bytes that are looked at, a MiB each: both ends, 64 places between them, and where ext2, ext3, ext4 and btrfs keep a second
+/// copy of what describes them. Of a small device it is every byte. Each begins at a whole sector of any disk.
+fn places(bytes: u64) -> Vec<(u64, u64)> {
+    if bytes <= (PLACES + 2) * MIB {
+        return vec![(0, bytes)];
+    }
+    let step = bytes / (PLACES + 1) / MIB * MIB;
+    let between = (1..=PLACES).map(|place| place * step.max(MIB));
+    // A group of ext4 has eight times as many blocks as a block has bytes; copies are in group 1 and in powers of 3, 5 and 7.
+    let groups = [1, 3, 5, 7, 9, 25, 27, 49].into_iter().flat_map(|group| [8, 32, 128].map(|size| group * size * MIB));
+    let second = groups.chain([64 * MIB, 256 << 30]);
+    let mut starts: Vec<u64> = [0].into_iter().chain(between).chain(second).chain([bytes - MIB]).collect();
+    starts.retain(|start| start + MIB <= bytes);
+    starts.sort_unstable();
+    starts.dedup();
+    starts.into_iter().map(|start| (start, MIB)).collect()
+}
+
+/// The byte at which the first data lies that is not zero, as far as it is looked for.
+pub(super) fn first_data(device: &BlockDevice) -> Result<Option<u64>, StagingError> {
+    let failed = |error: std::io::Error| {
+        let reason = format!("reading it to see whether it is empty answered: {error}");
+        StagingError::refused(&device.path, reason, "dmesg tells more of a disk that cannot be read")
+    };
+    let file = open(&device.path).map_err(failed)?;
+    let mut room = vec![0u8; MIB as usize + ALIGNED];
+    let start = room.as_ptr().align_offset(ALIGNED).min(ALIGNED);
+    let buffer = &mut room[start..start + MIB as usize];
+    for (from, length) in places(device.size_bytes) {
+        let mut at = from;
+        while at < from + length {
+            let want = (from + length - at).min(MIB) as usize;
+            file.read_exact_at(&mut buffer[..want], at).map_err(failed)?;
+            if let Some(place) = buffer[..want].iter().position(|byte| *byte != 0) {
+                return Ok(Some(at + place as u64));
+            }
+            at += want as u64;
+        }
+    }
+    Ok(None)
+}
+
+/// Past the page cache, where the device allows that: what counts is what lies on it.
+fn open(path: &Path) -> std::io::Result<File> {
+    let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+    let opened = OpenOptions::new().read(true).custom_flags(direct).open(path);
+    opened.or_else(|_| File::open(path))
+}
+
+/// The command that writes zeros to every place that is looked at.
+pub(crate) fn emptying(path: &Path, bytes: u64) -> Command {
+    let device = path.display().to_string();
+    let places = if bytes <= SMALL { vec![(0, bytes)] } else { places(bytes) };
+    let zero = match places.as_slice() {
+        [_] => Command::new(["blkdiscard", "--zeroout", &device]),
+        many => {
+            let starts: Vec<String> = many.iter().map(|(start, _)| start.to_string()).collect();
+            Command::shell(format!(
+                "for at in {}; do blkdiscard --zeroout --offset $at --length {MIB} {device} || exit 1; done",
+                starts.join(" ")
+            ))
+        }
+    };
+    zero.limit(EMPTY_LIMIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_sixty_four_places_and_second_copies_are_looked_at() {
+        assert_eq!(places(32 * MIB), [(0, 32 * MIB)]);
+        for bytes in [67 * MIB, 300 * MIB, (300 * MIB) + 512, 3 << 40] {
+            let places = places(bytes);
+            assert!(places.len() >= 66, "{bytes}: {}", places.len());
+            assert_eq!(places.first(), Some(&(0, MIB)));
+            assert_eq!(places.last(), Some(&(bytes - MIB, MIB)));
+            assert!(places.iter().all(|(from, length)| from + length <= bytes && from % 512 == 0), "{bytes}");
+        }
+        assert!(places(200 << 20).contains(&(128 * MIB, MIB)));
+    }
+}

@@ -1,0 +1,230 @@
+//! Who uses a device, or the bytes that it consists of, by whatever other device or file.
+//! In: a device. Out: a refusal that names the user; or what needs the owner's word, because its neighbours are in use.
+//! Everything is compared by number and identity, never by the text of a name.
+
+use super::bytes::Bytes;
+use crate::error::StagingError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use system::block::Number;
+use system::mounts::Mount;
+use system::{BlockDevice, FileId, Loop, Opener, Sysfs as _, Target, Wanted, mounts, openers};
+
+/// How long a process that opened the device in passing (udev does) is waited for.
+const PASSING: Duration = Duration::from_secs(3);
+
+/// Devices that are followed at most.
+const MOST: usize = 4096;
+
+/// All that one look around needs, so that every question is asked of the same moment.
+struct Around {
+    all: BTreeMap<Number, BlockDevice>,
+    loops: Vec<Loop>,
+    mounts: Vec<Mount>,
+    swaps: Vec<(String, Target)>,
+}
+
+impl Around {
+    fn look(device: &BlockDevice, loops: &[Loop]) -> Around {
+        let disks = BlockDevice::all();
+        let parts: Vec<BlockDevice> =
+            disks.iter().flat_map(|disk| &disk.partitions).filter_map(|name| BlockDevice::named(name)).collect();
+        let all = disks.into_iter().chain(parts).chain([device.clone()]).take(MOST);
+        Around {
+            all: all.map(|device| (device.number, device)).collect(),
+            loops: loops.to_vec(),
+            mounts: mounts::everywhere(),
+            swaps: swaps(),
+        }
+    }
+
+    fn name(&self, number: Number) -> String {
+        self.all.get(&number).map_or_else(|| number.to_string(), |device| device.name.clone())
+    }
+
+    /// The device, its partitions, and everything stacked on them.
+    fn family(&self, device: &BlockDevice) -> BTreeSet<Number> {
+        let mut found = BTreeSet::from([device.number]);
+        let mut waiting = vec![device.clone()];
+        while let Some(one) = waiting.pop().filter(|_| found.len() < MOST) {
+            for name in one.partitions.iter().chain(&one.holders) {
+                waiting.extend(BlockDevice::named(name).filter(|device| found.insert(device.number)));
+            }
+        }
+        found
+    }
+
+    /// By the device number of the mount, or of what was mounted: btrfs and others have numbers of no device.
+    fn mounted(&self, numbers: &BTreeSet<Number>) -> Option<&Mount> {
+        self.mounts.iter().find(|mount| {
+            // Elsewhere a name may lead to a dead server.
+            let source = || mount.source.starts_with("/dev/").then(|| Target::of(Path::new(&mount.source)));
+            numbers.contains(&mount.number)
+                || matches!(source(), Some(Some(Target::Block(number))) if numbers.contains(&number))
+        })
+    }
+
+    /// In words, who uses one of these devices in a way that the kernel knows of.
+    fn user(&self, numbers: &BTreeSet<Number>, apart: &BTreeSet<Number>) -> Option<(String, &'static str)> {
+        if let Some(mount) = self.mounted(numbers) {
+            let seen = match mount.seen_by.as_str() {
+                "self" => String::new(),
+                process => format!(" in the mount namespace of process {process}"),
+            };
+            let reason = format!("{} is mounted on {}{seen}", mount.source, mount.point.display());
+            return Some((reason, "unmount it, if nobody needs it"));
+        }
+        let swap = |target: &Target| matches!(target, Target::Block(number) if numbers.contains(number));
+        if let Some((path, Target::Block(number))) = self.swaps.iter().find(|(_, target)| swap(target)) {
+            return Some((format!("{} ({path}) is swap", self.name(*number)), "swapoff it, if memory allows"));
+        }
+        let held = numbers.iter().filter_map(|number| self.all.get(number)).find_map(|device| {
+            let holder = device
+                .holders
+                .iter()
+                .find(|name| BlockDevice::named(name).is_none_or(|holder| !apart.contains(&holder.number)))?;
+            Some((holder.clone(), device.name.clone()))
+        });
+        if let Some((holder, held)) = held {
+            let reason = format!("{held} is held by {holder} (LVM, RAID, encryption or another mapping)");
+            return Some((reason, "take that apart first, if nobody needs it"));
+        }
+        btrfs_members(numbers).map(|(volume, member)| {
+            let reason = format!("{member} belongs to the btrfs filesystem {volume}, which is in use");
+            (reason, "unmount that filesystem, or remove the device from it")
+        })
+    }
+
+    /// Other devices that consist of some of the same bytes.
+    fn twins(&self, bytes: &Bytes, family: &BTreeSet<Number>) -> Vec<&BlockDevice> {
+        let chain = bytes.chain();
+        let apart = |number: &Number| !family.contains(number) && !chain.contains(number);
+        let others = self.all.values().filter(|device| apart(&device.number));
+        others.filter(|device| bytes.meet(&Bytes::of(device, &self.loops))).collect()
+    }
+
+    /// Devices that lie beside this one: on the same disk, or in the same file; with all that is stacked on them.
+    fn neighbours(&self, bytes: &Bytes, family: &BTreeSet<Number>) -> BTreeSet<Number> {
+        let chain = bytes.chain();
+        let apart = |number: &Number| !family.contains(number) && !chain.contains(number);
+        let others = self.all.values().filter(|device| apart(&device.number));
+        let beside = others.filter(|device| bytes.neighbour(&Bytes::of(device, &self.loops)));
+        beside.flat_map(|device| self.family(device)).filter(apart).collect()
+    }
+}
+
+/// Refuses a device that is read-only, or that somebody uses: mounted, swapped on, held, or opened; itself, through what is stacked on
+/// it, through what lies below it, or through another device on the same bytes.
+///
+/// Who uses what lies beside it, in words: that needs the owner's word.
+pub(super) fn free_of_users(device: &BlockDevice, loops: &[Loop]) -> Result<Vec<String>, StagingError> {
+    let refuse = |reason: String, way: &str| Err(StagingError::refused(&device.path, reason, way));
+    if device.read_only {
+        return refuse("it is read-only".into(), "`blockdev --setrw` lifts that, where the hardware allows it");
+    }
+    if device.size_bytes == 0 {
+        return refuse("it has no medium: its size is 0".into(), "");
+    }
+    let around = Around::look(device, loops);
+    let bytes = Bytes::of(device, loops);
+    let own = around.family(device);
+    let twins = around.twins(&bytes, &own);
+    // Whoever uses the same bytes by another device uses this one.
+    let same: BTreeSet<Number> = own.iter().copied().chain(twins.iter().flat_map(|twin| around.family(twin))).collect();
+    // A disk that is itself mounted, swap or held leaves no partition of it free, and so it is with what a loop device is attached to.
+    let below = bytes.below();
+    let concerned: BTreeSet<Number> = same.union(&below).copied().collect();
+    if let Some((reason, way)) = around.user(&concerned, &bytes.chain()) {
+        return refuse(reason, way);
+    }
+    if let Some(one) = around.loops.iter().find(|one| twins.iter().any(|twin| twin.number == one.number)) {
+        let on = match one.target {
+            Some(Target::Block(number)) => around.name(number),
+            _ => format!("the file of the same bytes, {}", one.file.display()),
+        };
+        let way = "`losetup --detach` that one, if nobody needs it";
+        return refuse(format!("{on} is attached to {}", one.name), way);
+    }
+    let files = bytes.files();
+    if let Some((reason, way)) = file_user(&around, &files) {
+        return refuse(reason, way);
+    }
+    let neighbours = around.neighbours(&bytes, &same);
+    let beside: BTreeSet<Number> = below.union(&neighbours).copied().collect();
+    let open = open_by_others(&same, &beside, &files);
+    let is_beside = |opener: &&Opener| matches!(opener.target, Target::Block(number) if !same.contains(&number));
+    if let Some(opener) = open.iter().find(|opener| !is_beside(opener)) {
+        return refuse(in_words(opener), "end that program, if nobody needs it");
+    }
+    let user = around.user(&neighbours, &BTreeSet::new()).map(|(who, _)| who);
+    Ok(user.into_iter().chain(open.iter().find(is_beside).map(in_words)).collect())
+}
+
+fn in_words(opener: &Opener) -> String {
+    let file = if matches!(opener.target, Target::File(_)) { "the file behind it, " } else { "" };
+    let Opener { path, pid, program, .. } = opener;
+    format!("{file}{} is opened by process {pid} ({program})", path.display())
+}
+
+/// Who uses a file that the device's bytes lie in.
+fn file_user(around: &Around, files: &BTreeSet<FileId>) -> Option<(String, &'static str)> {
+    let among = |target: &Target| matches!(target, Target::File(file) if files.contains(file));
+    if let Some((path, _)) = around.swaps.iter().find(|(_, target)| among(target)) {
+        return Some((format!("the file behind it, {path}, is swap"), "swapoff it, if memory allows"));
+    }
+    if files.is_empty() {
+        return None;
+    }
+    let member = pool_members().into_iter().find(|path| Target::of(Path::new(path)).is_some_and(|one| among(&one)))?;
+    Some((format!("the file behind it, {member}, belongs to an imported ZFS pool"), "export that pool first"))
+}
+
+/// Files and devices of imported pools. zfs-fuse has them open as any process; the kernel's ZFS has them open where nobody sees it.
+fn pool_members() -> Vec<String> {
+    if !Path::new("/sys/module/zfs").exists() {
+        return Vec::new();
+    }
+    let command = system::Command::new(["zpool", "status", "-LP"]).limit(Duration::from_secs(20));
+    let answer = command.run(&system::Journal::new()).map(|answer| answer.stdout).unwrap_or_default();
+    answer.split_whitespace().filter(|word| word.starts_with('/')).map(str::to_string).collect()
+}
+
+/// Every swap with what its name leads to. Blanks in a name are written as octal digits.
+fn swaps() -> Vec<(String, Target)> {
+    let text = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let swap = |line: &str| {
+        let path = line.split_whitespace().next()?.replace("\\040", " ");
+        Some((path.clone(), Target::of(Path::new(&path))?))
+    };
+    text.lines().skip(1).filter_map(swap).collect()
+}
+
+/// A btrfs volume that is in use and has one of these devices: /sys/fs/btrfs/UUID/devices/NAME/dev.
+fn btrfs_members(numbers: &BTreeSet<Number>) -> Option<(String, String)> {
+    for volume in std::fs::read_dir("/sys/fs/btrfs").ok()?.flatten() {
+        let Ok(members) = std::fs::read_dir(volume.path().join("devices")) else { continue };
+        for member in members.flatten() {
+            let number = std::fs::read_to_string(member.path().join("dev")).ok().and_then(|text| Number::parse(&text));
+            if number.is_some_and(|number| numbers.contains(&number)) {
+                let text = |name: std::ffi::OsString| name.to_string_lossy().into_owned();
+                return Some((text(volume.file_name()), text(member.file_name())));
+            }
+        }
+    }
+    None
+}
+
+/// Other processes that have the device, a disk below or beside it, or a file behind it open (for writing, of a file), and keep it so.
+fn open_by_others(family: &BTreeSet<Number>, disks: &BTreeSet<Number>, files: &BTreeSet<FileId>) -> Vec<Opener> {
+    let wanted = Wanted { devices: family.union(disks).copied().collect(), files: files.clone() };
+    let end = Instant::now() + PASSING;
+    loop {
+        let mut found = openers::openers(&wanted);
+        found.retain(|opener| opener.writes || matches!(opener.target, Target::Block(_)));
+        if found.is_empty() || Instant::now() >= end {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,105 @@
+//! Loop devices on an image: found by the file that they are on, not by the name that it had, and detached.
+//! In: an image's path and identity. Out: its loop devices, who else uses them, and that they are gone.
+//! The kernel shows a path as it was when attached; in another container the same path is another file.
+
+use crate::error::StagingError;
+use crate::ownership::cleanup_journal::RUN_FOLDER;
+use crate::ownership::owned::Identity;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use system::block::Number;
+use system::{BlockDevice, Command, Journal, Sysfs as _, mounts};
+
+/// How long the last user of a loop device is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Loop devices on a file. Without an identity (marks of version 0.1 know none) those that were attached by exactly this path.
+pub(crate) fn on(file: &Path, identity: Option<Identity>) -> Vec<BlockDevice> {
+    let resolved = file.canonicalize().ok();
+    BlockDevice::all()
+        .into_iter()
+        .filter(|device| {
+            let Some(backing) = device.backing_file.as_deref() else { return false };
+            match identity {
+                // One that cannot be asked counts: the name carries the run's id, and an image is not removed under it.
+                Some(identity) => backing.file_name() == file.file_name() && is_on(device, identity) != Some(false),
+                None => backing == file || Some(backing) == resolved.as_deref(),
+            }
+        })
+        .collect()
+}
+
+/// Whether a loop device is on this very file; None where it cannot be asked.
+pub(crate) fn is_on(device: &BlockDevice, identity: Identity) -> Option<bool> {
+    let words = ["losetup", "--noheadings", "--output", "BACK-INO,BACK-MAJ:MIN"].map(String::from);
+    let ask = Command::new(words.into_iter().chain([device.path.display().to_string()]));
+    // Asking is not acting: only what changes something goes into the journal.
+    let answer = ask.run(&Journal::new()).ok()?;
+    let mut words = answer.stdout.split_whitespace();
+    let inode: u64 = words.next()?.parse().ok()?;
+    let number = Number::parse(words.next()?)?;
+    Some(inode == identity.inode && number == system::block::number_from_raw(identity.device))
+}
+
+/// Who uses a loop device that is ours: something mounted outside the run's own folder, swap, a mapping. None where nobody does.
+pub(crate) fn foreign_user(device: &BlockDevice, id: &str) -> Option<String> {
+    let own = Path::new(RUN_FOLDER).join(id);
+    let parts: Vec<BlockDevice> = device.partitions.iter().filter_map(|name| BlockDevice::named(name)).collect();
+    for one in std::iter::once(device).chain(&parts) {
+        let is_of = |mount: &mounts::Mount| mount.number == one.number || Path::new(&mount.source) == one.path;
+        let mounted = mounts::everywhere().into_iter().find(|mount| is_of(mount) && !mount.point.starts_with(&own));
+        if let Some(mount) = mounted {
+            return Some(format!("{} is mounted on {}", one.name, mount.point.display()));
+        }
+        if let Some(holder) = one.holders.first() {
+            return Some(format!("{} is held by {holder}", one.name));
+        }
+        let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
+        if swaps.lines().any(|line| line.split_whitespace().next() == one.path.to_str()) {
+            return Some(format!("{} is swap", one.name));
+        }
+    }
+    None
+}
+
+/// Detaches every loop device on a file.
+pub(crate) fn detach(journal: &Journal, file: &Path, identity: Option<Identity>) -> Result<(), StagingError> {
+    for device in on(file, identity) {
+        let words = ["losetup".to_string(), "--detach".into(), device.path.display().to_string()];
+        let is_there = || on(file, identity).iter().any(|other| other.path == device.path);
+        match Command::new(words).run(journal) {
+            // Another start may be cleaning up the same at the same time; what is gone needs no detaching.
+            Err(error) if is_there() => {
+                return Err(StagingError::command(format!("detaching {} from {}", device.name, file.display()))(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Thaws a filesystem that nobody has mounted any more: its run was killed in the middle of a checkpoint and its mount namespace is
+/// gone, while what is frozen stays in use for ever. Mounted once more, it can be thawed; where that was not it, nothing changes.
+pub(crate) fn thaw(journal: &Journal, device: &BlockDevice, id: &str) {
+    let folder = Path::new(RUN_FOLDER).join(id);
+    let point = folder.join("mnt");
+    let (node, point_text) = (device.path.display().to_string(), point.display().to_string());
+    // Whatever of it does not work, the device is then still in use, which is what is reported.
+    if std::fs::create_dir_all(&point).is_ok() && Command::new(["mount", &node, &point_text]).run(journal).is_ok() {
+        let _ = Command::new(["fsfreeze", "--unfreeze", &point_text]).run(journal);
+        let _ = Command::new(["umount", &point_text]).run(journal);
+    }
+    crate::ownership::owned::remove_empty(&folder);
+}
+
+/// Waits until no loop device is on a file: the kernel detaches one only when its last user is gone.
+pub(crate) fn await_detached(file: &Path, identity: Option<Identity>) -> Result<(), StagingError> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let Some(device) = on(file, identity).into_iter().next() else { return Ok(()) };
+        if Instant::now() > end {
+            return Err(StagingError::LeftBehind(format!("{} on {} is still in use", device.name, file.display())));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

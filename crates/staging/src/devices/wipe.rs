@@ -1,0 +1,29 @@
+//! Emptying a device: its signatures, and what lies where custody looks for data.
+//! In: a device that custody has verified. Out: commands, or their failure. Nothing here asks whose the device is.
+
+use crate::devices::custody::emptying;
+use crate::error::StagingError;
+use std::path::Path;
+use system::{BlockDevice, Command, Journal, Sysfs as _};
+
+/// Removes all signatures, so that no tool finds yesterday's filesystem under today's.
+pub(crate) fn unsign(device: &Path, journal: &Journal) -> Result<(), StagingError> {
+    unsigning(device)
+        .run(journal)
+        .map(|_| ())
+        .map_err(StagingError::command(format!("removing signatures from {}", device.display())))
+}
+
+/// The command that removes all signatures.
+pub(crate) fn unsigning(device: &Path) -> Command {
+    Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), device.display().to_string()])
+}
+
+/// Removes all signatures, and what lies at the places where custody looks for data: whoever comes next finds it empty.
+pub(crate) fn wipe(device: &Path, journal: &Journal) -> Result<(), StagingError> {
+    let found = BlockDevice::find(device).map_err(|error| StagingError::refused(device, error.to_string(), ""))?;
+    for command in [unsigning(device), emptying(device, found.size_bytes)] {
+        command.run(journal).map_err(StagingError::command(format!("emptying {}", device.display())))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,371 @@
+//! What can go wrong with devices and filesystems.
+//! In: what was being done, to what, and what the system answered. Out: one error, which says what the person can do.
+//! An error of one contender is told apart from one of the whole run, so that the others can go on.
+
+use records::Cause;
+use std::path::{Path, PathBuf};
+use system::{CommandError, cause};
+
+/// An error of staging.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StagingError {
+    /// A name that is not known.
+    #[error("unknown {what} \"{}\"{}", cut(.name), nearest_hint(.nearest, .known))]
+    Unknown {
+        /// What was named: filesystem, scheduler, contender.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The nearest name that is known.
+        nearest: Option<String>,
+        /// All names that are known.
+        known: Vec<String>,
+    },
+    /// A description that cannot be read.
+    #[error("{file}: {}", cut(.problem))]
+    Description {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// One contender cannot be staged as it was asked for; others can.
+    #[error("{contender}: {problem}{}", way(.way_out))]
+    Contender {
+        /// Its label.
+        contender: String,
+        /// What was being done and what the system answered.
+        problem: String,
+        /// What the person can do; empty where nothing is known.
+        way_out: String,
+        /// Whether it may work the next time.
+        cause: Cause,
+    },
+    /// A device that was there and is not any more.
+    #[error("the device {device} vanished during {during}: {how}{}", way(if *.for_good { "connect it again" } else { "" }))]
+    Gone {
+        /// The device.
+        device: PathBuf,
+        /// What was being done.
+        during: String,
+        /// What became of it.
+        how: String,
+        /// It was a real device, so that nothing more can be measured; an image is made anew for each trial.
+        for_good: bool,
+    },
+    /// A device that must not be touched.
+    #[error("{device} is not taken: {reason}{}", way(.way_out))]
+    Refused {
+        /// The device.
+        device: PathBuf,
+        /// Why.
+        reason: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// A word that allows erasing a device, and means none of those that are taken.
+    #[error("--erase {word} names no device of this run{}", way(.way_out))]
+    Word {
+        /// The word.
+        word: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// A size that does not work.
+    #[error("{size} is {problem}{}", way(.way_out))]
+    Size {
+        /// The size, in words.
+        size: String,
+        /// Too small or too large, and for what.
+        problem: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// A disk that has no room now for what is to be made on it.
+    #[error("{size} is {problem}{}", way(.way_out))]
+    NoRoom {
+        /// The size, in words.
+        size: String,
+        /// For what it is too large.
+        problem: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// A program that is not there.
+    #[error("{what} needs the program {program}, which is not installed{}", way(.way_out))]
+    MissingTool {
+        /// Who needs it.
+        what: String,
+        /// The program.
+        program: String,
+        /// How to install it.
+        way_out: String,
+    },
+    /// Root is needed.
+    #[error("{0} needs root (run with sudo, or measure a directory with --dir)")]
+    NeedsRoot(String),
+    /// Another run has it.
+    #[error("{what} is in use by another run{holder} (wait for it, or end it)")]
+    Busy {
+        /// The device or folder.
+        what: String,
+        /// Who holds it, as far as that is known.
+        holder: String,
+    },
+    /// A command failed.
+    #[error("{doing}: {error}")]
+    Command {
+        /// What was being done.
+        doing: String,
+        /// What was run and answered.
+        error: Box<CommandError>,
+    },
+    /// A file or folder could not be used.
+    #[error("cannot {doing} {path}: {error}{}", way(.way_out))]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system answered.
+        error: String,
+        /// What the person can do.
+        way_out: String,
+        /// Whether it may work the next time.
+        cause: Cause,
+    },
+    /// A kernel that a guest cannot run.
+    #[error("the kernel {name} {problem}{}", way(.way_out))]
+    Kernel {
+        /// As it was asked for.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What the person can do.
+        way_out: String,
+    },
+    /// A guest that did not come up, or was lost.
+    #[error("the guest: {0}")]
+    Guest(String),
+    /// A kept image is no longer what was made; it is to be made anew.
+    #[error("the aged image of {image} is damaged: {problem}")]
+    Damaged {
+        /// What it is of.
+        image: String,
+        /// What shows it.
+        problem: String,
+    },
+    /// Something made here could not be removed.
+    #[error("{0} (`bakeoff clean` tries again)")]
+    LeftBehind(String),
+}
+
+impl StagingError {
+    /// In words, to be put beside others of what could not be taken down: without the way out, which stands behind them all.
+    pub(crate) fn among_others(self) -> String {
+        match self {
+            StagingError::LeftBehind(what) => what,
+            other => other.to_string(),
+        }
+    }
+
+    /// Whether only this contender is affected, so that the others go on.
+    pub fn is_of_contender(&self) -> bool {
+        matches!(self, StagingError::Contender { .. })
+    }
+
+    /// Whether it may work the next time.
+    pub fn cause(&self) -> Cause {
+        match self {
+            StagingError::Contender { cause, .. } | StagingError::File { cause, .. } => *cause,
+            StagingError::Command { error, .. } => error.cause(),
+            StagingError::NoRoom { .. }
+            | StagingError::Busy { .. }
+            | StagingError::Damaged { .. }
+            | StagingError::LeftBehind(_) => Cause::Passing,
+            StagingError::Gone { for_good, .. } => {
+                if *for_good {
+                    Cause::Lasting
+                } else {
+                    Cause::Passing
+                }
+            }
+            StagingError::Guest(_) => Cause::Unclear,
+            StagingError::Unknown { .. }
+            | StagingError::Description { .. }
+            | StagingError::Refused { .. }
+            | StagingError::Word { .. }
+            | StagingError::Size { .. }
+            | StagingError::MissingTool { .. }
+            | StagingError::NeedsRoot(_)
+            | StagingError::Kernel { .. } => Cause::Lasting,
+        }
+    }
+
+    /// Whether nothing more can be measured on this target.
+    pub fn is_of_target(&self) -> bool {
+        matches!(
+            self,
+            StagingError::Refused { .. }
+                | StagingError::Word { .. }
+                | StagingError::NeedsRoot(_)
+                | StagingError::Gone { for_good: true, .. }
+        )
+    }
+
+    /// An error of a contender that lasts: it was asked for what cannot be.
+    pub(crate) fn contender(label: &str, problem: impl Into<String>, way_out: impl Into<String>) -> StagingError {
+        StagingError::failed(label, problem, way_out, Cause::Lasting)
+    }
+
+    /// An error of a contender, with its cause.
+    pub(crate) fn failed(
+        label: &str,
+        problem: impl Into<String>,
+        way_out: impl Into<String>,
+        cause: Cause,
+    ) -> StagingError {
+        StagingError::Contender { contender: label.into(), problem: problem.into(), way_out: way_out.into(), cause }
+    }
+
+    /// The same error of a contender, known to pass, with what shows it.
+    pub(crate) fn passing(self, more: &str) -> StagingError {
+        match self {
+            StagingError::Contender { contender, problem, way_out, .. } => {
+                StagingError::Contender { contender, problem: problem + more, way_out, cause: Cause::Passing }
+            }
+            other => other,
+        }
+    }
+
+    pub(crate) fn refused(device: &Path, reason: impl Into<String>, way_out: impl Into<String>) -> StagingError {
+        StagingError::Refused { device: device.into(), reason: reason.into(), way_out: way_out.into() }
+    }
+
+    pub(crate) fn file(doing: &'static str, path: &Path, error: impl Answer) -> StagingError {
+        let cause = error.cause();
+        StagingError::File { doing, path: path.into(), error: error.to_string(), way_out: String::new(), cause }
+    }
+
+    /// The same error of a file, with what the person can do.
+    pub(crate) fn with_way(self, way: &str) -> StagingError {
+        match self {
+            StagingError::File { doing, path, error, cause, .. } => {
+                StagingError::File { doing, path, error, way_out: way.into(), cause }
+            }
+            other => other,
+        }
+    }
+
+    pub(crate) fn command(doing: impl Into<String>) -> impl FnOnce(CommandError) -> StagingError {
+        let doing = doing.into();
+        move |error| StagingError::Command { doing, error: Box::new(error) }
+    }
+
+    pub(crate) fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> StagingError {
+        let known: Vec<String> = known.into_iter().map(str::to_string).collect();
+        StagingError::Unknown {
+            what,
+            name: name.into(),
+            nearest: nearest(name, known.iter().map(String::as_str)),
+            known,
+        }
+    }
+}
+
+/// What the system answered, by which a failure is known to pass or to last.
+pub(crate) trait Answer: std::fmt::Display {
+    /// Whether it may work the next time.
+    fn cause(&self) -> Cause;
+}
+
+impl Answer for std::io::Error {
+    fn cause(&self) -> Cause {
+        cause::of_io(self)
+    }
+}
+
+impl Answer for rustix::io::Errno {
+    fn cause(&self) -> Cause {
+        cause::of_errno(*self)
+    }
+}
+
+impl Answer for serde_json::Error {
+    fn cause(&self) -> Cause {
+        Cause::Lasting
+    }
+}
+
+impl Answer for system::Untrusted {
+    fn cause(&self) -> Cause {
+        Cause::Lasting
+    }
+}
+
+impl Answer for &str {
+    fn cause(&self) -> Cause {
+        Cause::Unclear
+    }
+}
+
+/// Longest text of a file that is shown, in characters.
+const SHOWN_LIMIT: usize = 600;
+
+/// What is shown of a text that may repeat what is in a file.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_LIMIT) {
+        Some((at, _)) => format!("{} ...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Longest word for which a nearest one is looked for, in bytes.
+const WORD_LIMIT: usize = 100;
+
+/// The known name that is nearest to a misspelt one; None where none is near.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // Longer words are no slips, and the search grows with the length.
+    if name.len() > WORD_LIMIT {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    known
+        .into_iter()
+        .filter(|candidate| candidate.len() <= WORD_LIMIT)
+        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3)
+        .min()
+        .map(|(_, candidate)| candidate.to_string())
+}
+
+fn nearest_hint(nearest: &Option<String>, known: &[String]) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean \"{name}\"?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; known are {}", cut(&known.join(", "))),
+    }
+}
+
+fn way(way_out: &str) -> String {
+    if way_out.is_empty() { String::new() } else { format!(" ({way_out})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_brings_the_nearest_one() {
+        let known = ["ext4", "xfs", "btrfs"];
+        assert_eq!(nearest("btrf", known).as_deref(), Some("btrfs"));
+        assert_eq!(nearest("XSF", known).as_deref(), Some("xfs"));
+        assert_eq!(nearest("hammer2", known), None);
+        let error = StagingError::unknown("filesystem", "etx4", known);
+        assert_eq!(error.to_string(), "unknown filesystem \"etx4\"; did you mean \"ext4\"?");
+    }
+}

@@ -1,0 +1,119 @@
+//! What a filesystem can do, found out on a fresh image or in a directory, not copied from a manual.
+//! In: a target and the name of a filesystem. Out: one [`Feature`] for each question of [`QUESTIONS`], in their order.
+//! Every try has a limit and says what was tried; nothing stays mounted.
+
+mod answer;
+mod damage;
+mod names;
+mod space;
+mod times;
+mod tools;
+mod volume;
+
+pub use crate::filesystems::feature_tools::FeatureTools;
+pub use answer::{Answer, Feature};
+
+use crate::error::StagingError;
+use crate::stage::target::Target;
+use records::Contender;
+use std::path::Path;
+
+/// What is asked: a key, and the question in a few words.
+pub const QUESTIONS: [(&str, &str); 25] = [
+    ("name_bytes", "longest name, in bytes"),
+    ("name_letters", "longest name, in letters of two bytes"),
+    ("file_size", "largest file"),
+    ("volume_size", "largest volume that mkfs accepts"),
+    ("links", "links to one file"),
+    ("directory_files", "files in one directory"),
+    ("time_range", "timestamps, from and to"),
+    ("time_step", "timestamps, resolution"),
+    ("sparse", "sparse files"),
+    ("punch", "hole punching"),
+    ("preallocate", "preallocation"),
+    ("reflink", "reflinks"),
+    ("xattr", "extended attributes, largest value"),
+    ("acl", "ACLs"),
+    ("quota", "quotas"),
+    ("direct", "O_DIRECT"),
+    ("tmpfile", "O_TMPFILE"),
+    ("casefold", "case folding"),
+    ("checksum_data", "notices a flipped byte in data"),
+    ("checksum_metadata", "notices a flipped byte in metadata"),
+    ("snapshots", "snapshots"),
+    ("compression", "compression"),
+    ("several_devices", "several devices"),
+    ("grow", "grows"),
+    ("shrink", "shrinks"),
+];
+
+/// Answers by key, as they are found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    answers: Vec<(&'static str, Answer)>,
+}
+
+impl Found {
+    pub(crate) fn put(&mut self, key: &'static str, answer: Answer) {
+        self.answers.push((key, answer));
+    }
+
+    /// In the order of the questions; one that was not asked says so.
+    fn in_order(mut self) -> Vec<Feature> {
+        QUESTIONS
+            .iter()
+            .map(|(key, title)| {
+                let at = self.answers.iter().position(|(known, _)| known == key);
+                let answer = at.map_or_else(|| Answer::untold("not tried here"), |at| self.answers.swap_remove(at).1);
+                Feature { key: (*key).into(), title: (*title).into(), answer }
+            })
+            .collect()
+    }
+}
+
+/// Probes a filesystem on this target, which must be of images.
+///
+/// # Errors
+/// It cannot be made or mounted here at all; a single question that cannot be answered is an answer.
+pub fn probe_filesystem(target: &mut Target, name: &str) -> Result<Vec<Feature>, StagingError> {
+    let filesystem = target.registry.get(name)?.clone();
+    let mut found = Found::default();
+    let plain = Contender::plain(name);
+    let mut stage = target.stage(&plain)?;
+    let root = stage.state.seen(&stage.state.root);
+    in_folder(&root, &mut found);
+    times::prepare(&root);
+    // What is only kept in memory does not count.
+    match stage.remount() {
+        Ok(_) => times::read(&root, true, &mut found),
+        Err(error) => found.put("time_range", Answer::untold(error.to_string())),
+    }
+    stage.close()?;
+    tools::with_options(target, &filesystem, &mut found);
+    tools::on_volume(target, &filesystem, &mut found);
+    damage::notices(target, &filesystem, &mut found);
+    found.put("volume_size", volume::largest(target, &filesystem));
+    Ok(found.in_order())
+}
+
+/// Probes whatever is mounted where a directory lies, as far as that goes without formatting.
+///
+/// # Errors
+/// Nothing can be written there.
+pub fn probe_directory(target: &mut Target) -> Result<Vec<Feature>, StagingError> {
+    let mut found = Found::default();
+    let contender = Contender { filesystem: crate::DIRECTORY.into(), ..Contender::plain("directory") };
+    let stage = target.stage(&contender)?;
+    let root = stage.root().to_path_buf();
+    in_folder(&root, &mut found);
+    times::prepare(&root);
+    times::read(&root, false, &mut found);
+    stage.close()?;
+    Ok(found.in_order())
+}
+
+/// What needs no more than a folder.
+fn in_folder(root: &Path, found: &mut Found) {
+    names::probe(root, found);
+    space::probe(root, found);
+}

@@ -1,0 +1,211 @@
+//! Sizes and space of files: largest, sparse, holes, preallocation, reflinks, attributes, ways of opening.
+//! In: a folder. Out: answers, by what the system calls answer and by the blocks that files really take.
+
+use super::answer::largest;
+use super::{Answer, Found};
+use crate::devices::image::in_words;
+use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+/// The longest file that system calls can speak of.
+const LONGEST: u64 = i64::MAX as u64;
+/// The longest value of an extended attribute that the kernel passes on.
+const LARGEST_ATTRIBUTE: u64 = 65_536;
+/// Bytes that are laid out to see what becomes of their blocks.
+const SOME: u64 = 4 << 20;
+/// Direct I/O is aligned to this; no disk has larger sectors.
+const ALIGNMENT: usize = 4096;
+
+pub(super) fn probe(root: &Path, found: &mut Found) {
+    found.put("file_size", told(file_size(root)));
+    found.put("sparse", told(sparse(root)));
+    found.put("punch", told(punch(root)));
+    found.put("preallocate", told(preallocate(root)));
+    found.put("reflink", told(reflink(root)));
+    found.put("xattr", attribute(root));
+    found.put("acl", acl(root));
+    found.put("direct", direct(root));
+    let open = rustix::fs::open(root, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+    found.put("tmpfile", Answer::of(open, "opening a file without a name"));
+}
+
+/// An error on the way is no answer.
+fn told(tried: std::io::Result<Answer>) -> Answer {
+    tried.unwrap_or_else(|error| Answer::untold(format!("it could not be tried: {error}")))
+}
+
+fn fresh(root: &Path, name: &str) -> std::io::Result<File> {
+    File::options().read(true).write(true).create(true).truncate(true).open(root.join(name))
+}
+
+/// Bytes of blocks that a file takes once everything is written.
+fn taken(file: &File) -> std::io::Result<u64> {
+    file.sync_all()?;
+    Ok(file.metadata()?.blocks() * 512)
+}
+
+fn file_size(root: &Path) -> std::io::Result<Answer> {
+    let file = fresh(root, "long")?;
+    let most = largest(0, LONGEST, |length| rustix::fs::ftruncate(&file, length).is_ok());
+    rustix::fs::ftruncate(&file, most)?;
+    let how = match file.write_all_at(b"x", most.saturating_sub(1)).and_then(|()| file.sync_all()) {
+        Ok(()) => "setting its length, and writing its last byte".into(),
+        Err(error) => format!("setting its length; its last byte cannot be written: {error}"),
+    };
+    std::fs::remove_file(root.join("long"))?;
+    Ok(Answer::amount(most, about(most), how))
+}
+
+/// A limit as people know it: one block short of 16 TiB is 16 TiB.
+pub(super) fn about(bytes: u64) -> String {
+    let rounded =
+        (0..64).map(|shift| 1u64 << shift).find(|power| *power > bytes && *power - bytes <= (*power >> 10).max(1));
+    match rounded {
+        Some(power) if power > LONGEST => "8 EiB".into(),
+        Some(power) => size_words(power),
+        None => size_words(bytes),
+    }
+}
+
+/// As [`in_words`], with the two units beyond it.
+pub(super) fn size_words(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes >= 1 << 60 => format!("{} EiB", (bytes as f64 / (1u64 << 60) as f64).round()),
+        bytes if bytes >= 1 << 50 => format!("{} PiB", (bytes as f64 / (1u64 << 50) as f64).round()),
+        bytes => in_words(bytes),
+    }
+}
+
+fn sparse(root: &Path) -> std::io::Result<Answer> {
+    let file = fresh(root, "sparse")?;
+    file.write_all_at(&[7; 4096], 64 << 20)?;
+    let blocks = taken(&file)?;
+    let how = format!("a file of 64 MiB with 4 KiB at its end takes {}", in_words(blocks));
+    Ok(if blocks < 1 << 20 { Answer::yes(how) } else { Answer::no(how) })
+}
+
+fn punch(root: &Path) -> std::io::Result<Answer> {
+    let file = filled(root, "punched")?;
+    let before = taken(&file)?;
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    if let Err(error) = rustix::fs::fallocate(&file, flags, SOME / 4, SOME / 2) {
+        return Ok(Answer::no(format!("fallocate(PUNCH_HOLE): {error}")));
+    }
+    let after = taken(&file)?;
+    let how = format!("2 of 4 MiB punched out: {} before, {} after", in_words(before), in_words(after));
+    Ok(if after + SOME / 4 <= before { Answer::yes(how) } else { Answer::no(how) })
+}
+
+fn preallocate(root: &Path) -> std::io::Result<Answer> {
+    let file = fresh(root, "preallocated")?;
+    if let Err(error) = rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, SOME) {
+        return Ok(Answer::no(format!("fallocate: {error}")));
+    }
+    let blocks = taken(&file)?;
+    let how = format!("4 MiB asked for without writing take {}", in_words(blocks));
+    Ok(if blocks >= SOME { Answer::yes(how) } else { Answer::no(how) })
+}
+
+fn reflink(root: &Path) -> std::io::Result<Answer> {
+    let from = filled(root, "original")?;
+    let to = fresh(root, "clone")?;
+    Ok(Answer::of(rustix::fs::ioctl_ficlone(&to, &from), "FICLONE of a file of 4 MiB"))
+}
+
+/// Different in every block, so that nothing can store it smaller.
+fn filled(root: &Path, name: &str) -> std::io::Result<File> {
+    let mut file = fresh(root, name)?;
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut block = Vec::with_capacity(1 << 16);
+    for _ in 0..SOME >> 16 {
+        block.clear();
+        while block.len() < 1 << 16 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            block.extend_from_slice(&state.to_le_bytes());
+        }
+        file.write_all(&block)?;
+    }
+    file.sync_all()?;
+    Ok(file)
+}
+
+fn attribute(root: &Path) -> Answer {
+    let path = root.join("attributed");
+    if let Err(error) = File::create(&path) {
+        return Answer::untold(error.to_string());
+    }
+    let set = |length: u64| {
+        let value = vec![b'v'; length as usize];
+        // In the place of another value there may be less room than on a file without.
+        let _ = rustix::fs::removexattr(&path, "user.bakeoff");
+        rustix::fs::setxattr(&path, "user.bakeoff", &value, XattrFlags::empty())
+    };
+    if let Err(error) = set(1) {
+        return Answer::no(format!("setxattr: {error}"));
+    }
+    let most = largest(1, LARGEST_ATTRIBUTE, |length| set(length).is_ok());
+    let how = "one attribute user.bakeoff on a file without others";
+    Answer { has: Some(true), ..Answer::amount(most, in_words(most), how) }
+}
+
+/// The value of `system.posix_acl_access` for a right of user 1 (acl(5); linux/posix_acl_xattr.h: version 2, then tag, rights, id).
+fn acl(root: &Path) -> Answer {
+    let path = root.join("with-acl");
+    if let Err(error) = File::create(&path) {
+        return Answer::untold(error.to_string());
+    }
+    const NOBODY: u32 = u32::MAX;
+    let entries: [(u16, u16, u32); 5] = [(1, 6, NOBODY), (2, 4, 1), (4, 4, NOBODY), (16, 4, NOBODY), (32, 4, NOBODY)];
+    let mut value = 2u32.to_le_bytes().to_vec();
+    for (tag, rights, id) in entries {
+        value.extend_from_slice(&tag.to_le_bytes());
+        value.extend_from_slice(&rights.to_le_bytes());
+        value.extend_from_slice(&id.to_le_bytes());
+    }
+    let set = rustix::fs::setxattr(&path, "system.posix_acl_access", &value, XattrFlags::empty());
+    Answer::of(set, "a POSIX ACL with a right for one more user")
+}
+
+fn direct(root: &Path) -> Answer {
+    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    let how = "opening with O_DIRECT, and writing and reading 4 KiB";
+    let file = match rustix::fs::open(root.join("direct"), flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => File::from(file),
+        Err(error) => return Answer::no(format!("open: {error}")),
+    };
+    let mut room = vec![0u8; 2 * ALIGNMENT];
+    let start = room.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+    let block = &mut room[start..start + ALIGNMENT];
+    block.fill(7);
+    Answer::of(file.write_all_at(block, 0).and_then(|()| file.read_exact_at(block, 0)), how)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_read_as_people_know_them() {
+        assert_eq!(about((16 << 40) - 4096), "16 TiB");
+        assert_eq!(about(LONGEST), "8 EiB");
+        assert_eq!(about(1 << 50), "1 PiB");
+        assert_eq!(about(2_194_719_883_264), "2.0 TiB");
+    }
+
+    #[test]
+    fn the_folder_of_this_test_answers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut found = Found::default();
+        probe(folder.path(), &mut found);
+        let features = found.in_order();
+        let of = |key: &str| &features.iter().find(|feature| feature.key == key).expect("asked").answer;
+        assert!(of("file_size").amount.is_some_and(|bytes| bytes > 1 << 30), "{:?}", of("file_size"));
+        assert_eq!(of("sparse").has, Some(true), "{:?}", of("sparse"));
+        assert_eq!(of("grow").text, "?", "what was not asked is not answered");
+    }
+}

@@ -1,0 +1,223 @@
+//! Features that need options or tools: quotas, case folding, compression, snapshots, several devices, growing, shrinking.
+//! In: a target of images and a filesystem with its keys under `[features]`. Out: answers, by what happened.
+//! A tool's success is not taken for the feature: a quota is shown, a snapshot is read, sizes are asked for.
+
+use super::{Answer, Found};
+use crate::devices::image::{self, in_words};
+use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
+use crate::filesystems::feature_tools::{More, Options, Resize};
+use crate::stage::Stage;
+use crate::stage::target::{Target, Where};
+use records::Contender;
+use std::path::Path;
+use std::time::Duration;
+use system::Command;
+
+/// How long one tool may take.
+pub(super) const TOOL_LIMIT: Duration = Duration::from_secs(60);
+/// Bytes of repeated text, to be stored smaller.
+const TEXT: usize = 16 << 20;
+/// Number of the image of a second device; images of stages are counted from 1.
+const SECOND: u32 = 1000;
+
+/// What depends on options of mkfs or mount.
+pub(super) fn with_options(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
+    let tools = &filesystem.features;
+    found.put("quota", optional(target, filesystem, tools.quota.as_ref(), &quota));
+    found.put("casefold", optional(target, filesystem, tools.casefold.as_ref(), &casefold));
+    found.put("compression", optional(target, filesystem, tools.compression.as_ref(), &compression));
+}
+
+type Try<'a> = &'a dyn Fn(&mut Stage<'_>, &Options) -> Result<Answer, StagingError>;
+
+/// The feature with its options; without any it is not there.
+fn optional(target: &mut Target, filesystem: &Filesystem, options: Option<&Options>, try_it: Try) -> Answer {
+    let Some(options) = options else {
+        return Answer::no("no option or tool of its own brings it");
+    };
+    let contender = Contender {
+        label: filesystem.name.clone(),
+        mkfs: options.mkfs.clone(),
+        mount: options.mount.clone(),
+        ..Contender::plain(&filesystem.name)
+    };
+    match on_stage(target, &contender, &mut |stage| try_it(stage, options)) {
+        Ok(answer) => answer,
+        // The filesystem may have it and this kernel or these tools not: that is another answer than no.
+        Err(error) => Answer { text: "refused here".into(), ..Answer::no(error.to_string()) },
+    }
+}
+
+/// Tries something on a fresh stage, which is taken down without a check.
+pub(super) fn on_stage(
+    target: &mut Target,
+    contender: &Contender,
+    try_it: &mut dyn FnMut(&mut Stage<'_>) -> Result<Answer, StagingError>,
+) -> Result<Answer, StagingError> {
+    let mut stage = target.stage(contender)?;
+    try_it(&mut stage)
+}
+
+/// In words, what options stand for.
+fn by(options: &Options) -> String {
+    let mkfs = (!options.mkfs.is_empty()).then(|| format!("mkfs {}", options.mkfs.join(" ")));
+    let mount = (!options.mount.is_empty()).then(|| format!("mount -o {}", options.mount));
+    let then = if mkfs.is_some() || mount.is_some() { "then " } else { "" };
+    let command = options.command.first().map(|first| format!("{then}{first}"));
+    [mkfs, mount, command].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn quota(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, StagingError> {
+    // Staging read the options back already.
+    if !options.command.is_empty() {
+        run(stage, &options.command, &More::default())?;
+    }
+    Ok(Answer::yes(format!("by {}", by(options))))
+}
+
+fn casefold(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, StagingError> {
+    let folder = stage.state.root.join("folded");
+    let seen = stage.state.seen(&folder);
+    std::fs::create_dir(&seen).map_err(|error| StagingError::file("make", &seen, error))?;
+    if !options.command.is_empty() {
+        run(stage, &options.command, &More { folder: Some(&folder), ..More::default() })?;
+    }
+    std::fs::write(seen.join("Name"), "x").map_err(|error| StagingError::file("write into", &seen, error))?;
+    let how = format!("by {}: a file Name, asked for as nAME", by(options));
+    Ok(if seen.join("nAME").exists() { Answer::yes(how) } else { Answer::no(how) })
+}
+
+fn compression(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, StagingError> {
+    let before = stage.usage()?.used_bytes;
+    let text: Vec<u8> = b"The same words again and again. ".iter().copied().cycle().take(TEXT).collect();
+    let path = stage.state.seen(&stage.state.root).join("text");
+    std::fs::write(&path, &text).map_err(|error| StagingError::file("write", &path, error))?;
+    stage.sync()?;
+    let grown = stage.usage()?.used_bytes.saturating_sub(before);
+    let how = format!("by {}: {} of repeated text take {}", by(options), in_words(TEXT as u64), in_words(grown));
+    Ok(if grown < TEXT as u64 / 4 { Answer::yes(how) } else { Answer::no(how) })
+}
+
+/// What is done to the volume as a whole, each on a fresh one.
+pub(super) fn on_volume(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
+    let plain = Contender::plain(&filesystem.name);
+    let none = || Answer::no("none of its own tools does it");
+    let told = |tried: Result<Answer, StagingError>| tried.unwrap_or_else(|error| Answer::no(error.to_string()));
+    let tools = &filesystem.features;
+    let snapshots = tools.snapshot.as_ref().map(|_| told(on_stage(target, &plain, &mut snapshot)));
+    found.put("snapshots", snapshots.unwrap_or_else(none));
+    let several = match tools.several_devices.is_empty() {
+        true => none(),
+        false => told(several_devices(target, &plain)),
+    };
+    found.put("several_devices", several);
+    let grown = tools.grow.as_ref().map(|resize| told(on_stage(target, &plain, &mut |stage| grow(stage, resize))));
+    found.put("grow", grown.unwrap_or_else(none));
+    let shrunk = tools.shrink.as_ref().map(|resize| told(on_stage(target, &plain, &mut |stage| shrink(stage, resize))));
+    found.put("shrink", shrunk.unwrap_or_else(none));
+}
+
+fn snapshot(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
+    let Some(facts) = stage.state.filesystem.as_ref().and_then(|filesystem| filesystem.features.snapshot.clone())
+    else {
+        return Ok(Answer::untold("no command is known"));
+    };
+    let file = stage.state.seen(&stage.state.root).join("changed");
+    let write = |text: &str| std::fs::write(&file, text).map_err(|error| StagingError::file("write", &file, error));
+    write("before")?;
+    stage.sync()?;
+    run(stage, &facts.command, &More::default())?;
+    write("after")?;
+    stage.sync()?;
+    let kept = stage.state.seen(&stage.state.places.mountpoint.join(&facts.seen)).join("changed");
+    let command = More::default().fill(&stage.state.places, &facts.command).join(" ");
+    let how = format!("{command}: a file that was changed afterwards");
+    Ok(match std::fs::read_to_string(&kept) {
+        Ok(text) if text == "before" => Answer::yes(format!("{how} is as it was")),
+        Ok(_) => Answer::no(format!("{how} is changed there, too")),
+        Err(error) => Answer::no(format!("{how} cannot be read there: {error}")),
+    })
+}
+
+fn several_devices(target: &mut Target, plain: &Contender) -> Result<Answer, StagingError> {
+    let Where::Image { bytes, folder } = target.place.clone() else {
+        return Ok(Answer::untold("only tried on images"));
+    };
+    let journal = target.journal.clone();
+    let mut stage = target.stage(plain)?;
+    let second = image::attach(&journal, &mut stage.target.mark, &folder, SECOND, bytes, 0)?;
+    let answer = add_device(&mut stage, &second.device.path);
+    drop(stage);
+    let removed = second.remove(&journal, &mut target.mark);
+    let answer = answer?;
+    removed.map(|()| answer)
+}
+
+fn add_device(stage: &mut Stage<'_>, second: &Path) -> Result<Answer, StagingError> {
+    let Some(command) = stage.state.filesystem.as_ref().map(|filesystem| filesystem.features.several_devices.clone())
+    else {
+        return Ok(Answer::untold("no command is known"));
+    };
+    let before = stage.usage()?.total_bytes;
+    run(stage, &command, &More { second: Some(second), ..More::default() })?;
+    let after = stage.usage()?.total_bytes;
+    let how = format!("a second device added: {} before, {} after", in_words(before), in_words(after));
+    Ok(if after > before { Answer::yes(how) } else { Answer::no(how) })
+}
+
+fn grow(stage: &mut Stage<'_>, resize: &Resize) -> Result<Answer, StagingError> {
+    let Some((file, device)) = stage.state.image.as_ref().map(|image| (image.file.clone(), image.device.path.clone()))
+    else {
+        return Ok(Answer::untold("only tried on images"));
+    };
+    let bytes = std::fs::metadata(&file).map_err(|error| StagingError::file("look at", &file, error))?.len() / 4 * 5;
+    let doing = |what: &str| StagingError::command(format!("{what} {}", file.display()));
+    let longer = Command::new(["truncate", "--size", &bytes.to_string(), &file.display().to_string()]);
+    longer.run(&stage.target.journal).map_err(doing("making longer"))?;
+    let again = Command::new(["losetup", "--set-capacity", &device.display().to_string()]);
+    again.run(&stage.target.journal).map_err(doing("showing the new size of"))?;
+    resized(stage, resize, bytes >> 20, true)
+}
+
+fn shrink(stage: &mut Stage<'_>, resize: &Resize) -> Result<Answer, StagingError> {
+    let bytes = stage.device().map_or(0, |device| device.size_bytes);
+    resized(stage, resize, (bytes >> 20) / 4 * 3, false)
+}
+
+fn resized(stage: &mut Stage<'_>, resize: &Resize, mib: u64, longer: bool) -> Result<Answer, StagingError> {
+    let before = stage.usage()?.total_bytes;
+    let more = More { mib, ..More::default() };
+    let mut refused = String::new();
+    let mut offline = resize.offline;
+    if !offline && let Err(error) = run(stage, &resize.command, &more) {
+        if resize.unmounted.is_empty() {
+            return Err(error);
+        }
+        refused = format!("refused while mounted ({error}); ");
+        offline = true;
+    }
+    if offline {
+        stage.take_off()?;
+        run(stage, if resize.offline { &resize.command } else { &resize.unmounted }, &more)?;
+        stage.put_back()?;
+    }
+    let after = stage.usage()?.total_bytes;
+    let state = if offline { "unmounted" } else { "while mounted" };
+    let how = format!("{refused}{state}: {} before, {} after", in_words(before), in_words(after));
+    let did = if longer { after > before } else { after < before };
+    let text = if offline { "yes, unmounted" } else { "yes, mounted" };
+    Ok(if did { Answer { text: text.into(), ..Answer::yes(how) } } else { Answer::no(how) })
+}
+
+/// Runs a command of the filesystem's file.
+pub(super) fn run(stage: &Stage<'_>, template: &[String], more: &More<'_>) -> Result<(), StagingError> {
+    let words = more.fill(&stage.state.places, template);
+    let doing = words.first().cloned().unwrap_or_default();
+    Command::new(words)
+        .prefixed(stage.enter())
+        .limit(TOOL_LIMIT)
+        .run(&stage.target.journal)
+        .map(|_| ())
+        .map_err(StagingError::command(format!("running {doing}")))
+}

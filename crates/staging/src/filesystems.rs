@@ -1,0 +1,14 @@
+//! Filesystems as data: what their files in `filesystems/` say, and the words of their commands.
+//! In: TOML, a contender's options, what a mounted filesystem shows. Out: descriptions, command lines, what was obeyed.
+//! Nothing is made or mounted here.
+
+pub(crate) mod contender;
+pub(crate) mod description;
+pub(crate) mod durability;
+pub(crate) mod feature_tools;
+pub(crate) mod mkfs_settings;
+pub(crate) mod options;
+pub(crate) mod readback;
+pub(crate) mod registry;
+pub(crate) mod template;
+pub(crate) mod tools;

@@ -1,0 +1,467 @@
+//! A filesystem as its file in `filesystems/` describes it: how to make, mount, check, inspect and unmount it.
+//! In: TOML. Out: [`Filesystem`]; a key that is not known is an error.
+//! In commands stand `{device}`, `{name}`, `{devices}`, `{options}`, `{list}`, `{mountpoint}`, `{label}`, `{nodes}` and `{pid}`: see
+//! template.rs.
+
+use crate::error::StagingError;
+use crate::filesystems::feature_tools::FeatureTools;
+use crate::filesystems::mkfs_settings::{Exclusion, NamedSetting};
+use records::{DataMode, Journaling};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// One filesystem.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Filesystem {
+    /// Name by which contenders refer to it: the file's name without `.toml`.
+    #[serde(skip)]
+    pub name: String,
+    /// Its name in titles.
+    pub title: String,
+    /// One sentence about it.
+    pub about: String,
+    /// What else must be said of where it can compete; empty for nothing.
+    #[serde(default)]
+    pub note: String,
+    /// Name under which the kernel lists it in /proc/filesystems.
+    pub kernel: String,
+    /// Programs that it needs.
+    #[serde(default)]
+    pub tools: Vec<ToolNeed>,
+    /// How it is made.
+    pub make: Make,
+    /// Devices of its own that options may name, beside the one that it is made on.
+    #[serde(default)]
+    pub devices: Vec<DeviceRule>,
+    /// How it is mounted and unmounted.
+    pub mount: Mounting,
+    /// How it is checked after work.
+    pub check: Option<Check>,
+    /// Commands that show what was made, by a name that read-backs refer to.
+    #[serde(default)]
+    pub inspect: BTreeMap<String, Vec<String>>,
+    /// How mkfs options are read back.
+    #[serde(default)]
+    pub readback: Vec<ReadBack>,
+    /// How its free space is looked at.
+    pub free_space: Option<FreeSpaceFacts>,
+    /// mkfs settings by the names that axes use, and how each is written.
+    #[serde(default)]
+    pub settings: BTreeMap<String, NamedSetting>,
+    /// Settings that exclude each other.
+    #[serde(default)]
+    pub excludes: Vec<Exclusion>,
+    /// What it promises for data, unless something that was found says otherwise.
+    pub durability: DurabilityFacts,
+    /// What makes written data safe.
+    pub sync: SyncFacts,
+    /// It has a cache that the kernel's drop_caches does not empty, and unmounting does.
+    #[serde(default)]
+    pub remount_empties_cache: bool,
+    /// Sizes.
+    pub limits: Limits,
+    /// How its tools show what it can do, for `bakeoff features`.
+    #[serde(default)]
+    pub features: FeatureTools,
+    /// A process of its own that serves it.
+    pub daemon: Option<DaemonFacts>,
+    /// What it needs in a guest.
+    #[serde(default)]
+    pub guest: GuestFacts,
+    /// Its tools may lie in a folder of their own.
+    pub unpacked: Option<UnpackedFacts>,
+    /// The description as its file has it.
+    #[serde(skip)]
+    pub source: String,
+    /// The file of a user that it was read from; None of one that is compiled in.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+    /// It is only described: none of its commands is run, not even one that tells a version.
+    #[serde(skip)]
+    pub only_described: bool,
+}
+
+/// What a filesystem needs in a guest, beside its tools.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuestFacts {
+    /// Kernel that has it, for machines whose own has not: `debian:6.1`.
+    pub kernel: Option<String>,
+    /// Modules that it asks for, beside its own.
+    pub modules: Vec<String>,
+    /// Programs that its tools call.
+    pub programs: Vec<String>,
+    /// Files that its tools read.
+    pub files: Vec<String>,
+}
+
+/// Tools that need not be installed: their package excludes another filesystem's.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnpackedFacts {
+    /// Folder with `sbin/`, and `lib/` for libraries that only these programs use, below `~/.cache/bakeoff` or `/usr/lib/bakeoff`.
+    pub folder: String,
+    /// What a person types to have it made.
+    pub made_by: String,
+}
+
+/// A program that a filesystem needs.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolNeed {
+    /// The program.
+    pub program: String,
+    /// Debian package that has it.
+    pub package: String,
+    /// Command that tells its version.
+    pub version: Vec<String>,
+    /// What its version begins with, where another program has the same name; empty where none has.
+    #[serde(default)]
+    pub shows: String,
+}
+
+/// How a filesystem is made.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Make {
+    /// The command.
+    pub command: Vec<String>,
+    /// Flags that a contender may give with a value, none of which names a device or a file by a word without a slash; those of
+    /// `settings`, `readback`, `defaults` and `devices` are among them without being listed.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// Flags that a contender may give and that take no value.
+    #[serde(default)]
+    pub switches: Vec<String>,
+    /// Options that are given unless the contender gives the same ones.
+    #[serde(default)]
+    pub defaults: Vec<MakeDefault>,
+}
+
+/// A device of a contender's own: an mkfs option may name it, and it is taken like the device under test.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceRule {
+    /// What it is, in a word: `journal`.
+    pub role: String,
+    /// The flag of mkfs.
+    pub flag: String,
+    /// The key within the flag's list whose value is the device.
+    pub key: String,
+    /// The mount option that names it once more, which is given by itself; absent where none does.
+    #[serde(default)]
+    pub mount: Option<String>,
+    /// Makes it ready before mkfs; `{device}` is this device, `{options}` what follows the contender's own options. Empty: mkfs does.
+    #[serde(default)]
+    pub make: Vec<String>,
+    /// Flags of the contender's options that [`DeviceRule::make`] gets too.
+    #[serde(default)]
+    pub follows: Vec<String>,
+    /// What blkid calls what lies on it then, where it cannot carry our label.
+    #[serde(default)]
+    pub leaves: Option<String>,
+    /// Words for `{devices}` in the command that checks the filesystem.
+    #[serde(default)]
+    pub check: Vec<String>,
+}
+
+/// An mkfs option that is given by default.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MakeDefault {
+    /// The flag: `-E`.
+    pub flag: String,
+    /// `key=value` items; each is left out where the contender gives that key under the same flag.
+    pub items: Vec<String>,
+    /// Why.
+    pub why: String,
+}
+
+/// How a filesystem is mounted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mounting {
+    /// The command; empty where making mounts it.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Mounts it again after an unmount, where that is another command.
+    #[serde(default)]
+    pub again: Vec<String>,
+    /// The command that unmounts it.
+    pub unmount: Vec<String>,
+    /// Mount options are given to mkfs, one after the other behind this flag, instead of to mount.
+    pub option_flag: Option<String>,
+    /// Options that are given unless the contender gives the same key.
+    #[serde(default)]
+    pub defaults: Vec<String>,
+    /// Keys of the options that it knows beside those of the mount layer; an axis of another one passes it by. Empty: not listed.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// Files that show options which mountinfo hides, one a line.
+    #[serde(default)]
+    pub shown: Vec<String>,
+    /// Key of [`Filesystem::inspect`] whose output shows options as `key value` or `key=value` lines.
+    pub shown_by: Option<String>,
+    /// Options by another name: what a person may write, and what it becomes.
+    #[serde(default)]
+    pub aliases: BTreeMap<String, String>,
+    /// Options that the kernel takes without showing them: each holds unless one of these is shown.
+    #[serde(default)]
+    pub silent: BTreeMap<String, Vec<String>>,
+    /// Options that are gone, each with the way out.
+    #[serde(default)]
+    pub gone: BTreeMap<String, String>,
+}
+
+/// How a filesystem is checked.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The command, run after unmounting.
+    pub command: Vec<String>,
+    /// Exit statuses that mean that nothing is wrong.
+    #[serde(default = "zero")]
+    pub clean: Vec<i32>,
+    /// Beginnings of lines that it prints of a sound filesystem, too: they are not the reason where something is wrong.
+    #[serde(default)]
+    pub routine: Vec<String>,
+}
+
+fn zero() -> Vec<i32> {
+    vec![0]
+}
+
+/// How free space is looked at, of a filesystem that is not mounted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FreeSpaceFacts {
+    /// The command.
+    pub command: Vec<String>,
+    /// What stands before the number of free extents in its answer.
+    pub extents: String,
+}
+
+/// How one mkfs option is read back.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadBack {
+    /// The flag.
+    pub flag: String,
+    /// The key within the flag's `key=value` list; absent where the flag has one value or a list of features.
+    pub key: Option<String>,
+    /// Key of [`Filesystem::inspect`] whose output is searched.
+    pub by: String,
+    /// How.
+    pub form: Form,
+    /// What stands before the value, for [`Form::Line`].
+    #[serde(default)]
+    pub line: String,
+    /// Stands behind the value there: a unit.
+    #[serde(default)]
+    pub suffix: String,
+    /// Features that the tool shows by another name than mkfs takes, for [`Form::Features`].
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
+}
+
+/// How a value is found in a tool's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// `key=value` stands somewhere as a word.
+    Pair,
+    /// The value follows [`ReadBack::line`]; several to try are separated by `|`.
+    Line,
+    /// The value is a word of the line that holds [`ReadBack::line`], in any case and with or without punctuation.
+    Word,
+    /// A line begins with the key and goes on with the value, or with the pool's name before both.
+    Property,
+    /// Each item is a feature that stands on [`ReadBack::line`] (anywhere, where that is empty), or with `^` before it does not.
+    Features,
+    /// As [`Form::Line`], and the value is a device, shown by its path or by its number in hexadecimal digits.
+    Device,
+    /// Cannot be read back; the reason stands in [`ReadBack::line`].
+    Hidden,
+}
+
+/// What a filesystem promises.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DurabilityFacts {
+    /// fsync and commits flush the device's cache.
+    pub flushes: bool,
+    /// Order of data and metadata.
+    pub data: DataMode,
+    /// What is journaled.
+    pub journal: Journaling,
+    /// Data is checksummed.
+    pub checksums_data: bool,
+    /// Metadata is checksummed.
+    pub checksums_metadata: bool,
+    /// Nothing is overwritten in place.
+    pub copy_on_write: bool,
+    /// What changes that.
+    #[serde(default)]
+    pub when: Vec<DurabilityRule>,
+}
+
+/// Something found that changes what a filesystem promises.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DurabilityRule {
+    /// Applies where one of these words is among the options or features found.
+    pub found: Vec<String>,
+    /// Applies where none of these is.
+    pub missing: Vec<String>,
+    /// New value.
+    pub flushes: Option<bool>,
+    /// New value.
+    pub data: Option<DataMode>,
+    /// New value.
+    pub journal: Option<Journaling>,
+    /// New value.
+    pub checksums_data: Option<bool>,
+    /// New value.
+    pub checksums_metadata: Option<bool>,
+    /// New value.
+    pub copy_on_write: Option<bool>,
+}
+
+/// What makes written data safe.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncFacts {
+    /// syncfs(2) writes everything back.
+    pub syncfs: bool,
+    /// Then this command; empty for none.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Writes to its place what the journal holds, so that nothing dirty keeps metadata in memory; run before caches are dropped.
+    #[serde(default)]
+    pub checkpoint: Vec<String>,
+}
+
+/// Sizes.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Smallest device in bytes on which it can be made and is itself.
+    pub smallest: u64,
+    /// Why not less.
+    pub because: String,
+}
+
+/// A process of its own that serves a filesystem.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DaemonFacts {
+    /// Starts it; it stays in the foreground.
+    pub command: Vec<String>,
+    /// Its command name once it has started (at most 15 letters, as in /proc/PID/comm).
+    pub comm: String,
+    /// Succeeds when it is ready.
+    pub ready: Vec<String>,
+    /// Stands before every command that concerns the filesystem, and before the work itself.
+    pub prefix: Vec<String>,
+    /// Gives up what it serves, before it is ended.
+    pub give_up: Vec<String>,
+}
+
+impl Filesystem {
+    /// Reads a description.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Filesystem, StagingError> {
+        let mut read: Filesystem = toml::from_str(text).map_err(|error| StagingError::Description {
+            file: file.into(),
+            problem: error.to_string().trim().to_string(),
+        })?;
+        read.name = name.into();
+        read.source = text.into();
+        let wrong = |problem: String| StagingError::Description { file: file.into(), problem };
+        for back in &read.readback {
+            if back.form != Form::Hidden && !read.inspect.contains_key(&back.by) {
+                let problem =
+                    format!("readback of {} refers to inspect \"{}\", which is not there", back.flag, back.by);
+                return Err(wrong(problem));
+            }
+        }
+        if let Some((name, problem)) =
+            read.settings.iter().find_map(|(name, one)| Some((name, one.problem(name, &read)?)))
+        {
+            return Err(wrong(format!("settings.{name}: {problem}")));
+        }
+        let commands = read.templates();
+        let odd = commands.into_iter().flatten().find_map(|word| unknown_place(word));
+        if let Some(place) = odd.or_else(|| read.features.unknown_place()) {
+            return Err(wrong(format!("{{{place}}} stands in a command; known are {}", PLACES.join(", "))));
+        }
+        Ok(read)
+    }
+
+    /// Keys of all mount options that it takes, those of the mount layer among them; None where its file lists none.
+    pub fn known_mount_options(&self) -> Option<BTreeSet<String>> {
+        let general = crate::filesystems::readback::general_options();
+        let own = self.mount.options.iter().map(String::as_str).chain(self.mount.aliases.keys().map(String::as_str));
+        let own = own.map(str::to_string);
+        (!self.mount.options.is_empty()).then(|| own.chain(general.map(str::to_string)).collect())
+    }
+
+    /// Programs that its commands begin with, each once.
+    pub fn programs(&self) -> BTreeSet<&str> {
+        let versions = self.tools.iter().map(|tool| &tool.version);
+        // What is shown by mount are files, not commands.
+        let commands = self.templates().into_iter().filter(|words| !std::ptr::eq(*words, &self.mount.shown));
+        commands.chain(versions).filter_map(|words| words.first()).map(String::as_str).collect()
+    }
+
+    /// Every command in which places are filled in.
+    fn templates(&self) -> Vec<&Vec<String>> {
+        let daemon = self.daemon.iter().flat_map(|facts| [&facts.command, &facts.ready, &facts.prefix, &facts.give_up]);
+        [&self.make.command, &self.mount.command, &self.mount.again, &self.mount.unmount, &self.mount.shown]
+            .into_iter()
+            .chain([&self.sync.command, &self.sync.checkpoint])
+            .chain(self.check.iter().map(|check| &check.command))
+            .chain(self.free_space.iter().map(|facts| &facts.command))
+            .chain(self.devices.iter().flat_map(|rule| [&rule.make, &rule.check]))
+            .chain(self.inspect.values())
+            .chain(daemon)
+            .collect()
+    }
+}
+
+/// What can stand in braces in a command.
+const PLACES: [&str; 9] = ["device", "devices", "name", "options", "list", "mountpoint", "label", "nodes", "pid"];
+
+/// A word in braces that is no place; `${...}` is the shell's own.
+pub(crate) fn unknown_place(word: &str) -> Option<&str> {
+    word.match_indices('{').find_map(|(at, _)| {
+        let name = &word[at + 1..at + 1 + word[at + 1..].find('}')?];
+        let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());
+        let is_shell = word[..at].ends_with('$');
+        (is_word && !is_shell && !PLACES.contains(&name)).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(from: &str, to: &str) -> String {
+        let text = include_str!("../../../../filesystems/xfs.toml");
+        assert!(text.contains(from));
+        Filesystem::parse("mine", "mine.toml", &text.replace(from, to)).expect_err("it is wrong").to_string()
+    }
+
+    #[test]
+    fn a_place_that_is_not_known_is_named_with_those_that_are() {
+        let error = changed("{device}", "{disk}");
+        assert!(error.contains("mine.toml") && error.contains("{disk}") && error.contains("device"), "{error}");
+    }
+
+    #[test]
+    fn a_readback_without_its_inspection_is_an_error() {
+        let error = changed("xfs_info = [", "other = [");
+        assert!(error.contains("xfs_info"), "{error}");
+    }
+}

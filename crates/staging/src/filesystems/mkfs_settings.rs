@@ -1,0 +1,193 @@
+//! Named mkfs settings: what an axis calls `mkfs.rmapbt`, and how this filesystem's mkfs takes it.
+//! In: a value by name. Out: mkfs words, where the setting takes the place of the same one that the contender gives itself.
+//! How a setting is read back follows from its flag and key, by the filesystem's `readback` rules.
+
+use crate::filesystems::description::{Filesystem, Form};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// One setting: a flag with a value (`-b 4096`), an item in a flag's list (`-m rmapbt=1`), or a feature (`-O ^has_journal`).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedSetting {
+    /// The flag.
+    pub flag: String,
+    /// Key of the item within the flag's list; absent where the flag has one value.
+    pub key: Option<String>,
+    /// Word that stands in the flag's list when the setting is on, and with `^` before it when it is off.
+    pub feature: Option<String>,
+    /// On or off, written `1` or `0`.
+    #[serde(default)]
+    pub switch: bool,
+    /// The only values that it takes; empty: mkfs decides.
+    #[serde(default)]
+    pub values: Vec<String>,
+}
+
+/// Settings that exclude each other.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exclusion {
+    /// Values by axis: `{ "mkfs.crc" = "off", "mkfs.rmapbt" = "on" }`; `*` stands for any but off.
+    pub when: BTreeMap<String, String>,
+    /// Why.
+    pub because: String,
+}
+
+impl NamedSetting {
+    /// Whether its values are on and off.
+    pub fn is_switch(&self) -> bool {
+        self.switch || self.feature.is_some()
+    }
+
+    /// Puts it among the words for mkfs. Equal flags are joined, since some programs keep only the last of two.
+    pub(crate) fn write_into(&self, words: &mut Vec<String>, value: &str) {
+        let item = self.item(value);
+        let Some(at) = position(words, &self.flag) else {
+            words.extend([self.flag.clone(), item]);
+            return;
+        };
+        if self.key.is_none() && self.feature.is_none() {
+            words[at] = item;
+            return;
+        }
+        let kept = words[at].split(',').filter(|one| !self.is_same(one)).map(str::to_string);
+        words[at] = kept.chain([item]).collect::<Vec<_>>().join(",");
+    }
+
+    /// What stands behind the flag: `rmapbt=1`, `^has_journal`, `4096`.
+    fn item(&self, value: &str) -> String {
+        let on = is_on(value);
+        match (&self.feature, &self.key) {
+            (Some(feature), _) => format!("{}{feature}", if on == Some(false) { "^" } else { "" }),
+            (None, Some(key)) if self.switch => format!("{key}={}", u8::from(on != Some(false))),
+            (None, Some(key)) => format!("{key}={value}"),
+            (None, None) => value.to_string(),
+        }
+    }
+
+    /// Whether an item of the flag's list is this setting with another value.
+    fn is_same(&self, item: &str) -> bool {
+        match (&self.feature, &self.key) {
+            (Some(feature), _) => item.trim_start_matches('^') == feature,
+            (None, Some(key)) => item.split('=').next() == Some(key),
+            (None, None) => false,
+        }
+    }
+
+    /// What is wrong with it in its file.
+    pub(crate) fn problem(&self, name: &str, filesystem: &Filesystem) -> Option<String> {
+        if !self.flag.starts_with('-') {
+            return Some(format!("the flag of {name} is \"{}\", which begins with no dash", self.flag));
+        }
+        let reads_back = |rule: &&crate::filesystems::description::ReadBack| {
+            let keyed = rule.key.is_none() || rule.key == self.key;
+            let fits = (rule.form == Form::Features) == self.feature.is_some() || rule.form == Form::Hidden;
+            rule.flag == self.flag && keyed && fits
+        };
+        match filesystem.readback.iter().find(reads_back) {
+            Some(_) => None,
+            None => Some(format!("no readback rule tells whether {} took (form = \"hidden\" says why not)", self.flag)),
+        }
+    }
+}
+
+/// The value of a switch; None for any other text.
+fn is_on(value: &str) -> Option<bool> {
+    match value {
+        "on" | "1" | "true" => Some(true),
+        "off" | "0" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// Where the value of a flag stands, after the words were brought to the form `FLAG VALUE`.
+fn position(words: &mut Vec<String>, flag: &str) -> Option<usize> {
+    let long = format!("{flag}=");
+    let attached = |word: &String| match flag.starts_with("--") {
+        true => word.strip_prefix(long.as_str()).map(str::to_string),
+        false if flag.len() == 2 && !word.starts_with("--") => {
+            word.strip_prefix(flag).filter(|rest| !rest.is_empty()).map(str::to_string)
+        }
+        false => None,
+    };
+    if let Some((at, value)) = words.iter().enumerate().find_map(|(at, word)| Some((at, attached(word)?))) {
+        words.splice(at..=at, [flag.to_string(), value]);
+    }
+    let at = words.iter().position(|word| word == flag)? + 1;
+    words.get(at).filter(|value| !value.starts_with('-'))?;
+    Some(at)
+}
+
+/// The first setting that a filesystem does not know, or not with this value, in words.
+pub(crate) fn problem(filesystem: &Filesystem, settings: &BTreeMap<String, String>) -> Option<String> {
+    settings.iter().find_map(|(name, value)| {
+        let Some(setting) = filesystem.settings.get(name) else {
+            let known: Vec<&str> = filesystem.settings.keys().map(String::as_str).collect();
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            return Some(format!("{} has no mkfs setting \"{name}\"; it knows {known}", filesystem.name));
+        };
+        let takes = match setting.is_switch() {
+            true => is_on(value).is_some(),
+            false => setting.values.is_empty() || setting.values.contains(value),
+        };
+        let offered = if setting.is_switch() { "on or off".into() } else { setting.values.join(", ") };
+        (!takes).then(|| format!("the mkfs setting {name} of {} takes {offered}, not {value}", filesystem.name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filesystems::registry::Registry;
+    use crate::filesystems::template;
+    use records::Contender;
+
+    fn words(filesystem: &str, own: &str, settings: &[(&str, &str)]) -> String {
+        let registry = Registry::embedded().expect("good");
+        let mut contender = Contender::plain(filesystem);
+        contender.mkfs = own.split_whitespace().map(str::to_string).collect();
+        contender.mkfs_settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        template::asked_words(registry.get(filesystem).expect("known"), &contender).join(" ")
+    }
+
+    #[test]
+    fn a_setting_is_written_as_the_filesystems_mkfs_takes_it() {
+        assert_eq!(words("xfs", "", &[("rmapbt", "1")]), "-m rmapbt=1");
+        assert_eq!(words("xfs", "", &[("block_size", "1024")]), "-b size=1024");
+        assert_eq!(words("ext4", "", &[("block_size", "1024")]), "-b 1024");
+        assert_eq!(words("ext4", "", &[("has_journal", "off")]), "-O ^has_journal");
+        assert_eq!(words("btrfs", "", &[("csum", "xxhash"), ("node_size", "4096")]), "--csum xxhash -n 4096");
+    }
+
+    #[test]
+    fn a_setting_joins_the_contenders_own_flag_and_takes_the_place_of_its_own_value() {
+        assert_eq!(words("xfs", "-m rmapbt=0,reflink=0", &[("rmapbt", "on")]), "-m reflink=0,rmapbt=1");
+        assert_eq!(words("ext4", "-O none,has_journal,extent", &[("has_journal", "0")]), "-O none,extent,^has_journal");
+        assert_eq!(
+            words("ext4", "-Odir_index -b 4096", &[("bigalloc", "1"), ("block_size", "1024")]),
+            "-O dir_index,bigalloc -b 1024"
+        );
+        assert_eq!(words("btrfs", "--csum=crc32c -f", &[("csum", "sha256")]), "--csum sha256 -f");
+    }
+
+    #[test]
+    fn a_setting_that_is_not_known_names_those_that_are() {
+        let registry = Registry::embedded().expect("good");
+        let of = |name: &str, value: &str| {
+            let settings = [(name.to_string(), value.to_string())].into();
+            problem(registry.get("xfs").expect("known"), &settings)
+        };
+        assert!(of("has_journal", "1").is_some_and(|text| text.contains("rmapbt")));
+        assert!(of("rmapbt", "maybe").is_some_and(|text| text.contains("on or off")));
+        assert_eq!(of("rmapbt", "off"), None);
+    }
+
+    #[test]
+    fn a_setting_without_a_way_to_read_it_back_is_an_error_of_its_file() {
+        let text = include_str!("../../../../filesystems/xfs.toml");
+        let odd = format!("{text}\n[settings.odd]\nflag = \"-Q\"\n");
+        let error = Filesystem::parse("odd", "odd.toml", &odd).expect_err("-Q is not read back").to_string();
+        assert!(error.contains("odd.toml") && error.contains("-Q"), "{error}");
+    }
+}

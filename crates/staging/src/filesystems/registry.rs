@@ -1,0 +1,121 @@
+//! All filesystems that are known: those compiled in, and a user's own files of the same form.
+//! In: `filesystems/*.toml`. Out: a [`Filesystem`] by name.
+//! A user's file replaces a compiled one of the same name.
+
+use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
+use include_dir::{Dir, include_dir};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../filesystems");
+
+/// The filesystems that are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Registry {
+    filesystems: BTreeMap<String, Filesystem>,
+}
+
+impl Registry {
+    /// Those that are compiled in.
+    pub fn embedded() -> Result<Registry, StagingError> {
+        let mut filesystems = BTreeMap::new();
+        for file in EMBEDDED.files() {
+            let path = file.path();
+            let text = file.contents_utf8().unwrap_or_default();
+            if let Some(name) = name_of(path) {
+                let read = Filesystem::parse(&name, &format!("filesystems/{}", path.display()), text)?;
+                filesystems.insert(name, read);
+            }
+        }
+        Ok(Registry { filesystems })
+    }
+
+    /// Adds the description that a user's file `NAME.toml` holds. It is only described, and nothing of it is run, until
+    /// [`Registry::may_run`].
+    ///
+    /// # Errors
+    /// A file by another name, or a description that cannot be read.
+    pub fn add_file(&mut self, path: &Path, text: &str) -> Result<(), StagingError> {
+        let file = path.display().to_string();
+        let name = name_of(path).ok_or_else(|| StagingError::Description {
+            file: file.clone(),
+            problem: "a filesystem's file is called NAME.toml".into(),
+        })?;
+        let read = Filesystem::parse(&name, &file, text)?;
+        self.add(Filesystem { file: Some(path.to_owned()), only_described: true, ..read });
+        Ok(())
+    }
+
+    /// Has commands of users' files run from here on. Before this is called, the files were found to be the user's own, or
+    /// named by the user.
+    pub fn may_run(mut self) -> Registry {
+        self.filesystems.values_mut().for_each(|filesystem| filesystem.only_described = false);
+        self
+    }
+
+    /// Only those of these names.
+    pub fn only(&self, names: &[&str]) -> Registry {
+        let kept = self.filesystems.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        Registry { filesystems: kept.map(|(name, filesystem)| (name.clone(), filesystem.clone())).collect() }
+    }
+
+    /// Adds one, in place of another of the same name.
+    pub(crate) fn add(&mut self, filesystem: Filesystem) {
+        self.filesystems.insert(filesystem.name.clone(), filesystem);
+    }
+
+    /// Looks one up.
+    pub fn get(&self, name: &str) -> Result<&Filesystem, StagingError> {
+        self.filesystems.get(name).ok_or_else(|| StagingError::unknown("filesystem", name, self.names()))
+    }
+
+    /// All names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.filesystems.keys().map(String::as_str)
+    }
+
+    /// All filesystems, in order of their names.
+    pub fn all(&self) -> impl Iterator<Item = &Filesystem> {
+        self.filesystems.values()
+    }
+}
+
+fn name_of(path: &Path) -> Option<String> {
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    is_toml.then(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_compiled_filesystem_can_be_read() {
+        let registry = Registry::embedded().expect("all files are good");
+        let names: Vec<&str> = registry.names().collect();
+        let expected = [
+            "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "openzfs", "reiser4", "reiserfs",
+            "xfs", "zfs",
+        ];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_users_file_adds_a_filesystem_without_any_code() {
+        let ext2 = EMBEDDED.get_file("ext2.toml").and_then(|file| file.contents_utf8()).expect("it is there");
+        let mut registry = Registry::embedded().expect("good");
+        registry.add_file(Path::new("/x/mine.toml"), ext2).expect("good too");
+        let mine = registry.get("mine").expect("it is known");
+        assert_eq!((mine.title.as_str(), mine.only_described), ("ext2", true));
+        assert!(mine.programs().contains("mkfs.ext2") && mine.programs().contains("mount"));
+        assert!(!registry.may_run().get("mine").expect("it is known").only_described);
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_file() {
+        let mut registry = Registry::embedded().expect("good");
+        let error = registry.add_file(Path::new("odd.toml"), "titel = \"x\"\n").expect_err("an unknown key");
+        assert!(error.to_string().contains("odd.toml"), "{error}");
+    }
+}

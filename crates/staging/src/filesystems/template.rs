@@ -1,0 +1,142 @@
+//! Commands as templates: words with places that are filled in when it is known what goes there.
+//! In: the words of a filesystem's file, and [`Placeholders`]. Out: the words of a command.
+//! `{options}` and `{devices}` become as many words as there are; every other place stays within its word, `{list}` with commas.
+
+use crate::filesystems::description::Filesystem;
+use records::Contender;
+use std::path::{Path, PathBuf};
+
+/// What goes into the places of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Placeholders {
+    /// `{device}`: device node.
+    pub device: PathBuf,
+    /// `{name}`: the device's name in sysfs and /proc.
+    pub name: String,
+    /// `{mountpoint}`.
+    pub mountpoint: PathBuf,
+    /// `{label}`: volume label or pool name, at most 12 letters, carries our mark.
+    pub label: String,
+    /// `{nodes}`: a folder that holds a link to the device node and nothing else.
+    pub nodes: PathBuf,
+    /// `{devices}`: words that tell a check where the contender's own devices are.
+    pub devices: Vec<String>,
+    /// `{pid}`: process that serves the filesystem, where there is one.
+    pub pid: Option<u32>,
+}
+
+impl Placeholders {
+    /// Fills a template in.
+    pub fn fill(&self, template: &[String], options: &[String]) -> Vec<String> {
+        template
+            .iter()
+            .flat_map(|word| match word.as_str() {
+                "{options}" => options.to_vec(),
+                "{devices}" => self.devices.clone(),
+                _ => vec![self.fill_word(word, options)],
+            })
+            .collect()
+    }
+
+    fn fill_word(&self, word: &str, options: &[String]) -> String {
+        let path = |path: &Path| path.display().to_string();
+        let pid = self.pid.map_or("PID".to_string(), |pid| pid.to_string());
+        word.replace("{device}", &path(&self.device))
+            .replace("{name}", &self.name)
+            .replace("{mountpoint}", &path(&self.mountpoint))
+            .replace("{label}", &self.label)
+            .replace("{nodes}", &path(&self.nodes))
+            .replace("{pid}", &pid)
+            .replace("{list}", &options.join(","))
+    }
+}
+
+/// The mkfs words that a contender asks for: its own, with its named settings written as the filesystem's file says.
+pub(crate) fn asked_words(filesystem: &Filesystem, contender: &Contender) -> Vec<String> {
+    let mut words = contender.mkfs.clone();
+    for (name, value) in &contender.mkfs_settings {
+        // One that is not known was refused before anything was made.
+        if let Some(setting) = filesystem.settings.get(name) {
+            setting.write_into(&mut words, value);
+        }
+    }
+    words
+}
+
+/// The words that mkfs gets: the contender's, with the filesystem's defaults where the contender does not say otherwise.
+pub(crate) fn make_options(filesystem: &Filesystem, contender: &Contender) -> Vec<String> {
+    let mut words = asked_words(filesystem, contender);
+    for default in &filesystem.make.defaults {
+        // Programs such as mke2fs keep only the last of two equal flags, so the items join the contender's.
+        match words.iter().position(|word| *word == default.flag) {
+            Some(at) if at + 1 < words.len() => {
+                let given = words[at + 1].clone();
+                let missing = default.items.iter().filter(|item| !has_key(given.split(','), item));
+                words[at + 1] = std::iter::once(given.clone()).chain(missing.cloned()).collect::<Vec<_>>().join(",");
+            }
+            _ => {
+                words.push(default.flag.clone());
+                words.push(default.items.join(","));
+            }
+        }
+    }
+    if let Some(flag) = &filesystem.mount.option_flag {
+        for option in mount_options(filesystem, contender) {
+            words.push(flag.clone());
+            words.push(option);
+        }
+    }
+    words
+}
+
+/// The mount options as the kernel shall get them: aliases resolved, defaults added.
+pub(crate) fn mount_options(filesystem: &Filesystem, contender: &Contender) -> Vec<String> {
+    let mut options: Vec<String> = contender
+        .mount_options()
+        .into_iter()
+        .map(|option| filesystem.mount.aliases.get(&option).cloned().unwrap_or(option))
+        .collect();
+    for default in &filesystem.mount.defaults {
+        if !has_key(options.iter().map(String::as_str), default) {
+            options.push(default.clone());
+        }
+    }
+    options
+}
+
+fn has_key<'a>(given: impl IntoIterator<Item = &'a str>, item: &str) -> bool {
+    let key = |text: &str| text.split('=').next().unwrap_or_default().to_string();
+    given.into_iter().any(|one| key(one) == key(item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filesystems::registry::Registry;
+
+    #[test]
+    fn options_become_words_and_places_are_filled() {
+        let places = Placeholders {
+            device: "/dev/loop9".into(),
+            name: "loop9".into(),
+            mountpoint: "/run/m".into(),
+            label: "bo-1".into(),
+            nodes: "/run/n".into(),
+            devices: Vec::new(),
+            pid: None,
+        };
+        let template: Vec<String> = ["mkfs.x", "-L", "{label}", "{options}", "{device}"].map(String::from).into();
+        let words = places.fill(&template, &["-m".into(), "1".into()]);
+        assert_eq!(words, ["mkfs.x", "-L", "bo-1", "-m", "1", "/dev/loop9"]);
+    }
+
+    #[test]
+    fn a_default_joins_the_contenders_own_flag_and_gives_way_to_its_key() {
+        let registry = Registry::embedded().expect("good");
+        let ext4 = registry.get("ext4").expect("known");
+        let mut contender = Contender::plain("ext4");
+        contender.mkfs = vec!["-E".into(), "stride=4,lazy_itable_init=1".into()];
+        let words = make_options(ext4, &contender);
+        assert_eq!(words, ["-E", "stride=4,lazy_itable_init=1,lazy_journal_init=0"]);
+    }
+}

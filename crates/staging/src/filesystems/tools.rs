@@ -1,0 +1,105 @@
+//! Tools of filesystems: on the PATH, or unpacked into a folder of their own because their package excludes another filesystem's.
+//! In: a filesystem's description. Out: where a program lies, and the words that put the folder in front of the PATH.
+//! OpenZFS's and zfs-fuse's packages cannot be installed beside each other, and both call their programs zpool and zfs.
+
+use crate::filesystems::description::Filesystem;
+use std::path::{Path, PathBuf};
+use system::Untrusted;
+use system::command::find_program;
+
+/// Where distributions may put such folders, and where they lie in a guest.
+const PACKAGED: &str = "/usr/lib/bakeoff";
+
+/// What stands on the PATH behind the folder.
+const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Folder of what is downloaded or built; the system's where the user has none.
+pub(crate) fn cache() -> PathBuf {
+    system::folders::cache().unwrap_or_else(|| PathBuf::from("/var/cache/bakeoff"))
+}
+
+/// The folder in which a filesystem's tools lie unpacked; None where they are installed, missing, or could be another user's.
+pub(crate) fn folder(filesystem: &Filesystem) -> Option<PathBuf> {
+    unpacked(filesystem).find(|folder| system::owned_path(folder).is_ok())
+}
+
+/// Why tools that lie unpacked are not used: somebody else could have put them there, and they run as root.
+pub(crate) fn distrusted(filesystem: &Filesystem) -> Option<Untrusted> {
+    unpacked(filesystem).find_map(|folder| system::owned_path(&folder).err())
+}
+
+fn unpacked(filesystem: &Filesystem) -> impl Iterator<Item = PathBuf> {
+    let bases = filesystem
+        .unpacked
+        .as_ref()
+        .map(|facts| [cache(), PathBuf::from(PACKAGED)].map(|base| base.join(&facts.folder)));
+    bases.into_iter().flatten().filter(|folder| programs(folder).is_dir())
+}
+
+/// Where a program of a filesystem is.
+pub(crate) fn find(filesystem: &Filesystem, program: &str) -> Option<PathBuf> {
+    let unpacked = folder(filesystem).map(|folder| programs(&folder).join(program)).filter(|path| path.is_file());
+    unpacked.or_else(|| find_program(program))
+}
+
+/// Words that stand before every command of a filesystem whose tools lie unpacked; none for all others.
+pub(crate) fn prefix(filesystem: &Filesystem) -> Vec<String> {
+    folder(filesystem).map_or_else(Vec::new, |folder| before(&folder))
+}
+
+/// The words that stand there in a guest, to which the folder is copied.
+pub(crate) fn prefix_in_guest(filesystem: &Filesystem) -> Vec<String> {
+    folder(filesystem).map_or_else(Vec::new, |folder| before(&in_guest(&folder)))
+}
+
+/// Where such a folder lies in a guest.
+pub(crate) fn in_guest(folder: &Path) -> PathBuf {
+    Path::new(PACKAGED).join(folder.file_name().unwrap_or_default())
+}
+
+fn before(folder: &Path) -> Vec<String> {
+    vec!["env".into(), format!("PATH={}:{SYSTEM}", programs(folder).display())]
+}
+
+/// What puts a filesystem's tools where they are looked for: an apt-get of the package, or what its description says.
+pub(crate) fn way_to(filesystem: &Filesystem, package: &str) -> String {
+    let other = filesystem.unpacked.as_ref().map(|facts| format!("{}, or ", facts.made_by));
+    format!("{}apt-get install {package}", other.unwrap_or_default())
+}
+
+fn programs(folder: &Path) -> PathBuf {
+    folder.join("sbin")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filesystems::registry::Registry;
+
+    #[test]
+    fn an_unpacked_folder_goes_before_the_path_and_nothing_goes_before_installed_tools() {
+        let registry = Registry::embedded().expect("good");
+        let mut filesystem = registry.get("openzfs").expect("known").clone();
+        let place = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(place.path().join("sbin")).expect("made");
+        std::fs::write(place.path().join("sbin/sh"), "").expect("written");
+        // An absolute name joined to a folder is itself.
+        filesystem.unpacked.as_mut().expect("it has one").folder = place.path().display().to_string();
+        assert_eq!(find(&filesystem, "sh"), Some(place.path().join("sbin/sh")));
+        assert_eq!(find(&filesystem, "true"), find_program("true"));
+        assert!(distrusted(&filesystem).is_none());
+        assert_eq!(prefix(&filesystem)[0], "env");
+        assert!(prefix(&filesystem)[1].starts_with(&format!("PATH={}/sbin:", place.path().display())));
+        let inside = in_guest(place.path());
+        assert!(inside.starts_with(PACKAGED));
+        assert!(prefix_in_guest(&filesystem)[1].starts_with(&format!("PATH={}/sbin:", inside.display())));
+        assert!(way_to(&filesystem, "zfsutils-linux").contains("make openzfs"));
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(place.path(), open).expect("anybody may write there now");
+        assert!(folder(&filesystem).is_none() && prefix(&filesystem).is_empty());
+        assert!(distrusted(&filesystem).expect("it says why").to_string().contains("can be written by everybody"));
+        let ext4 = registry.get("ext4").expect("known");
+        assert!(folder(ext4).is_none() && prefix(ext4).is_empty());
+        assert_eq!(way_to(ext4, "e2fsprogs"), "apt-get install e2fsprogs");
+    }
+}

@@ -1,0 +1,333 @@
+//! What a guest's first root holds: this program, the tools of its filesystems, and the modules of its kernel.
+//! In: a kernel and filesystems. Out: an initramfs in a file.
+//! Programs come from this machine with the libraries that the loader names for them, so a program need not be linked in any
+//! special way to run in a guest, and the tools there are those whose versions `bakeoff systems` shows.
+
+use super::archive::Archive;
+use super::kernel::Kernel;
+use super::message::{MODULES_FILE, PROGRAM};
+use super::slim::slim;
+use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
+use crate::filesystems::tools;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::BufWriter;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use system::command::find_program;
+use system::{Command, Journal};
+
+/// Programs that staging runs whatever the filesystem is, and those that stand in the scripts of descriptions.
+const PROGRAMS: [&str; 28] = [
+    "sh", "mount", "umount", "sync", "fsfreeze", "blkid", "wipefs", "blockdev", "dmesg", "modprobe", "mkdir", "rm",
+    "cat", "grep", "xargs", "sleep", "head", "tail", "dd", "truncate", "nsenter", "unshare", "lsblk", "sed", "true",
+    "ln", "mv", "env",
+];
+
+/// Files that programs want to read.
+const FILES: [&str; 5] = ["/etc/mke2fs.conf", "/etc/ld.so.cache", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"];
+
+/// Modules of the machine that QEMU is asked for, of the schedulers, and of what filesystems ask for by another name. Those that
+/// a kernel does not have are built in, or not needed by it.
+const MODULES: [&str; 18] = [
+    "virtio_pci",
+    "virtio_blk",
+    "virtio_console",
+    "bfq",
+    "kyber-iosched",
+    "mq-deadline",
+    "crc32c_generic",
+    "crc32c-intel",
+    "crc32c",
+    "libcrc32c",
+    "crc32_generic",
+    "crc32",
+    "xxhash_generic",
+    "blake2b_generic",
+    "sha256_generic",
+    "nls_utf8",
+    "loop",
+    "fuse",
+];
+
+/// Libraries that the C library opens by itself at run time, so that the loader does not name them.
+const OPENED_AT_RUN_TIME: [&str; 2] = ["/lib/x86_64-linux-gnu/libgcc_s.so.1", "/lib/aarch64-linux-gnu/libgcc_s.so.1"];
+
+/// Writes the archive for one kernel and these filesystems.
+pub(crate) fn write(kernel: &Kernel, filesystems: &[&Filesystem], to: &Path) -> Result<(), StagingError> {
+    let failed = |error: std::io::Error| StagingError::file("write the guest's first root", to, error);
+    let mut archive = Archive::new(BufWriter::new(File::create(to).map_err(failed)?));
+    skeleton(&mut archive).map_err(failed)?;
+    let program =
+        std::env::current_exe().map_err(|error| StagingError::file("find", Path::new("/proc/self/exe"), error))?;
+    add_file(&mut archive, &program, Path::new(PROGRAM))?;
+    let tools: Vec<PathBuf> = programs(filesystems).iter().filter_map(|name| find_program(name)).collect();
+    add_programs(&mut archive, &program, &tools)?;
+    for filesystem in filesystems {
+        add_unpacked(&mut archive, filesystem)?;
+    }
+    let files =
+        FILES.iter().copied().chain(filesystems.iter().flat_map(|fs| fs.guest.files.iter().map(String::as_str)));
+    for path in files.map(Path::new).filter(|path| path.is_file()) {
+        add_file(&mut archive, path, path)?;
+    }
+    let modules = modules(kernel, filesystems)?;
+    archive.file(Path::new(MODULES_FILE), 0o644, modules.load.join("\n").as_bytes()).map_err(failed)?;
+    for (path, place) in &modules.files {
+        add_file(&mut archive, path, place)?;
+    }
+    archive.finish().map_err(failed).map(|_| ())
+}
+
+/// Folders and links of any system, with the console that the kernel opens for its first program.
+fn skeleton(archive: &mut Archive<impl std::io::Write>) -> std::io::Result<()> {
+    for folder in [
+        "/usr/bin",
+        "/usr/sbin",
+        "/usr/lib",
+        "/usr/lib64",
+        "/proc",
+        "/sys",
+        "/dev",
+        "/run",
+        "/tmp",
+        "/var/lib",
+        "/var/lock",
+        "/etc",
+        "/root",
+    ] {
+        archive.folder(Path::new(folder))?;
+    }
+    for name in ["bin", "sbin", "lib", "lib64"] {
+        archive.link(&Path::new("/").join(name), &format!("usr/{name}"))?;
+    }
+    // zfs-fuse has its socket there.
+    archive.link(Path::new("/var/run"), "/run")?;
+    // mkfs.nilfs2 and others look there for what is mounted.
+    archive.link(Path::new("/etc/mtab"), "/proc/self/mounts")?;
+    // Commands are run with it as their input, the one that mounts /dev too.
+    archive.node(Path::new("/dev/null"), 1, 3)?;
+    archive.node(Path::new("/dev/console"), 5, 1)
+}
+
+fn programs(filesystems: &[&Filesystem]) -> BTreeSet<String> {
+    let tools = filesystems.iter().flat_map(|filesystem| {
+        // Those that lie in a folder of their own come with it.
+        let own = tools::folder(filesystem).is_some();
+        let installed = filesystem.tools.iter().filter(move |_| !own);
+        installed.map(|tool| tool.program.clone()).chain(filesystem.guest.programs.iter().cloned())
+    });
+    PROGRAMS.iter().map(|name| name.to_string()).chain(tools).collect()
+}
+
+/// The folder of tools that are not installed, with the libraries that these need beside those that lie in it.
+fn add_unpacked(archive: &mut Archive<impl std::io::Write>, filesystem: &Filesystem) -> Result<(), StagingError> {
+    let Some(folder) = tools::folder(filesystem) else { return Ok(()) };
+    let place = tools::in_guest(&folder);
+    let mut found = Vec::new();
+    for part in ["sbin", "lib"] {
+        let inside = folder.join(part);
+        let Ok(entries) = std::fs::read_dir(&inside) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
+            add_file(archive, &path, &place.join(part).join(path.file_name().unwrap_or_default()))?;
+            found.push(path);
+        }
+    }
+    let all: Vec<&PathBuf> = found.iter().filter(|path| interpreter(path).is_none()).collect();
+    for library in libraries(&all)?.iter().filter(|path| !path.starts_with(&folder)) {
+        add_file(archive, library, library)?;
+    }
+    Ok(())
+}
+
+/// Programs, and the libraries and interpreters that they and this program need.
+fn add_programs(
+    archive: &mut Archive<impl std::io::Write>,
+    own: &PathBuf,
+    programs: &[PathBuf],
+) -> Result<(), StagingError> {
+    for program in programs {
+        add_file(archive, program, program)?;
+    }
+    let interpreters: BTreeSet<PathBuf> = programs.iter().filter_map(|program| interpreter(program)).collect();
+    for path in &interpreters {
+        add_file(archive, path, path)?;
+    }
+    let binary = |path: &&PathBuf| interpreter(path).is_none();
+    let all: Vec<&PathBuf> = programs.iter().chain(&interpreters).filter(binary).chain([own]).collect();
+    for library in libraries(&all)? {
+        add_file(archive, &library, &library)?;
+    }
+    for path in OPENED_AT_RUN_TIME.map(Path::new).into_iter().filter(|path| path.exists()) {
+        add_file(archive, path, path)?;
+    }
+    Ok(())
+}
+
+/// The program that runs a script; None for what is no script.
+fn interpreter(program: &Path) -> Option<PathBuf> {
+    let mut head = Vec::new();
+    std::io::Read::read_to_end(&mut std::io::Read::take(File::open(program).ok()?, 128), &mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let text = String::from_utf8_lossy(line);
+    let mut words = text.split_whitespace().map(str::to_string);
+    let first = words.next()?;
+    if first.ends_with("/env") { find_program(&words.next()?) } else { Some(PathBuf::from(first)) }
+}
+
+/// What the loader loads for these programs: `name => path (address)`, or `path (address)` for itself. A static program has none.
+fn libraries(programs: &[&PathBuf]) -> Result<BTreeSet<PathBuf>, StagingError> {
+    let words = std::iter::once("ldd".to_string()).chain(programs.iter().map(|path| path.display().to_string()));
+    let told = Command::new(words)
+        .accept(&[0, 1])
+        .hint("ldd is in Debian's libc-bin")
+        .run(&Journal::new())
+        .map_err(StagingError::command("looking for the libraries of the guest's programs"))?;
+    let path_in = |line: &str| {
+        let place = line.split_once("=> ").map_or(line, |(_, place)| place).trim();
+        let path = place.split(" (").next().unwrap_or(place);
+        path.starts_with('/').then(|| PathBuf::from(path))
+    };
+    // A line that ends with a colon names the program that the next ones are about.
+    Ok(told.stdout.lines().filter(|line| !line.ends_with(':')).filter_map(path_in).collect())
+}
+
+/// Adds a file under a path; the top folders that are links in the archive are written as what they link to.
+fn add_file(archive: &mut Archive<impl std::io::Write>, from: &Path, path: &Path) -> Result<(), StagingError> {
+    let linked = ["/bin", "/sbin", "/lib", "/lib64"].iter().any(|folder| path.starts_with(folder));
+    let place = if linked { Path::new("/usr").join(path.strip_prefix("/").unwrap_or(path)) } else { path.into() };
+    if archive.holds(&place) {
+        return Ok(());
+    }
+    let reading = |error: std::io::Error| StagingError::file("read for the guest", from, error);
+    let mode = std::fs::metadata(from).map_err(reading)?.permissions().mode();
+    let content = slim(std::fs::read(from).map_err(reading)?);
+    archive.file(&place, mode, &content).map_err(|error| StagingError::file("copy into the guest", from, error))
+}
+
+/// Modules for a guest.
+struct Modules {
+    /// Files, and where they go.
+    files: Vec<(PathBuf, PathBuf)>,
+    /// Names to load.
+    load: Vec<String>,
+}
+
+/// The modules that are needed, with all that these depend on.
+fn modules(kernel: &Kernel, filesystems: &[&Filesystem]) -> Result<Modules, StagingError> {
+    let Some(folder) = &kernel.modules else {
+        return Ok(Modules { files: Vec::new(), load: Vec::new() });
+    };
+    let list = std::fs::read_to_string(folder.join("modules.dep"))
+        .map_err(|error| StagingError::file("read", &folder.join("modules.dep"), error))?;
+    let known: BTreeMap<String, (&str, Vec<&str>)> = list
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(path, needs)| (module_name(path), (path, needs.split_whitespace().collect())))
+        .collect();
+    let wanted = filesystems
+        .iter()
+        .flat_map(|fs| fs.guest.modules.iter().cloned().chain([fs.kernel.clone()]))
+        .chain(MODULES.iter().map(|name| name.to_string()));
+    let mut load = Vec::new();
+    let mut paths: BTreeSet<&str> = BTreeSet::new();
+    for name in wanted.map(|name| name.replace('-', "_")) {
+        if let Some((path, needs)) = known.get(&name)
+            && !load.contains(&name)
+        {
+            paths.insert(path);
+            paths.extend(needs);
+            load.push(name);
+        }
+    }
+    let place = Path::new("/lib/modules").join(&kernel.release);
+    // The lists by which modprobe finds a module and what it depends on.
+    let lists = std::fs::read_dir(folder).map_err(|error| StagingError::file("look into", folder, error))?;
+    let lists = lists.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let lists: Vec<String> = lists.filter(|name| name.starts_with("modules.")).collect();
+    let files = paths.iter().map(|path| path.to_string()).chain(lists);
+    Ok(Modules { files: files.map(|name| (folder.join(&name), place.join(&name))).collect(), load })
+}
+
+/// The name of the module in `kernel/fs/xfs/xfs.ko.xz`, in the form with underscores.
+fn module_name(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.split(".ko").next().unwrap_or(file).replace('-', "_")
+}
+
+/// Whether a kernel has a filesystem: as a module, or built in. A kernel without a modules folder is believed.
+pub(crate) fn kernel_has(kernel: &Kernel, name: &str) -> bool {
+    let Some(folder) = &kernel.modules else {
+        return true;
+    };
+    let lists =
+        ["modules.dep", "modules.builtin"].map(|list| std::fs::read_to_string(folder.join(list)).unwrap_or_default());
+    let name = name.replace('-', "_");
+    let listed = lists
+        .iter()
+        .flat_map(|list| list.lines())
+        .any(|line| line.split(':').next().is_some_and(|path| module_name(path) == name));
+    // ext4 serves ext2 and ext3, and is what Debian's kernels mount them with.
+    listed || (["ext2", "ext3"].contains(&name.as_str()) && kernel_has(kernel, "ext4"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_brings_its_libraries_and_a_script_its_interpreter() {
+        let shell = find_program("sh").expect("every system has one");
+        let found = libraries(&[&shell]).expect("ldd answers");
+        assert!(found.iter().any(|path| path.to_string_lossy().contains("libc.so")), "{found:?}");
+        assert!(found.iter().any(|path| path.to_string_lossy().contains("ld-linux")), "{found:?}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = folder.path().join("script");
+        std::fs::write(&script, "#!/usr/bin/env sh\necho\n").expect("written");
+        assert_eq!(interpreter(&script), Some(shell.clone()));
+        assert_eq!(interpreter(&shell), None);
+    }
+
+    #[test]
+    fn tools_in_a_folder_of_their_own_come_with_it_and_those_of_the_same_name_stay_out() {
+        let place = tempfile::tempdir().expect("a folder");
+        for (part, name) in [("sbin", "mkfs.ext2"), ("lib", "libof.so.1")] {
+            std::fs::create_dir(place.path().join(part)).expect("made");
+            std::fs::write(place.path().join(part).join(name), "#!/bin/sh\n").expect("written");
+        }
+        let registry = crate::Registry::embedded().expect("good");
+        let mut own = registry.get("openzfs").expect("known").clone();
+        own.tools = registry.get("ext2").expect("known").tools.clone();
+        own.unpacked.as_mut().expect("it has one").folder = place.path().display().to_string();
+        assert!(!programs(&[&own]).contains("mkfs.ext2") && programs(&[&own]).contains("mknod"));
+        let mut archive = Archive::new(Vec::new());
+        add_unpacked(&mut archive, &own).expect("it can be read");
+        let inside = tools::in_guest(place.path());
+        assert!(archive.holds(&inside.join("sbin/mkfs.ext2")) && archive.holds(&inside.join("lib/libof.so.1")));
+    }
+
+    #[test]
+    fn modules_come_with_what_they_depend_on_and_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let list = "kernel/fs/jfs/jfs.ko: kernel/fs/nls/nls_base.ko\nkernel/fs/nls/nls_base.ko:\nkernel/net/x.ko:\n\
+                    kernel/drivers/char/virtio_console.ko.xz: kernel/drivers/virtio/virtio.ko.xz\n";
+        std::fs::write(folder.path().join("modules.dep"), list).expect("written");
+        std::fs::write(folder.path().join("modules.builtin"), "kernel/fs/ext4/ext4.ko\n").expect("written");
+        let kernel = Kernel {
+            name: "a test's".into(),
+            release: "1.0".into(),
+            image: "/none".into(),
+            modules: Some(folder.path().into()),
+        };
+        let mut jfs = crate::Registry::embedded().expect("good").get("ext2").expect("known").clone();
+        jfs.kernel = "jfs".into();
+        let found = modules(&kernel, &[&jfs]).expect("the list can be read");
+        assert_eq!(found.load, ["jfs", "virtio_console"]);
+        let places: Vec<String> = found.files.iter().map(|(_, place)| place.display().to_string()).collect();
+        assert!(places.contains(&"/lib/modules/1.0/kernel/fs/nls/nls_base.ko".to_string()), "{places:?}");
+        assert!(places.contains(&"/lib/modules/1.0/kernel/drivers/virtio/virtio.ko.xz".to_string()), "{places:?}");
+        assert!(!places.iter().any(|place| place.ends_with("x.ko")), "{places:?}");
+        assert!(kernel_has(&kernel, "jfs") && kernel_has(&kernel, "ext2") && !kernel_has(&kernel, "f2fs"));
+    }
+}

@@ -1,0 +1,444 @@
+//! A stage in a guest, as the host sees it: the disk is put up here, everything on it there.
+//! In: a target and a contender that names a kernel. Out: [`GuestStage`], with the questions that a [`crate::Stage`] answers.
+//! Whatever way it ends, the machine goes first, then its disk.
+
+use super::content;
+use super::kernel::{self, Kernel};
+use super::machine::{self, AgentLine, Machine, Parts, QEMU};
+use super::message::{Answer, Ask};
+use crate::error::StagingError;
+use crate::ownership::cleanup_journal::Made;
+use crate::stage::Stage;
+use crate::stage::target::Target;
+use records::Contender;
+use records::program::Durable;
+use records::{Backend, Closing, Found, Usage};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use system::{Command, Evidence, Journal, Snapshot, Watch};
+
+/// How long an ordinary guest may take to boot.
+const BOOT_LIMIT: Duration = Duration::from_secs(90);
+/// How long the kernel's virtual machines are tried for.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
+/// Memory of a guest: half of this machine's, at most this.
+const MOST_MEMORY: u64 = 2 << 30;
+/// Below this no ordinary kernel boots.
+const LEAST_MEMORY: u64 = 384 << 20;
+
+/// What a target knows of guests: made when the first one is staged, gone with the target.
+#[derive(Debug, Default)]
+pub(crate) struct Guests {
+    kernels: BTreeMap<String, Prepared>,
+    backend: Option<(Backend, String)>,
+    folder: Option<PathBuf>,
+    /// Filesystems that will be staged in each kernel, so that one archive serves them all.
+    expected: BTreeMap<String, BTreeSet<String>>,
+}
+
+#[derive(Debug, Clone)]
+struct Prepared {
+    kernel: Kernel,
+    initramfs: PathBuf,
+    filesystems: BTreeSet<String>,
+}
+
+/// One contender, made and mounted in a guest.
+#[derive(Debug)]
+pub struct GuestStage<'g> {
+    machine: Option<Machine>,
+    stage: Stage<'g>,
+    label: String,
+    root: PathBuf,
+    device: Option<PathBuf>,
+    durable: Durable,
+    found: Found,
+    backend: Backend,
+}
+
+impl Target {
+    /// Says which contenders will come, so that what their guests need is made ready once.
+    pub fn expect<'c>(&mut self, contenders: impl IntoIterator<Item = &'c Contender>) {
+        for contender in contenders {
+            if let Some(kernel) = contender.kernel.clone().filter(|kernel| kernel::is_guest(Some(kernel))) {
+                self.guests.expected.entry(kernel).or_default().insert(contender.filesystem.clone());
+            }
+        }
+    }
+
+    /// Puts a contender up in a guest of the kernel that it names: booted, made, mounted, read back.
+    pub fn stage_in_guest(&mut self, contender: &Contender) -> Result<GuestStage<'_>, StagingError> {
+        self.check(contender)?;
+        let label = contender.label.clone();
+        let of_contender = |error: StagingError| crate::stage::target::of_contender(&label, error);
+        let prepared = self.prepared(contender).map_err(of_contender)?;
+        let (backend, tried) = self.backend(&prepared).map_err(of_contender)?;
+        let description = self.registry.get(&contender.filesystem)?.source.clone();
+        let stage = self.begin(&crate::stage::Beginning { label: &label, ..Default::default() })?;
+        stage.target.hand_over()?;
+        let disk = stage.state.places.device.clone();
+        let parts = Parts {
+            kernel: &prepared.kernel.image,
+            initramfs: &prepared.initramfs,
+            disk: Some(&disk),
+            backend,
+            memory_bytes: memory(),
+            boot_limit: BOOT_LIMIT,
+        };
+        let target = &mut *stage.target;
+        let machine = Machine::start(&parts, &target.journal, &mut target.mark).map_err(of_contender)?;
+        let ask = Ask::Stage { contender: Box::new(in_guest(contender)), description, id: stage.target.id().into() };
+        let mut guest = GuestStage {
+            machine: Some(machine),
+            stage,
+            label,
+            root: PathBuf::new(),
+            device: None,
+            durable: Durable::default(),
+            found: Found::nothing(),
+            backend,
+        };
+        guest.take_over(&ask, &tried)?;
+        Ok(guest)
+    }
+
+    /// The kernel of a contender, and the archive for it.
+    fn prepared(&mut self, contender: &Contender) -> Result<Prepared, StagingError> {
+        let name = contender.kernel.clone().unwrap_or_default();
+        let known = self.guests.kernels.get(&name);
+        if let Some(prepared) = known.filter(|known| known.filesystems.contains(&contender.filesystem)) {
+            return Ok(prepared.clone());
+        }
+        let kernel = kernel::find(&name, &self.journal)?;
+        let filesystem = self.registry.get(&contender.filesystem)?;
+        if !content::kernel_has(&kernel, &filesystem.kernel) {
+            let problem = format!("the kernel {name} ({}) does not have {}", kernel.release, filesystem.kernel);
+            let way = filesystem.guest.kernel.as_ref().map(|other| format!("{other} has it")).unwrap_or_default();
+            return Err(StagingError::contender(&contender.label, problem, way));
+        }
+        let mut filesystems = self.guests.expected.get(&name).cloned().unwrap_or_default();
+        filesystems.insert(contender.filesystem.clone());
+        let folder = self.guest_folder()?;
+        let initramfs = folder.join(format!("{}.cpio", kernel.release));
+        let described: Vec<_> = filesystems.iter().filter_map(|name| self.registry.get(name).ok()).collect();
+        content::write(&kernel, &described, &initramfs)?;
+        let prepared = Prepared { kernel, initramfs, filesystems };
+        self.guests.kernels.insert(name, prepared.clone());
+        Ok(prepared)
+    }
+
+    /// A folder beside the images, which is removed with the target.
+    fn guest_folder(&mut self) -> Result<PathBuf, StagingError> {
+        if let Some(folder) = &self.guests.folder {
+            return Ok(folder.clone());
+        }
+        let beside = match &self.place {
+            crate::Where::Image { folder, .. } => folder.clone(),
+            _ => PathBuf::from("/var/tmp"),
+        };
+        let folder = beside.join(format!("bakeoff-{}-work", self.id()));
+        self.mark.will_make(Made::Work { path: folder.clone() })?;
+        system::create::Folder::make_new(&folder).map_err(|error| StagingError::file("make", &folder, error))?;
+        self.guests.folder = Some(folder.clone());
+        Ok(folder)
+    }
+
+    /// What makes guests' processors here: tried once, by booting one.
+    fn backend(&mut self, prepared: &Prepared) -> Result<(Backend, String), StagingError> {
+        if let Some(known) = &self.guests.backend {
+            return Ok(known.clone());
+        }
+        let emulated = |why: String| (Backend::Emulation, format!("emulated by QEMU, since {why}"));
+        let node = Path::new("/dev/kvm");
+        let found = if let Err(error) = std::fs::OpenOptions::new().read(true).write(true).open(node) {
+            emulated(format!("/dev/kvm cannot be opened ({error})"))
+        } else {
+            self.try_kvm(prepared).map_or_else(emulated, |()| (Backend::Kvm, String::new()))
+        };
+        self.guests.backend = Some(found.clone());
+        Ok(found)
+    }
+
+    fn try_kvm(&mut self, prepared: &Prepared) -> Result<(), String> {
+        let folder = self.mark.folder();
+        let marked = self.mark.will_make(Made::Folder { path: folder.clone() });
+        marked.map_err(|error| error.to_string())?;
+        let parts = Parts {
+            kernel: &prepared.kernel.image,
+            initramfs: &prepared.initramfs,
+            disk: None,
+            backend: Backend::Kvm,
+            memory_bytes: memory(),
+            boot_limit: PROBE_LIMIT,
+        };
+        let tried = Machine::start(&parts, &self.journal, &mut self.mark);
+        let found = match tried {
+            Ok(machine) => {
+                machine.end(&self.journal, &mut self.mark);
+                Ok(())
+            }
+            Err(error) => Err(format!("KVM was tried and boots no guest here ({error})")),
+        };
+        self.remove_folder();
+        found
+    }
+
+    /// Removes what was made ready for guests.
+    pub(crate) fn forget_guests(&mut self) {
+        if let Some(folder) = self.guests.folder.take() {
+            match std::fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    let text = format!("cannot remove {}: {error} (`bakeoff clean` tries again)", folder.display());
+                    system::note(&format!("bakeoff: {text}"));
+                }
+                _ => self.mark.removed(|made| matches!(made, Made::Work { path } if *path == folder)),
+            }
+        }
+    }
+}
+
+/// The command that would start a guest on a disk; which accelerator it names is only known when it was tried.
+pub(crate) fn planned(kernel: &str, disk: &Path, folder: &Path) -> Command {
+    let parts = Parts {
+        kernel: Path::new(kernel),
+        initramfs: Path::new("SCRATCH/bakeoff-ID-work/KERNEL.cpio"),
+        disk: Some(disk),
+        backend: Backend::Emulation,
+        memory_bytes: memory(),
+        boot_limit: BOOT_LIMIT,
+    };
+    machine::command(&parts, &folder.join("guest"))
+}
+
+/// Half of this machine's memory, within bounds.
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let total = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) << 10;
+    (total / 2).clamp(LEAST_MEMORY, MOST_MEMORY)
+}
+
+/// The contender as the guest stages it: there the kernel is the one that runs.
+fn in_guest(contender: &Contender) -> Contender {
+    Contender { kernel: None, ..contender.clone() }
+}
+
+/// What guests need.
+const NEEDED: [(&str, &str); 3] = [(QEMU, "qemu-system-x86"), ("modprobe", "kmod"), ("depmod", "kmod")];
+
+/// What this machine lacks for guests, as what would help; None where it lacks nothing.
+pub fn lacks() -> Option<String> {
+    if !cfg!(target_arch = "x86_64") {
+        return Some("guests run on x86-64 only".into());
+    }
+    let missing = NEEDED.iter().filter(|(program, _)| system::command::find_program(program).is_none());
+    let packages: BTreeSet<&str> = missing.map(|(_, package)| *package).collect();
+    let words: Vec<&str> = packages.into_iter().collect();
+    (!words.is_empty()).then(|| format!("apt-get install {}", words.join(" ")))
+}
+
+/// What cannot be staged in a guest, as far as it can be told without starting one.
+pub(crate) fn check(contender: &Contender, kernel: &str) -> Result<(), StagingError> {
+    if !cfg!(target_arch = "x86_64") {
+        let problem = format!("asks for the kernel {kernel}, and guests run on x86-64 only");
+        return Err(StagingError::contender(&contender.label, problem, "leave kernel out"));
+    }
+    kernel::named(kernel)?;
+    for (program, package) in NEEDED {
+        if system::command::find_program(program).is_none() {
+            return Err(StagingError::MissingTool {
+                what: format!("a guest of the kernel {kernel}"),
+                program: program.into(),
+                way_out: format!("apt-get install {package}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+impl GuestStage<'_> {
+    fn take_over(&mut self, ask: &Ask, tried: &str) -> Result<(), StagingError> {
+        let (root, device, durable, found, kernel) = match self.ask(ask)? {
+            Answer::Staged { root, device, durable, found, kernel } => (root, device, durable, found, kernel),
+            other => return Err(self.unexpected(&other)),
+        };
+        (self.root, self.device, self.durable, self.found) = (root, device, durable, *found);
+        self.found.backend = Some(self.backend);
+        self.found.kernel = Some(kernel);
+        self.found.boot_seconds = self.machine.as_ref().map(|machine| machine.boot.as_secs_f64());
+        let image = self.stage.state.image.as_ref();
+        self.found.remarks.extend(image.map(|image| image.remarks.clone()).unwrap_or_default());
+        if self.backend == Backend::Emulation {
+            let text = "measured in an emulated machine: its figures stand beside others of the same emulation only";
+            self.found.remarks.push(text.into());
+        }
+        if !tried.is_empty() {
+            self.found.remarks.push(tried.into());
+        }
+        Ok(())
+    }
+
+    fn ask(&self, ask: &Ask) -> Result<Answer, StagingError> {
+        let gone = || StagingError::contender(&self.label, "its guest was ended already", "");
+        self.machine.as_ref().ok_or_else(gone)?.ask(ask, &self.label, self.stage.limits().all(), self.journal())
+    }
+
+    fn done(&self, ask: &Ask) -> Result<(), StagingError> {
+        match self.ask(ask)? {
+            Answer::Done => Ok(()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    fn unexpected(&self, answer: &Answer) -> StagingError {
+        let text: String = format!("the guest answered with something else than was asked: {answer:?}");
+        StagingError::contender(&self.label, text.chars().take(200).collect::<String>(), "this is a fault of bakeoff")
+    }
+
+    fn journal(&self) -> &Journal {
+        &self.stage.target.journal
+    }
+
+    /// What lies beneath and explains a failure, as the host sees it; None where nothing is wrong there.
+    pub fn beneath(&self, during: &str) -> Option<StagingError> {
+        self.stage.beneath(during)
+    }
+
+    /// Directory in which to work, in the guest.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Disk, as the guest names it.
+    pub fn device(&self) -> Option<&Path> {
+        self.device.as_deref()
+    }
+
+    /// What makes written data safe there.
+    pub fn durable(&self) -> &Durable {
+        &self.durable
+    }
+
+    /// What was found after mounting.
+    pub fn found(&self) -> &Found {
+        &self.found
+    }
+
+    /// What the host's counters must watch: the disk beneath the guest's.
+    pub fn watch(&self) -> &Watch {
+        self.stage.watch()
+    }
+
+    /// Space and inodes now.
+    pub fn usage(&self) -> Result<Usage, StagingError> {
+        match self.ask(&Ask::Usage)? {
+            Answer::Usage(usage) => Ok(usage),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Starts the engine in the guest; its lines come over the stream.
+    pub fn agent(&self) -> Result<AgentLine, StagingError> {
+        self.done(&Ask::StartAgent)?;
+        let gone = || StagingError::contender(&self.label, "its guest was ended already", "");
+        let line = self.machine.as_ref().ok_or_else(gone)?.agent();
+        line.map_err(|error| StagingError::contender(&self.label, format!("its engine's port answered: {error}"), ""))
+    }
+
+    /// Remembers the counters, of the guest and of the host.
+    pub fn look(&self) -> Result<Snapshot, StagingError> {
+        self.done(&Ask::Look)?;
+        Ok(Snapshot::take())
+    }
+
+    /// What happened since: the guest's own disk and processors; from the host what disturbs, and what lies beneath the disk.
+    pub fn since(&self, before: &Snapshot) -> Result<Evidence, StagingError> {
+        let host = Snapshot::take().since(before, self.watch());
+        let guest = match self.ask(&Ask::Since)? {
+            Answer::Seen(guest) => *guest,
+            other => return Err(self.unexpected(&other)),
+        };
+        Ok(both(guest, host, self.watch()))
+    }
+
+    /// Writes everything back.
+    pub fn sync(&self) -> Result<(), StagingError> {
+        self.done(&Ask::Sync)
+    }
+
+    /// Empties the guest's caches, and the host's of the disk; whether all of them.
+    pub fn drop_caches(&self) -> Result<bool, StagingError> {
+        let complete = match self.ask(&Ask::DropCaches)? {
+            Answer::Dropped(complete) => complete,
+            other => return Err(self.unexpected(&other)),
+        };
+        if let Some(image) = &self.stage.state.image {
+            image.forget_pages();
+        }
+        Ok(complete)
+    }
+
+    /// Waits until the guest's disk is idle, or the patience is over.
+    pub fn settle(&self, patience: Duration) -> Result<(), StagingError> {
+        self.done(&Ask::Settle { patience_ms: patience.as_millis() as u64 })
+    }
+
+    /// Unmounts and checks in the guest, ends it, and takes its disk down.
+    pub fn close(mut self) -> Result<Closing, StagingError> {
+        let closing = match self.ask(&Ask::Close) {
+            Ok(Answer::Closed(closing)) => Ok(*closing),
+            Ok(other) => Err(self.unexpected(&other)),
+            Err(error) => Err(error),
+        };
+        self.end();
+        let problems = self.stage.take_down();
+        let closing = closing?;
+        if problems.is_empty() { Ok(closing) } else { Err(StagingError::LeftBehind(problems.join("; "))) }
+    }
+
+    fn end(&mut self) {
+        if let Some(machine) = self.machine.take() {
+            let target = &mut *self.stage.target;
+            machine.end(&target.journal, &mut target.mark);
+        }
+    }
+}
+
+impl Drop for GuestStage<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// One evidence of two: what the guest saw of itself, and what the host saw of everything else.
+fn both(guest: Evidence, host: Evidence, watch: &Watch) -> Evidence {
+    let mut beneath = host.beneath;
+    beneath.extend(watch.device.clone().zip(host.device));
+    // A guest does not know when its own processors were taken away.
+    let stolen = host.cpu.steal_ns as f64 / host.cpu.total_ns().max(1) as f64;
+    let mut cpu = guest.cpu;
+    cpu.steal_ns = cpu.steal_ns.max((stolen * cpu.total_ns() as f64) as u64);
+    Evidence { beneath, foreign: host.foreign, frequency_khz: host.frequency_khz, cpu, ..guest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use system::counters::{SystemCpu, Traffic};
+
+    #[test]
+    fn evidence_is_the_guests_own_and_what_the_host_saw_beneath_and_beside_it() {
+        let moved = |bytes| Traffic { read_bytes: bytes, ..Traffic::default() };
+        let cpu = |user_ns, steal_ns| SystemCpu { user_ns, steal_ns, ..SystemCpu::default() };
+        let guest = Evidence { device: Some(moved(100)), cpu: cpu(1000, 0), elapsed_ns: 7, ..Evidence::default() };
+        let mut host = Evidence { device: Some(moved(60)), cpu: cpu(900, 100), ..Evidence::default() };
+        host.foreign.insert("sdb".into(), moved(5));
+        let watch = Watch { device: Some("loop0".into()), beneath: Vec::new() };
+        let seen = both(guest, host, &watch);
+        assert_eq!((seen.device, seen.elapsed_ns), (Some(moved(100)), 7));
+        assert_eq!(seen.beneath["loop0"], moved(60));
+        assert_eq!(seen.foreign["sdb"], moved(5));
+        assert_eq!((seen.cpu.user_ns, seen.cpu.steal_ns), (1000, 100));
+    }
+}

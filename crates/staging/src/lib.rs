@@ -1,0 +1,40 @@
+//! Devices and filesystems: custody, images, mkfs, mount, read-back, schedulers, caches, ageing, guests.
+//! In: a [`Contender`] and a place to put it ([`Where`]). Out: a [`Stage`] to work on, and what was [`Found`] there.
+//! It knows nothing of statistics or reports. Only what it made itself is ever removed.
+
+mod ageing;
+mod cleanup;
+mod devices;
+mod error;
+pub mod features;
+mod filesystems;
+mod guests;
+mod ownership;
+mod stage;
+mod systems;
+
+pub use ageing::aged_stage::AgedCopy;
+pub use ageing::git_checkout::commits;
+pub use ageing::image_cache::{AgedCache, AgedImage, Cached};
+pub use cleanup::clean::{Cleaned, clean, forget};
+pub use cleanup::leftover::{Leftover, Stranger, Survey, first_seen, survey};
+pub use devices::scheduler::{SchedulerFound, Schedulers, schedulers_found};
+pub use error::StagingError;
+pub use filesystems::contender::Contenders;
+pub use filesystems::description::Filesystem;
+pub use filesystems::mkfs_settings::{Exclusion, NamedSetting};
+pub use filesystems::options::check as check_options;
+pub use filesystems::registry::Registry;
+pub use guests::lacks as guests_lack;
+pub use guests::{AgentLine, GuestStage, check_kernel_name, fetch_kernel, is_guest, kernel_is_here, serve};
+pub use stage::drop_caches::Dropped;
+pub use stage::dry_run::commands_for;
+pub use stage::target::{Target, Where};
+pub use stage::{Settled, Stage};
+pub use systems::{System, Tool, guest_kernel, systems, version_commands};
+
+pub use records::program::Durable;
+pub use records::{
+    AgedState, Backend, Closing, Contender, DEVICE, DIRECTORY, DataMode, Durability, Found, FreeSpace, Journaling,
+    Kept, OptionFound, Restored, Usage,
+};

@@ -1,0 +1,71 @@
+//! What lies beneath a stage and may explain a failure on it: a device or a server that is gone, a disk without room
+//! for its image.
+//! In: a stage on which something failed. Out: the error that tells the cause instead of its consequence.
+//! Decided by the state of device and disk, never by what a program printed.
+
+use crate::devices::image::{self, Image};
+use crate::error::StagingError;
+use crate::stage::Stage;
+use crate::stage::target::Where;
+use records::Cause;
+use rustix::fs::{Mode, OFlags};
+use system::{BlockDevice, presence};
+
+impl Stage<'_> {
+    /// The error of what lies beneath; None where nothing is wrong there. `during`: what was being done.
+    pub fn beneath(&self, during: &str) -> Option<StagingError> {
+        let label = &self.state.label;
+        if let Some((device, how)) =
+            self.state.device.as_ref().and_then(|device| Some((device, presence::lost(device)?)))
+        {
+            return Some(StagingError::Gone {
+                device: device.path.clone(),
+                during: during.into(),
+                how,
+                for_good: self.state.image.is_none(),
+            });
+        }
+        if self.state.daemon.as_ref().is_some_and(|daemon| !daemon.lives()) {
+            let problem = format!("{during} failed because the process that serves it is gone");
+            return Some(StagingError::failed(label, problem, "", Cause::Passing));
+        }
+        let full = self.state.image.as_ref().and_then(lacks_room)?;
+        Some(StagingError::failed(label, format!("{during} failed while {full}"), "free some space", Cause::Passing))
+    }
+
+    /// An error of this stage, with its cause where that shows in what lies beneath.
+    pub(crate) fn explained(&self, error: StagingError, during: &str) -> StagingError {
+        match (error.cause(), self.beneath(during)) {
+            (_, Some(gone @ StagingError::Gone { .. })) => gone,
+            (Cause::Unclear, Some(beneath)) => error.passing(&format!("; {beneath}")),
+            (Cause::Unclear, None) if self.is_held() => error.passing("; something else has the device open"),
+            _ => error,
+        }
+    }
+
+    /// Whether another process holds the device, which no command of ours does between two steps.
+    fn is_held(&self) -> bool {
+        let alone = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+        let device: Option<&BlockDevice> = self.state.device.as_ref();
+        let ours =
+            self.state.mounted || self.state.daemon.is_some() || matches!(self.target.place, Where::Directory(_));
+        let busy = |device: &BlockDevice| {
+            matches!(rustix::fs::open(&device.path, alone, Mode::empty()), Err(rustix::io::Errno::BUSY))
+        };
+        !ours && device.is_some_and(busy)
+    }
+}
+
+/// A sparse image takes room as it is written; what is left of it may no longer fit.
+fn lacks_room(image: &Image) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let folder = image.file.parent()?;
+    let facts = image.file.metadata().ok()?;
+    let found = rustix::fs::statvfs(folder).ok()?;
+    let (free, needed) =
+        (found.f_bavail * found.f_frsize, image.device.size_bytes.saturating_sub(facts.blocks() * 512));
+    (free < needed).then(|| {
+        let (free, needed) = (image::in_words(free), image::in_words(needed));
+        format!("{} had {free} free for an image that may still grow by {needed}", folder.display())
+    })
+}

@@ -1,0 +1,157 @@
+//! A plain directory as target: whatever is mounted there, as it is, also without root.
+//! In: a directory that exists. Out: a stage in a folder of its own within it, which is removed in the end.
+//! What cannot be done there is said beside the results.
+
+use crate::error::StagingError;
+use crate::filesystems::template::Placeholders;
+use crate::ownership::cleanup_journal::Made;
+use crate::stage::target::{Target, Where};
+use crate::stage::{Stage, State, usage};
+use records::Contender;
+use records::Durability;
+use records::Found;
+use records::program::Durable;
+use std::path::{Path, PathBuf};
+use system::{BlockDevice, Sysfs as _, Watch, mounts};
+
+/// Refuses a path that is no directory, or cannot be written to.
+pub(crate) fn writable(path: &Path) -> Result<(), StagingError> {
+    let facts = std::fs::metadata(path).map_err(|error| StagingError::file("look at", path, error))?;
+    if !facts.is_dir() {
+        return Err(StagingError::file("work in", path, "it is not a directory (a device is named with --on)"));
+    }
+    let allowed = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(path, allowed).map_err(|error| StagingError::File {
+        doing: "write to",
+        path: path.into(),
+        error: error.to_string(),
+        way_out: "name a directory that you may write to, or run with sudo".into(),
+        cause: system::cause::of_errno(error),
+    })
+}
+
+/// In a directory only the directory itself can compete.
+pub(crate) fn fits(contender: &Contender, path: &Path) -> Result<(), StagingError> {
+    writable(path)?;
+    if contender.filesystem == crate::DIRECTORY {
+        return Ok(());
+    }
+    let problem = format!("{} cannot be put up in the directory {}", contender.filesystem, path.display());
+    Err(StagingError::contender(&contender.label, problem, "name a device with --on, or an image with --image"))
+}
+
+impl Target {
+    pub(crate) fn stage_directory(&mut self, contender: &Contender) -> Result<Stage<'_>, StagingError> {
+        let Where::Directory(directory) = self.place.clone() else {
+            return Err(StagingError::contender(&contender.label, "this target is no directory", ""));
+        };
+        fits(contender, &directory)?;
+        let directory = directory.canonicalize().map_err(|error| StagingError::file("look at", &directory, error))?;
+        let root = directory.join(format!("bakeoff-{}-work", self.mark.id()));
+        self.mark.will_make(Made::Work { path: root.clone() })?;
+        std::fs::create_dir(&root).map_err(|error| StagingError::file("make", &root, error))?;
+        let device = BlockDevice::beneath(&root);
+        let state = directory_state(contender, &directory, root, device, self.mark.label());
+        let mut stage = Stage { target: self, state };
+        stage.describe_directory(contender, &directory)?;
+        Ok(stage)
+    }
+}
+
+fn directory_state(
+    contender: &Contender,
+    directory: &Path,
+    root: PathBuf,
+    device: Option<BlockDevice>,
+    label: String,
+) -> State {
+    let node = device.as_ref().map(|device| device.path.clone()).unwrap_or_default();
+    // Without root, and in some containers with it, the device cannot be opened.
+    let can_flush = !node.as_os_str().is_empty() && std::fs::File::open(&node).is_ok();
+    State {
+        filesystem: None,
+        label: contender.label.clone(),
+        places: Placeholders {
+            device: node.clone(),
+            name: device.as_ref().map(|device| device.name.clone()).unwrap_or_default(),
+            mountpoint: directory.into(),
+            label,
+            nodes: PathBuf::new(),
+            devices: Vec::new(),
+            pid: None,
+        },
+        root,
+        watch: device.as_ref().map_or_else(Watch::system, Watch::device),
+        device,
+        image: None,
+        daemon: None,
+        tools: Vec::new(),
+        mounted: false,
+        settings: Vec::new(),
+        flushes_off: false,
+        began: None,
+        list: Vec::new(),
+        durable: Durable { syncfs: true, command: Vec::new(), flush: if can_flush { vec![node] } else { Vec::new() } },
+        found: Found::nothing(),
+        work: None,
+        own: Vec::new(),
+    }
+}
+
+impl Stage<'_> {
+    fn describe_directory(&mut self, contender: &Contender, directory: &Path) -> Result<(), StagingError> {
+        self.state.work = Some(self.state.root.clone());
+        let root = system::process::is_root();
+        if let Some(mount) = mounts::of_path(directory) {
+            self.state.found.filesystem = mount.kind.clone();
+            self.state.found.mount_options = mount.options;
+            self.state.found.super_options = mount.super_options;
+        }
+        self.look_at_device();
+        self.state.found.empty = usage(&self.state.root)?;
+        self.state.found.durability = self.directory_durability();
+        let mut remarks = vec![
+            "measured in a directory of a filesystem that was there before: its age, fill and other users count in"
+                .to_string(),
+        ];
+        if !contender.mkfs.is_empty() || !contender.mount.is_empty() || contender.scheduler.is_some() {
+            remarks.push("mkfs options, mount options and scheduler are left as they are in a directory".into());
+        }
+        if !root {
+            remarks.push("without root caches cannot be dropped: cold phases start warm".into());
+            remarks.push(
+                "without root the device's cache cannot be flushed on its own; durable means after syncfs".into(),
+            );
+        }
+        if self.state.device.is_none() {
+            remarks.push("what the device did cannot be told: the directory is on none that this kernel shows".into());
+        }
+        self.state.found.cold_possible = root;
+        self.state.found.remarks.extend(remarks);
+        Ok(())
+    }
+
+    /// From the facts of a known filesystem; unknown where its tools cannot look, since half the words would mislead.
+    fn directory_durability(&mut self) -> Durability {
+        let kind = self.state.found.filesystem.clone();
+        let Some(filesystem) = self.target.registry.get(&kind).ok().cloned() else {
+            return Durability::unknown();
+        };
+        if !system::process::is_root() || self.state.device.is_none() {
+            return Durability::unknown();
+        }
+        // Asked of what is mounted for somebody else: only looked at, and nothing goes wrong where a tool fails.
+        for (name, template) in &filesystem.inspect {
+            let words = self.state.places.fill(template, &[]);
+            match system::Command::new(words).run(&self.target.journal) {
+                Ok(answer) => self.state.found.inspected.insert(name.clone(), answer.stdout),
+                Err(_) => return Durability::unknown(),
+            };
+        }
+        for path in self.state.places.fill(&filesystem.mount.shown, &[]) {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            self.state.found.more_options.extend(text.lines().map(|line| line.trim().to_string()));
+        }
+        self.durability(&filesystem)
+    }
+}

@@ -1,0 +1,70 @@
+//! Emptying caches before a cold start.
+//! In: a stage's root, and what is allowed. Out: [`Dropped`]: whether all is gone, and what is not.
+//! "3" drops pages, dentries and inodes; "1" would leave the latter two. Only clean pages are dropped, so a sync comes first.
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use system::{Command, Journal};
+
+/// Files that are advised one by one where the kernel's switch is not allowed.
+const FILE_LIMIT: usize = 1_000_000;
+
+/// What became of the caches.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Dropped {
+    /// Nothing is left that is known of; otherwise the next phase starts warm and must say so.
+    pub complete: bool,
+    /// What could not be done, in words.
+    pub remarks: Vec<String>,
+}
+
+/// The command that drops pages, dentries and inodes, as a person would type it. The shell must do the redirection: handed to a
+/// program as words, `> /proc/sys/vm/drop_caches` would only be printed.
+pub(crate) fn drop_command() -> Command {
+    Command::shell("echo 3 > /proc/sys/vm/drop_caches")
+}
+
+/// Drops the kernel's caches; without root or where that is not allowed, advises the kernel file by file.
+pub(crate) fn drop_kernel_caches(root: &Path, journal: &Journal) -> Dropped {
+    let refused = if system::process::is_root() {
+        match drop_command().run(journal) {
+            Ok(_) => {
+                return Dropped { complete: true, remarks: Vec::new() };
+            }
+            Err(error) => error.to_string(),
+        }
+    } else {
+        "dropping the kernel's caches needs root".into()
+    };
+    let (files, whole) = advise(root);
+    let some = if whole { "" } else { ", not all" };
+    let advised = format!(
+        "{refused}; the kernel was asked to forget the pages of {files} files{some} (posix_fadvise), names and inodes stay cached: the start is warm"
+    );
+    Dropped { complete: false, remarks: vec![advised] }
+}
+
+/// posix_fadvise(DONTNEED) on every file below a folder. How many, and whether that were all.
+fn advise(root: &Path) -> (usize, bool) {
+    let mut folders: Vec<PathBuf> = vec![root.into()];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                if files == FILE_LIMIT {
+                    return (files, false);
+                }
+                if let Ok(file) = std::fs::File::open(entry.path()) {
+                    // Advice is allowed to be ignored, which is why the start counts as warm.
+                    let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+                    files += 1;
+                }
+            }
+        }
+    }
+    (files, true)
+}

@@ -1,0 +1,201 @@
+//! The commands that staging a contender will run, in order, without running any.
+//! In: a contender and a place. Out: lines that a person could type.
+//! Made from the same descriptions as the real thing; what is only known then stands in capitals: N, ID, PID, WAS.
+
+use crate::devices::custody::emptying;
+use crate::devices::image;
+use crate::devices::setting::setting_command;
+use crate::devices::wipe::unsigning;
+use crate::error::StagingError;
+use crate::filesystems::options::{self, Companion};
+use crate::filesystems::registry::Registry;
+use crate::filesystems::template::{self, Placeholders};
+use crate::filesystems::tools;
+use crate::guests;
+use crate::ownership::cleanup_journal::Mark;
+use crate::ownership::owned::image_name;
+use crate::stage::drop_caches;
+use crate::stage::queue;
+use crate::stage::target::{Where, check};
+use records::Contender;
+use std::path::{Path, PathBuf};
+use system::{BlockDevice, Command, Journal, Record, Sysfs as _};
+
+/// The commands for one trial of a contender.
+pub fn commands_for(registry: &Registry, contender: &Contender, place: &Where) -> Result<Vec<String>, StagingError> {
+    let journal = Journal::planning();
+    let mark = Mark::new(true)?;
+    let bytes = match place {
+        Where::Image { bytes, .. } => Some(*bytes),
+        _ => None,
+    };
+    check(registry, contender, place, bytes)?;
+    if matches!(place, Where::Directory(_)) {
+        plan_directory(&journal);
+    } else {
+        plan_device(registry, contender, place, &mark, &journal)?;
+    }
+    Ok(journal.drain().iter().map(system::Record::typed).collect())
+}
+
+fn plan_directory(journal: &Journal) {
+    let sync = ["sync", "--file-system", "DIRECTORY/bakeoff-ID-work"];
+    add(journal, Command::new(sync));
+    if system::process::is_root() {
+        add(journal, drop_caches::drop_command());
+    }
+}
+
+fn plan_device(
+    registry: &Registry,
+    contender: &Contender,
+    place: &Where,
+    mark: &Mark,
+    journal: &Journal,
+) -> Result<(), StagingError> {
+    let places = places(place, mark);
+    let mut file = None;
+    if let Where::Image { bytes, folder } = place {
+        let folder = &folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let path = folder.join(image_name(mark.id(), 1));
+        let filled = if contender.filesystem == crate::DEVICE { *bytes } else { 0 };
+        let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
+        for (command, _) in image::making(&path, *bytes, filled, sector) {
+            add(journal, command);
+        }
+        file = Some(path);
+    }
+    let guest = contender.kernel.as_deref().filter(|kernel| guests::is_guest(Some(kernel)));
+    if let Some(kernel) = guest {
+        if file.is_none() {
+            add(journal, unsigning(&places.device));
+        }
+        add(journal, guests::planned(kernel, &places.device, &mark.folder()));
+        let inside = Journal::planning();
+        let disk = Placeholders { device: guests::DISK.into(), name: "vda".into(), ..places.clone() };
+        let prefix = tools::prefix_in_guest(registry.get(&contender.filesystem)?);
+        plan_filesystem(registry, contender, &disk, prefix, false, &inside)?;
+        inside.drain().into_iter().for_each(|record| journal.add(Record { guest: Some(kernel.into()), ..record }));
+    } else if contender.filesystem != crate::DEVICE {
+        let prefix = tools::prefix(registry.get(&contender.filesystem)?);
+        plan_filesystem(registry, contender, &places, prefix, file.is_some(), journal)?;
+    } else {
+        add(journal, drop_caches::drop_command());
+    }
+    let device = places.device.display().to_string();
+    match file {
+        Some(_) => add(journal, Command::new(["losetup", "--detach", &device])),
+        None if contender.filesystem != crate::DEVICE => given_back(journal, &places.device),
+        None => {}
+    }
+    for taken in planned_devices(registry, contender)? {
+        given_back(journal, &taken.device.path);
+    }
+    Ok(())
+}
+
+/// The contender's own devices, as far as they are there.
+fn planned_devices(registry: &Registry, contender: &Contender) -> Result<Vec<Companion>, StagingError> {
+    let Ok(filesystem) = registry.get(&contender.filesystem) else { return Ok(Vec::new()) };
+    let named = options::devices(filesystem, contender)?.into_iter();
+    Ok(named.filter_map(|own| Some(Companion { rule: own.rule, device: BlockDevice::find(&own.path).ok()? })).collect())
+}
+
+/// What is done to a real device in the end.
+fn given_back(journal: &Journal, device: &Path) {
+    add(journal, unsigning(device));
+    let bytes = BlockDevice::find(device).map_or(0, |device| device.size_bytes);
+    add(journal, emptying(device, bytes));
+}
+
+fn plan_filesystem(
+    registry: &Registry,
+    contender: &Contender,
+    places: &Placeholders,
+    mut prefix: Vec<String>,
+    on_image: bool,
+    journal: &Journal,
+) -> Result<(), StagingError> {
+    let filesystem = registry.get(&contender.filesystem)?;
+    let own = planned_devices(registry, contender)?;
+    let options = options::with_devices(template::make_options(filesystem, contender), &own);
+    let mut list = options::mounting(template::mount_options(filesystem, contender), &own);
+    let places = &Placeholders { devices: options::checking(places, &own), ..places.clone() };
+    if list.is_empty() {
+        list.push("defaults".into());
+    }
+    let fill = |words: &[String], list: &[String]| Command::new(places.fill(words, list));
+    if let Some(daemon) = &filesystem.daemon {
+        add(journal, fill(&daemon.command, &[]));
+        prefix = places.fill(&daemon.prefix, &[]);
+    }
+    for setting in queue::settings(contender, &places.name)? {
+        add(journal, setting_command(&setting.path, &setting.value));
+    }
+    if !on_image {
+        add(journal, unsigning(&places.device));
+    }
+    own.iter().for_each(|taken| add(journal, unsigning(&taken.device.path)));
+    for command in options::making(filesystem, places, &own, &options) {
+        add(journal, Command::new(command).prefixed(&prefix));
+    }
+    add(journal, fill(&filesystem.make.command, &options).prefixed(&prefix));
+    if !filesystem.mount.command.is_empty() {
+        add(journal, fill(&filesystem.mount.command, &list).prefixed(&prefix));
+    }
+    for words in filesystem.inspect.values() {
+        add(journal, fill(words, &[]).prefixed(&prefix));
+    }
+    if filesystem.sync.syncfs {
+        let root = places.mountpoint.join("work").display().to_string();
+        add(journal, Command::new(["sync".to_string(), "--file-system".into(), root]));
+    }
+    if !filesystem.sync.command.is_empty() {
+        add(journal, fill(&filesystem.sync.command, &[]).prefixed(&prefix));
+    }
+    if filesystem.remount_empties_cache {
+        let again = if filesystem.mount.again.is_empty() { &filesystem.mount.command } else { &filesystem.mount.again };
+        add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
+        add(journal, fill(again, &list).prefixed(&prefix));
+    }
+    if !filesystem.sync.checkpoint.is_empty() {
+        add(journal, fill(&filesystem.sync.checkpoint, &[]).prefixed(&prefix));
+    }
+    add(journal, drop_caches::drop_command());
+    add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
+    if let Some(check) = &filesystem.check {
+        add(journal, fill(&check.command, &[]).prefixed(&prefix));
+    }
+    for setting in queue::settings(contender, &places.name)?.into_iter().rev() {
+        add(journal, setting_command(&setting.path, "WAS"));
+    }
+    if let Some(daemon) = &filesystem.daemon {
+        add(journal, fill(&daemon.give_up, &[]).prefixed(&prefix));
+    }
+    Ok(())
+}
+
+fn places(place: &Where, mark: &Mark) -> Placeholders {
+    let (device, name) = match place {
+        Where::Device { path, .. } => {
+            let found = BlockDevice::find(path).ok();
+            let name = found.as_ref().map_or_else(|| "DEVICE".into(), BlockDevice::disk);
+            (found.map_or_else(|| path.clone(), |device| device.path), name)
+        }
+        _ => (PathBuf::from("/dev/loopN"), "loopN".to_string()),
+    };
+    Placeholders {
+        device,
+        name,
+        mountpoint: mark.folder().join("mnt"),
+        label: mark.label(),
+        nodes: mark.folder().join("nodes"),
+        devices: Vec::new(),
+        pid: None,
+    }
+}
+
+fn add(journal: &Journal, command: Command) {
+    // A planning journal only writes down, and never fails.
+    let _ = command.run(journal);
+}

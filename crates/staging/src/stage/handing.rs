@@ -1,0 +1,182 @@
+//! Handing devices over to commands that format them, and taking them back empty.
+//! In: the device under test, and those that contenders name beside it. Out: both verified anew, marked, and held again afterwards.
+//! The one place in which a real device of a run is let go and emptied.
+
+use crate::devices::custody::Erasable;
+use crate::devices::wipe::{unsign, wipe};
+use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
+use crate::filesystems::options::{self, Companion};
+use crate::ownership::cleanup_journal::{Made, Mark};
+use crate::stage::target::{MAKE_LIMIT, Target, Where};
+use records::Contender;
+use records::custody::Promise;
+use std::path::Path;
+use system::{BlockDevice, Command, Journal, Sysfs as _};
+
+/// A device that contenders name beside the one under test.
+#[derive(Debug)]
+pub(crate) struct Own {
+    erasable: Erasable,
+    /// What blkid calls what our mkfs left on it, where that has no label; only as long as it was formatted and not given back.
+    formatted: Option<Option<String>>,
+}
+
+impl Target {
+    /// Takes the devices that these contenders name beside the one under test, each held until the target is dropped, and refuses
+    /// words of `--erase` that name none of them. A contender whose options are wrong is passed by: staging it says so.
+    ///
+    /// # Errors
+    /// One of the devices is refused.
+    pub fn take_devices<'c>(
+        &mut self,
+        contenders: impl IntoIterator<Item = &'c Contender>,
+    ) -> Result<(), StagingError> {
+        if matches!(self.place, Where::Directory(_)) {
+            return Ok(());
+        }
+        for contender in contenders {
+            let Ok(filesystem) = self.registry.get(&contender.filesystem).cloned() else { continue };
+            match self.own_devices(&filesystem, contender) {
+                Err(error) if !error.is_of_contender() => return Err(error),
+                _ => {}
+            }
+        }
+        let all = || self.main.iter().chain(self.own.iter().map(|own| &own.erasable));
+        match self.terms.erase.iter().find(|word| !all().any(|erasable| erasable.is_named(word))) {
+            Some(word) => {
+                let names: Vec<String> = all().flat_map(Erasable::names).collect();
+                let known = if names.is_empty() { "none".into() } else { names.join(", ") };
+                let way = format!("names of the devices that it takes: {known}");
+                Err(StagingError::Word { word: word.clone(), way_out: way })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Which devices these are, for the run's record: what is found before each mkfs must be the same.
+    pub fn promises(&self) -> Vec<Promise> {
+        self.main.iter().chain(self.own.iter().map(|own| &own.erasable)).map(Erasable::promise).collect()
+    }
+
+    /// The devices of its own that a contender names, taken where they are not yet.
+    pub(crate) fn own_devices(
+        &mut self,
+        filesystem: &Filesystem,
+        contender: &Contender,
+    ) -> Result<Vec<Companion>, StagingError> {
+        let mut taken = Vec::new();
+        for named in options::devices(filesystem, contender)? {
+            let known = self.own.iter().position(|own| own.erasable.named() == named.path).or_else(|| {
+                let number = BlockDevice::find(&named.path).ok()?.number;
+                self.own.iter().position(|own| own.erasable.device().number == number)
+            });
+            let at = match known {
+                Some(at) => at,
+                None => self.take_own(&named.path)?,
+            };
+            taken.push(Companion { rule: named.rule, device: self.own[at].erasable.device().clone() });
+        }
+        Ok(taken)
+    }
+
+    fn take_own(&mut self, path: &Path) -> Result<usize, StagingError> {
+        let device = BlockDevice::find(path)
+            .map_err(|error| StagingError::refused(path, error.to_string(), "look with lsblk"))?;
+        let mut all = self.main.iter().chain(self.own.iter().map(|own| &own.erasable));
+        if let Some(other) = all.find(|other| other.shares_bytes_with(&device)) {
+            let reason = format!("it is, or shares bytes with, {}, which this run uses already", other.device().name);
+            return Err(StagingError::refused(path, reason, "name another device in the options"));
+        }
+        let erasable = Erasable::take(path, &self.terms, &self.mark.label())?;
+        self.own.push(Own { erasable, formatted: None });
+        Ok(self.own.len() - 1)
+    }
+
+    /// The device under test is handed over to a command that formats it.
+    pub(crate) fn hand_over(&mut self) -> Result<(), StagingError> {
+        let Some(erasable) = &mut self.main else {
+            return Ok(());
+        };
+        self.formatted = true;
+        hand_over(erasable, &mut self.mark, &self.volume, &self.journal)
+    }
+
+    /// A contender's own devices are handed over likewise.
+    pub(crate) fn hand_over_own(&mut self, taken: &[Companion]) -> Result<(), StagingError> {
+        for one in taken {
+            let mine = |own: &&mut Own| own.erasable.device().number == one.device.number;
+            if let Some(own) = self.own.iter_mut().find(mine) {
+                own.erasable.carries(&self.volume);
+                own.formatted = Some(one.rule.leaves.clone());
+                hand_over(&mut own.erasable, &mut self.mark, &self.volume, &self.journal)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells a real device that nothing of its content is needed, so that what is not written reads as zeros and a copy of it
+    /// is small.
+    pub(crate) fn empty_device(&mut self) -> Result<(), StagingError> {
+        let Some(path) = self.device().map(|device| device.path.display().to_string()) else {
+            return Ok(());
+        };
+        self.hand_over()?;
+        Command::new(["blkdiscard", "--zeroout", &path])
+            .limit(MAKE_LIMIT)
+            .run(&self.journal)
+            .map(|_| ())
+            .map_err(StagingError::command(format!("emptying {path}")))
+    }
+
+    /// Empties real devices of what we made on them and holds them again. What could not be given back, in words.
+    pub(crate) fn give_back(&mut self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Some(erasable) = &mut self.main {
+            let formatted = std::mem::take(&mut self.formatted).then_some(None);
+            let given = give_back(erasable, formatted, self.guest, &mut self.mark, &self.journal);
+            problems.extend(given.err().map(|error| error.to_string()));
+        }
+        for own in &mut self.own {
+            let given = give_back(&mut own.erasable, own.formatted.take(), false, &mut self.mark, &self.journal);
+            problems.extend(given.err().map(|error| error.to_string()));
+        }
+        problems
+    }
+}
+
+fn hand_over(erasable: &mut Erasable, mark: &mut Mark, volume: &str, journal: &Journal) -> Result<(), StagingError> {
+    erasable.verify()?;
+    let device = erasable.device();
+    mark.will_make(Made::Formatted {
+        path: device.path.clone(),
+        number: device.number,
+        sequence: device.sequence,
+        label: volume.into(),
+    })?;
+    let path = device.path.clone();
+    erasable.release();
+    unsign(&path, journal)
+}
+
+/// `formatted`: what blkid calls what we left, or None within where our label tells it; None where nothing was formatted.
+fn give_back(
+    erasable: &mut Erasable,
+    formatted: Option<Option<String>>,
+    guest: bool,
+    mark: &mut Mark,
+    journal: &Journal,
+) -> Result<(), StagingError> {
+    if let Some(kind) = formatted {
+        let path = erasable.device().path.clone();
+        erasable.verify_ours(kind.as_deref())?;
+        // A guest's host empties the disk itself.
+        if guest {
+            unsign(&path, journal)?
+        } else {
+            wipe(&path, journal)?
+        }
+        mark.removed(|made| matches!(made, Made::Formatted { path: known, .. } if *known == path));
+    }
+    erasable.hold()
+}

@@ -1,0 +1,131 @@
+//! Looking at what was put up, right after mounting.
+//! In: a stage. Out: its [`crate::Found`] and what makes its data safe.
+//! An option that was asked for and is not there ends the stage with an error of its contender.
+
+use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
+use crate::filesystems::readback::{self, Shown};
+use crate::filesystems::template;
+use crate::stage::target::of_contender;
+use crate::stage::{Stage, usage};
+use records::Contender;
+use records::Durability;
+use records::program::Durable;
+use std::collections::BTreeSet;
+use system::{BlockDevice, Command, Sysfs as _};
+
+impl Stage<'_> {
+    /// Reads everything back.
+    pub(crate) fn read_back(&mut self, contender: &Contender) -> Result<(), StagingError> {
+        let Some(filesystem) = self.state.filesystem.clone() else {
+            return Ok(());
+        };
+        let label = contender.label.clone();
+        self.look_at_mount(&filesystem).map_err(|error| of_contender(&label, error))?;
+        self.look_at_device();
+        let told = |problem: String, way: &str| StagingError::contender(&label, problem, way);
+        let mount = readback::mount_options(&filesystem, &self.state.list, &self.shown(&filesystem))
+            .map_err(|problem| told(problem, "remove it, or use a kernel that knows it"))?;
+        let words = template::asked_words(&filesystem, contender);
+        let mkfs = readback::mkfs_options(&filesystem, &words, &self.state.found.inspected)
+            .map_err(|problem| told(problem, "remove it, or use tools that know it"))?;
+        let hidden = mkfs.iter().filter(|one| one.found.is_none());
+        let remarks: Vec<String> = hidden.map(|one| format!("{} is not read back: {}", one.asked, one.by)).collect();
+        self.state.found.remarks.extend(remarks);
+        let queue = std::mem::take(&mut self.state.found.options);
+        self.state.found.options = mkfs.into_iter().chain(mount).chain(queue).collect();
+        self.state.found.durability = self.durability(&filesystem);
+        self.state.durable = self.what_is_durable(&filesystem);
+        Ok(())
+    }
+
+    /// The mount options that the system shows, by what shows them.
+    fn shown(&self, filesystem: &Filesystem) -> Vec<Shown> {
+        let found = &self.state.found;
+        let kernel = found.mount_options.iter().chain(&found.super_options).cloned().collect();
+        let files = self.state.places.fill(&filesystem.mount.shown, &[]);
+        let more = files.first().or(filesystem.mount.shown_by.as_ref()).cloned().unwrap_or_default();
+        vec![Shown { by: "mountinfo".into(), options: kernel }, Shown { by: more, options: found.more_options.clone() }]
+    }
+
+    fn look_at_mount(&mut self, filesystem: &Filesystem) -> Result<(), StagingError> {
+        let mount = self.state.mount().ok_or_else(|| {
+            StagingError::contender(&self.state.label, "mount answered with success, but nothing is mounted there", "")
+        })?;
+        self.state.found.filesystem = mount.kind;
+        self.state.found.mount_options = mount.options;
+        self.state.found.super_options = mount.super_options;
+        for (name, template) in &filesystem.inspect {
+            let words = self.state.places.fill(template, &[]);
+            let answer = Command::new(words)
+                .prefixed(self.enter())
+                .run(&self.target.journal)
+                .map_err(StagingError::command(format!("inspecting with {name}")))?;
+            self.state.found.inspected.insert(name.clone(), answer.stdout);
+        }
+        for path in self.state.places.fill(&filesystem.mount.shown, &[]) {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            self.state.found.more_options.extend(text.lines().map(|line| line.trim().to_string()));
+        }
+        let listed = filesystem.mount.shown_by.as_ref().and_then(|name| self.state.found.inspected.get(name));
+        let options: Vec<String> = listed
+            .map(|text| {
+                text.lines()
+                    .filter_map(|line| line.split_once('\t'))
+                    .map(|(key, value)| format!("{key}={value}"))
+                    .collect()
+            })
+            .unwrap_or_default();
+        self.state.found.more_options.extend(options);
+        self.state.found.empty = usage(&self.state.seen(&self.state.root))?;
+        Ok(())
+    }
+
+    /// Device and queue as they are during the trial.
+    pub(crate) fn look_at_device(&mut self) {
+        let Some(device) = self.state.device.as_ref().and_then(|device| BlockDevice::find(&device.path).ok()) else {
+            return;
+        };
+        self.state.found.scheduler = device.queue.scheduler.clone();
+        self.state.found.beneath = device.below();
+        let through_cache = |part: &BlockDevice| part.loop_direct == Some(false);
+        if self.state.image.is_none() && (through_cache(&device) || self.state.found.beneath.iter().any(through_cache))
+        {
+            let remark = "the loop device goes through this machine's page cache (direct I/O is off): \
+                          memory may have served what was to come from a disk";
+            if !self.state.found.remarks.iter().any(|said| said == remark) {
+                self.state.found.remarks.push(remark.into());
+            }
+        }
+        self.state.found.device = Some(device.clone());
+        self.state.device = Some(device);
+    }
+
+    pub(crate) fn durability(&self, filesystem: &Filesystem) -> Durability {
+        let found = &self.state.found;
+        let inspected = found.inspected.values().flat_map(|text| text.split([' ', '\t', '\n', ',']));
+        let words: BTreeSet<String> = found
+            .mount_options
+            .iter()
+            .chain(&found.super_options)
+            .chain(&found.more_options)
+            .cloned()
+            .chain(inspected.filter(|word| !word.is_empty()).map(str::to_string))
+            .collect();
+        let class = crate::filesystems::durability::class(&filesystem.durability, &words);
+        let flushes = if self.state.flushes_off { Some(false) } else { class.flushes };
+        Durability { flushes, ..class }
+    }
+
+    fn what_is_durable(&self, filesystem: &Filesystem) -> Durable {
+        let command = self.state.places.fill(&filesystem.sync.command, &[]);
+        let prefixed = self.enter().iter().cloned().chain(command.iter().cloned()).collect();
+        Durable {
+            syncfs: filesystem.sync.syncfs,
+            command: if command.is_empty() { Vec::new() } else { prefixed },
+            flush: std::iter::once(self.state.places.device.clone())
+                .chain(self.state.own.iter().map(|own| own.device.path.clone()))
+                .collect(),
+        }
+    }
+}

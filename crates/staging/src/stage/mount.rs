@@ -1,0 +1,156 @@
+//! Putting a contender up: daemon, mkfs, mount, each with its error made into one of that contender.
+//! In: a stage with its device. Out: the same stage, mounted.
+//! Every step is a command that a person could type.
+
+use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
+use crate::filesystems::options::{self, Companion};
+use crate::filesystems::template;
+use crate::filesystems::tools;
+use crate::stage::Stage;
+use crate::stage::daemon::Daemon;
+use crate::stage::target::of_contender;
+use records::Contender;
+use std::time::{Duration, Instant};
+use system::{Command, Journal, Sysfs as _};
+
+/// How long the device may be busy after mkfs and mount before it is only remarked upon.
+const SETTLE_LIMIT: Duration = Duration::from_secs(60);
+
+impl Stage<'_> {
+    /// What must be there before any command of the filesystem: its tools' folder on the PATH, its daemon.
+    pub(crate) fn make_ready(&mut self, filesystem: &Filesystem) -> Result<(), StagingError> {
+        self.state.tools = tools::prefix(filesystem);
+        if let Some(facts) = &filesystem.daemon {
+            let target = &mut *self.target;
+            let started = Daemon::start(facts, &mut self.state.places, &target.journal, &mut target.mark);
+            self.state.daemon = Some(started.map_err(|error| of_contender(&self.state.label, error))?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn make(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
+        let own = self.target.own_devices(filesystem, contender)?;
+        self.target.hand_over()?;
+        self.target.hand_over_own(&own)?;
+        let options = options::with_devices(template::make_options(filesystem, contender), &own);
+        let made = self.make_own(filesystem, &own, &options);
+        made.map_err(|error| of_contender(&contender.label, error))?;
+        self.state.list = options::mounting(std::mem::take(&mut self.state.list), &own);
+        self.state.places.devices = options::checking(&self.state.places, &own);
+        let beside = own.iter().flat_map(|taken| std::iter::once(taken.device.clone()).chain(taken.device.below()));
+        self.state.watch.beneath.extend(beside.map(|device| device.name));
+        self.state.own = own;
+        let command = self.state.places.fill(&filesystem.make.command, &options);
+        let began = Instant::now();
+        let made = Command::new(command).prefixed(self.enter()).limit(self.limits().make()).run(&self.target.journal);
+        made.map_err(|error| {
+            let options = template::asked_words(filesystem, contender);
+            let way =
+                if options.is_empty() { String::new() } else { format!("its mkfs options are: {}", options.join(" ")) };
+            let cause = error.cause();
+            let error = StagingError::failed(&contender.label, format!("cannot be made: {error}"), way, cause);
+            self.explained(error, "mkfs")
+        })?;
+        self.state.found.mkfs_seconds = Some(began.elapsed().as_secs_f64());
+        self.state.mounted = filesystem.mount.command.is_empty();
+        if !self.settle(SETTLE_LIMIT).idle {
+            self.state.found.remarks.push("the device was still busy a minute after mkfs".into());
+        }
+        Ok(())
+    }
+
+    /// Makes the contender's own devices ready, where mkfs does not.
+    fn make_own(&mut self, filesystem: &Filesystem, own: &[Companion], options: &[String]) -> Result<(), StagingError> {
+        for command in options::making(filesystem, &self.state.places, own, options) {
+            let made =
+                Command::new(command).prefixed(self.enter()).limit(self.limits().make()).run(&self.target.journal);
+            made.map_err(StagingError::command("making its own device ready"))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn mount(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
+        if !filesystem.mount.command.is_empty() {
+            let mut list = self.state.list.clone();
+            if list.is_empty() {
+                list.push("defaults".into());
+            }
+            self.state.list = list;
+            let command = self.state.places.fill(&filesystem.mount.command, &self.state.list);
+            let uptime = uptime();
+            let began = Instant::now();
+            let mounted =
+                Command::new(command).prefixed(self.enter()).limit(self.limits().mount()).run(&self.target.journal);
+            mounted
+                .map_err(|error| self.explained(mount_refused(filesystem, contender, &error, uptime), "mounting"))?;
+            self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
+            self.state.mounted = true;
+        }
+        let root = self.state.places.mountpoint.join("work");
+        let seen = self.state.seen(&root);
+        match std::fs::create_dir(&seen) {
+            // An aged image brings it along.
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                let problem = format!("cannot make a folder on it: {error}");
+                let error = StagingError::failed(&contender.label, problem, "", system::cause::of_io(&error));
+                return Err(self.explained(error, "mounting"));
+            }
+            _ => {}
+        }
+        self.state.root = root;
+        self.settle(SETTLE_LIMIT);
+        Ok(())
+    }
+}
+
+/// The kernel's words, made into what a person can act on: the option that is gone, or the kernel's log.
+fn mount_refused(
+    filesystem: &Filesystem,
+    contender: &Contender,
+    error: &system::CommandError,
+    since: f64,
+) -> StagingError {
+    let log = kernel_log(since);
+    let options = contender.mount_options();
+    let gone = options.iter().find_map(|option| {
+        let key = option.split('=').next().unwrap_or(option);
+        Some((option, filesystem.mount.gone.get(option).or_else(|| filesystem.mount.gone.get(key))?))
+    });
+    if let Some((option, way)) = gone {
+        let said = if log.is_empty() { error.answer.clone() } else { log.join("; ") };
+        return StagingError::contender(
+            &contender.label,
+            format!("the kernel does not take the mount option {option}: {said}"),
+            way,
+        );
+    }
+    let said = if log.is_empty() { String::new() } else { format!("; the kernel says: {}", log.join("; ")) };
+    let way = if options.is_empty() { String::new() } else { format!("its mount options are: {}", contender.mount) };
+    let problem = format!("cannot be mounted: {error}{said}");
+    StagingError::failed(&contender.label, problem, way, error.cause())
+}
+
+/// What the kernel logged about filesystems since a time after boot, the last three lines.
+fn kernel_log(since: f64) -> Vec<String> {
+    let unrecorded = Journal::new();
+    let Ok(answer) = Command::new(["dmesg"]).run(&unrecorded) else {
+        return Vec::new();
+    };
+    let lines: Vec<String> = answer
+        .stdout
+        .lines()
+        .filter_map(|line| {
+            let (time, text) = line.strip_prefix('[')?.split_once(']')?;
+            let recent = time.trim().parse::<f64>().ok()? >= since;
+            // Attaching a loop device logs its capacity, which says nothing about the mount.
+            (recent && !text.contains("capacity change")).then(|| text.trim().to_string())
+        })
+        .collect();
+    lines[lines.len().saturating_sub(3)..].to_vec()
+}
+
+fn uptime() -> f64 {
+    let text = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
+}

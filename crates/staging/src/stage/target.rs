@@ -1,0 +1,402 @@
+//! The target: where contenders are put up, one after the other.
+//! In: [`Where`]. Out: a [`Stage`] for each contender that is asked for.
+//! A device is held from opening to dropping; an image is made for each stage and removed after it.
+
+use crate::devices::custody::Erasable;
+use crate::devices::image;
+use crate::error::StagingError;
+use crate::filesystems::options;
+use crate::filesystems::registry::Registry;
+use crate::filesystems::template::{self, Placeholders};
+use crate::guests::{self, Guests};
+use crate::ownership::cleanup_journal::{Made, Mark};
+use crate::ownership::owned::remove_empty;
+use crate::stage::handing::Own;
+use crate::stage::{Beginning, Stage, State};
+use crate::systems;
+use records::Contender;
+use records::Found;
+use records::custody::Terms;
+use records::program::Durable;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use system::{BlockDevice, Journal, Snapshot, Watch};
+
+/// How long mkfs may take.
+pub(crate) const MAKE_LIMIT: Duration = Duration::from_secs(3600);
+
+/// Where contenders are put up.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Where {
+    /// On a sparse image in a scratch folder, attached to a loop device.
+    Image {
+        /// Size of the image.
+        bytes: u64,
+        /// Folder that holds it.
+        folder: PathBuf,
+    },
+    /// On a block device or partition.
+    Device {
+        /// Device node, or a link to one.
+        path: PathBuf,
+        /// Its serial or a by-id name, which allows erasing what is on it.
+        erase: Option<String>,
+    },
+    /// In a directory, on whatever is mounted there.
+    Directory(PathBuf),
+}
+
+/// A place that was opened, with what is ours to format.
+#[derive(Debug)]
+pub struct Target {
+    pub(crate) registry: Registry,
+    pub(crate) place: Where,
+    pub(crate) journal: Journal,
+    pub(crate) mark: Mark,
+    /// What the owner said of devices, and what the run began on.
+    pub(crate) terms: Terms,
+    /// The device under test, where it is a real one.
+    pub(crate) main: Option<Erasable>,
+    pub(crate) formatted: bool,
+    /// Devices that contenders name beside it.
+    pub(crate) own: Vec<Own>,
+    /// Whether this is a guest's target, whose disk is in its host's custody.
+    pub(crate) guest: bool,
+    pub(crate) images: u32,
+    /// Volume label of what is put up now.
+    pub(crate) volume: String,
+    pub(crate) guests: Guests,
+}
+
+impl Target {
+    /// Opens a place under the rules of custody. Nothing is written yet.
+    pub fn open(registry: &Registry, place: &Where, journal: &Journal) -> Result<Target, StagingError> {
+        Target::open_under(registry, place, &Terms::default(), journal)
+    }
+
+    /// The same under terms: words that allow erasing what is on devices, and which devices a run began on.
+    pub fn open_under(
+        registry: &Registry,
+        place: &Where,
+        terms: &Terms,
+        journal: &Journal,
+    ) -> Result<Target, StagingError> {
+        Target::open_marked(registry, place, terms, journal, Mark::new(false)?)
+    }
+
+    /// Opens the disk of a guest, whose host has the mark `id`.
+    pub(crate) fn open_in_guest(
+        registry: &Registry,
+        disk: PathBuf,
+        journal: &Journal,
+        id: &str,
+    ) -> Result<Target, StagingError> {
+        let mark = Mark::of_guest(id);
+        let main = Erasable::take_in_guest(&disk, &mark.label())?;
+        let place = Where::Device { path: disk, erase: None };
+        let mut target = Target::bare(registry, place, &Terms::default(), journal, mark);
+        (target.main, target.guest) = (Some(main), true);
+        Ok(target)
+    }
+
+    fn open_marked(
+        registry: &Registry,
+        place: &Where,
+        terms: &Terms,
+        journal: &Journal,
+        mark: Mark,
+    ) -> Result<Target, StagingError> {
+        let root = system::process::is_root();
+        let mut resolved = place.clone();
+        let main = match place {
+            Where::Image { bytes, folder } => {
+                if !root {
+                    return Err(StagingError::NeedsRoot("formatting an image".into()));
+                }
+                image::fits(folder, *bytes)?;
+                // The kernel names a loop device's file by where it really lies, and must be understood when the folder is gone.
+                let found = folder.canonicalize();
+                let folder = found.map_err(|error| StagingError::file("look at the scratch folder", folder, error))?;
+                resolved = Where::Image { bytes: *bytes, folder };
+                None
+            }
+            Where::Device { path, erase } => {
+                if !root {
+                    return Err(StagingError::NeedsRoot(format!("formatting {}", path.display())));
+                }
+                let mut with = terms.clone();
+                with.erase.extend(erase.clone());
+                let main = Erasable::take(path, &with, &mark.label())?;
+                if let Some(word) = erase.as_ref().filter(|word| !main.is_named(word)) {
+                    let way = format!("its names are: {}", main.names().join(", "));
+                    return Err(StagingError::refused(path, format!("--erase {word} does not name it"), way));
+                }
+                Some(main)
+            }
+            Where::Directory(path) => {
+                crate::stage::directory::writable(path)?;
+                None
+            }
+        };
+        let mut target = Target::bare(registry, resolved, terms, journal, mark);
+        target.main = main;
+        Ok(target)
+    }
+
+    fn bare(registry: &Registry, place: Where, terms: &Terms, journal: &Journal, mark: Mark) -> Target {
+        Target {
+            registry: registry.clone(),
+            place,
+            journal: journal.clone(),
+            volume: mark.label(),
+            mark,
+            terms: terms.clone(),
+            main: None,
+            formatted: false,
+            own: Vec::new(),
+            guest: false,
+            images: 0,
+            guests: Guests::default(),
+        }
+    }
+
+    /// Id that stands in the names of everything made here.
+    pub fn id(&self) -> &str {
+        self.mark.id()
+    }
+
+    /// The real device that was taken; absent for images and directories.
+    pub fn device(&self) -> Option<&BlockDevice> {
+        self.main.as_ref().map(Erasable::device)
+    }
+
+    /// Bytes that a contender gets; absent for a directory.
+    pub fn bytes(&self) -> Option<u64> {
+        match &self.place {
+            Where::Image { bytes, .. } => Some(*bytes),
+            Where::Device { .. } => self.device().map(|device| device.size_bytes),
+            Where::Directory(_) => None,
+        }
+    }
+
+    /// Whether a contender can be staged here, as far as it can be told without touching anything: its filesystem, its tools, the
+    /// kernel, the size.
+    pub fn check(&self, contender: &Contender) -> Result<(), StagingError> {
+        check(&self.registry, contender, &self.place, self.bytes())
+    }
+
+    /// Puts a contender up: made, mounted, read back.
+    pub fn stage(&mut self, contender: &Contender) -> Result<Stage<'_>, StagingError> {
+        if matches!(self.place, Where::Directory(_)) {
+            return self.stage_directory(contender);
+        }
+        self.check(contender)?;
+        let filesystem = self.registry.get(&contender.filesystem)?.clone();
+        let mut stage = self.begin(&Beginning { label: &contender.label, ..Beginning::default() })?;
+        stage.state.list = template::mount_options(&filesystem, contender);
+        stage.make_ready(&filesystem)?;
+        stage.set_queue(contender)?;
+        stage.make(&filesystem, contender)?;
+        stage.mount(&filesystem, contender)?;
+        stage.state.filesystem = Some(filesystem);
+        stage.read_back(contender)?;
+        stage.state.began = Some(Snapshot::take());
+        Ok(stage)
+    }
+
+    /// Puts the raw device up for reading. Of an image the first `bytes` hold incompressible data, since a hole would be answered
+    /// without a disk; a real device is read as it is, and never written.
+    pub fn stage_raw(&mut self, bytes: u64) -> Result<Stage<'_>, StagingError> {
+        if matches!(self.place, Where::Directory(_)) {
+            let way = "name a device with --on, or an image with --image";
+            return Err(StagingError::contender(
+                crate::DEVICE,
+                "a directory has no device that could be read beneath it",
+                way,
+            ));
+        }
+        let size = self.bytes().unwrap_or(0);
+        if bytes > size {
+            return Err(StagingError::Size {
+                size: image::in_words(bytes),
+                problem: format!("too large: the device has {}", image::in_words(size)),
+                way_out: "read less of it, or name a larger --image".into(),
+            });
+        }
+        let mut stage = self.begin(&Beginning { label: crate::DEVICE, filled: bytes, ..Beginning::default() })?;
+        let root = stage.target.mark.folder().join("raw");
+        std::fs::create_dir_all(&root).map_err(|error| StagingError::file("make", &root, error))?;
+        stage.state.root = root;
+        if let Some(image) = &stage.state.image {
+            image.forget_pages();
+        } else {
+            let remark = "blocks that were discarded earlier may be answered by the device without reading its medium";
+            stage.state.found.remarks.push(remark.into());
+        }
+        stage.state.found.filesystem = crate::DEVICE.into();
+        stage.look_at_device();
+        Ok(stage)
+    }
+
+    /// Folders, and the device: a fresh image, or the real one, verified anew.
+    pub(crate) fn begin(&mut self, beginning: &Beginning<'_>) -> Result<Stage<'_>, StagingError> {
+        match self.prepare(beginning) {
+            Ok(state) => Ok(Stage { target: self, state }),
+            Err(error) => {
+                self.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    fn prepare(&mut self, beginning: &Beginning<'_>) -> Result<State, StagingError> {
+        self.volume = beginning.volume.clone().unwrap_or_else(|| self.mark.label());
+        if let Some(erasable) = &mut self.main {
+            erasable.carries(&self.volume);
+        }
+        let folder = self.mark.folder();
+        self.mark.will_make(Made::Folder { path: folder.clone() })?;
+        for name in ["mnt", "nodes"] {
+            let path = folder.join(name);
+            std::fs::create_dir_all(&path).map_err(|error| StagingError::file("make", &path, error))?;
+        }
+        let image = match self.place.clone() {
+            Where::Image { bytes, folder } => {
+                self.images += 1;
+                let folder = beginning.folder.unwrap_or(&folder);
+                Some(match &beginning.restored {
+                    Some(restored) => restored.clone(),
+                    None => image::attach(&self.journal, &mut self.mark, folder, self.images, bytes, beginning.filled)?,
+                })
+            }
+            _ => None,
+        };
+        let device = match (&image, &self.main) {
+            (Some(image), _) => image.device.clone(),
+            (None, Some(erasable)) => {
+                erasable.verify()?;
+                erasable.device().clone()
+            }
+            (None, None) => return Err(StagingError::refused(&folder, "there is no device here", "")),
+        };
+        let mut state = State::new(beginning.label, &device, &folder, self.mark.label());
+        state = state.with_volume(beginning.volume.clone());
+        state.found.remarks = image.as_ref().map(|image| image.remarks.clone()).unwrap_or_default();
+        state.image = image;
+        let node = state.places.nodes.join(state.places.name.replace('/', "!"));
+        // One of the last stage, on another loop device or the same.
+        let _ = std::fs::remove_file(&node);
+        std::os::unix::fs::symlink(&device.path, &node).map_err(|error| StagingError::file("link", &node, error))?;
+        Ok(state)
+    }
+
+    /// Removes what was begun before there was a stage that would remove it.
+    fn abandon(&mut self) {
+        self.remove_images();
+        self.remove_folder();
+    }
+
+    pub(crate) fn remove_images(&mut self) {
+        for path in self.mark.images() {
+            // What cannot be removed now stays in the mark, for the next start.
+            let _ = image::remove(&self.journal, &mut self.mark, &path);
+        }
+    }
+
+    /// Removes the folder of mountpoints once nothing is mounted there.
+    pub(crate) fn remove_folder(&mut self) {
+        let folder = self.mark.folder();
+        if remove_empty(&folder) {
+            self.mark.removed(|made| matches!(made, Made::Folder { path } if *path == folder));
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn new(label: &str, device: &BlockDevice, folder: &Path, mark: String) -> State {
+        let mountpoint = folder.join("mnt");
+        State {
+            filesystem: None,
+            label: label.into(),
+            places: Placeholders {
+                device: device.path.clone(),
+                name: device.name.clone(),
+                mountpoint: mountpoint.clone(),
+                label: mark,
+                nodes: folder.join("nodes"),
+                devices: Vec::new(),
+                pid: None,
+            },
+            root: mountpoint,
+            device: Some(device.clone()),
+            watch: Watch::device(device),
+            image: None,
+            daemon: None,
+            tools: Vec::new(),
+            mounted: false,
+            settings: Vec::new(),
+            flushes_off: false,
+            began: None,
+            list: Vec::new(),
+            durable: Durable::default(),
+            found: Found::nothing(),
+            work: None,
+            own: Vec::new(),
+        }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        self.forget_guests();
+        self.remove_images();
+    }
+}
+
+pub(crate) fn of_contender(label: &str, error: StagingError) -> StagingError {
+    match error {
+        StagingError::Contender { problem, way_out, cause, .. } => StagingError::failed(label, problem, way_out, cause),
+        gone @ StagingError::Gone { .. } => gone,
+        other => StagingError::failed(label, other.to_string(), "", other.cause()),
+    }
+}
+
+/// See [`Target::check`].
+pub(crate) fn check(
+    registry: &Registry,
+    contender: &Contender,
+    place: &Where,
+    bytes: Option<u64>,
+) -> Result<(), StagingError> {
+    if let Where::Directory(path) = place {
+        return crate::stage::directory::fits(contender, path);
+    }
+    if contender.filesystem == crate::DEVICE {
+        return Ok(());
+    }
+    let filesystem = registry.get(&contender.filesystem)?;
+    match contender.kernel.as_ref().filter(|kernel| *kernel != "host") {
+        Some(kernel) => {
+            guests::check(contender, kernel)?;
+            systems::tools_are_here(filesystem)?;
+        }
+        None => systems::usable(filesystem)?,
+    }
+    if let Some(problem) = crate::filesystems::mkfs_settings::problem(filesystem, &contender.mkfs_settings) {
+        return Err(StagingError::contender(
+            &contender.label,
+            problem,
+            "name it in its filesystem's file, or leave it out",
+        ));
+    }
+    options::check(filesystem, contender)?;
+    let least = filesystem.limits.smallest;
+    match bytes {
+        Some(bytes) if bytes < least => Err(StagingError::Size {
+            size: image::in_words(bytes),
+            problem: format!("too small for {}: {}", filesystem.name, filesystem.limits.because),
+            way_out: format!("at least {}", image::in_words(least)),
+        }),
+        _ => Ok(()),
+    }
+}

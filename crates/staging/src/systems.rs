@@ -1,0 +1,223 @@
+//! Which filesystems and schedulers can compete here; for each that cannot, why, and what would help.
+//! In: the registry, /proc/filesystems, the tools found. Out: [`System`]s.
+//! Nothing is made or mounted to find out.
+
+use crate::error::StagingError;
+use crate::filesystems::description::{Filesystem, ToolNeed};
+use crate::filesystems::registry::Registry;
+use crate::filesystems::tools;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use system::{Command, Journal};
+
+/// One filesystem, and whether it can compete here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct System {
+    /// Name.
+    pub name: String,
+    /// Title.
+    pub title: String,
+    /// One sentence about it.
+    pub about: String,
+    /// What else must be said; empty for nothing.
+    pub note: String,
+    /// Whether it can compete on this machine's kernel now.
+    pub can_compete: bool,
+    /// The kernel on which it can compete in a guest now; absent where it needs none, or can in none.
+    pub guest: Option<String>,
+    /// Its tools.
+    pub tools: Vec<Tool>,
+    /// Why it cannot, in words; empty where it can.
+    pub obstacles: Vec<String>,
+    /// What would help, one line each.
+    pub help: Vec<String>,
+    /// Smallest device in bytes.
+    pub smallest_bytes: u64,
+}
+
+/// One program that a filesystem needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// The program.
+    pub program: String,
+    /// Debian package that has it.
+    pub package: String,
+    /// Whether it is installed.
+    pub found: bool,
+    /// What it says its version is; absent where it is missing or does not tell.
+    pub version: Option<String>,
+}
+
+/// What the tools of a filesystem say their versions are.
+pub(crate) fn versions(filesystem: &Filesystem, journal: &Journal) -> Vec<String> {
+    filesystem.tools.iter().filter_map(|need| version(filesystem, need, journal)).collect()
+}
+
+/// Looks at all of them.
+pub fn systems(registry: &Registry, journal: &Journal) -> Vec<System> {
+    registry.all().map(|filesystem| look(filesystem, journal)).collect()
+}
+
+fn look(filesystem: &Filesystem, journal: &Journal) -> System {
+    let tools: Vec<Tool> = filesystem
+        .tools
+        .iter()
+        .map(|need| {
+            let version = tools::find(filesystem, &need.program).and_then(|_| version(filesystem, need, journal));
+            Tool {
+                program: need.program.clone(),
+                package: need.package.clone(),
+                found: is_here(filesystem, need, || version.clone()),
+                version,
+            }
+        })
+        .collect();
+    let mut obstacles = Vec::new();
+    let mut help = Vec::new();
+    let mut missing: Vec<&str> = tools.iter().filter(|tool| !tool.found).map(|tool| tool.package.as_str()).collect();
+    missing.dedup();
+    for package in missing {
+        obstacles.push(format!("tools of {package} are missing"));
+        help.push(tools::way_to(filesystem, package));
+    }
+    if let Some(untrusted) = tools::distrusted(filesystem).filter(|_| tools::folder(filesystem).is_none()) {
+        obstacles.push(format!("its unpacked tools are not used: {untrusted}"));
+    }
+    let mut guest = None;
+    if !kernel_has(&filesystem.kernel) {
+        obstacles.push(format!("this kernel does not know {}", filesystem.kernel));
+        guest = filesystem
+            .guest
+            .kernel
+            .clone()
+            .filter(|_| tools.iter().all(|tool| tool.found) && system::process::is_root());
+        if let Some(lack) = crate::guests::lacks().filter(|_| filesystem.guest.kernel.is_some()) {
+            help.push(format!("a guest: {lack}"));
+            guest = None;
+        } else if filesystem.guest.kernel.is_none() {
+            help.push(format!("a kernel with {}, handed in with --kernel PATH", filesystem.kernel));
+        }
+    }
+    if !system::process::is_root() {
+        obstacles.push("formatting needs root".into());
+        help.push("run with sudo".into());
+    }
+    System {
+        name: filesystem.name.clone(),
+        title: filesystem.title.clone(),
+        about: filesystem.about.clone(),
+        note: filesystem.note.clone(),
+        can_compete: obstacles.is_empty(),
+        guest,
+        tools,
+        obstacles,
+        help,
+        smallest_bytes: filesystem.limits.smallest,
+    }
+}
+
+/// The error that says which tool is missing; Ok where all are here.
+pub(crate) fn tools_are_here(filesystem: &Filesystem) -> Result<(), StagingError> {
+    for need in &filesystem.tools {
+        if !is_here(filesystem, need, || version(filesystem, need, &Journal::new())) {
+            return Err(StagingError::MissingTool {
+                what: filesystem.name.clone(),
+                program: need.program.clone(),
+                way_out: tools::way_to(filesystem, &need.package),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The error that says what is missing; Ok where the filesystem can be used on this kernel.
+pub(crate) fn usable(filesystem: &Filesystem) -> Result<(), StagingError> {
+    tools_are_here(filesystem)?;
+    if !kernel_has(&filesystem.kernel) {
+        let problem = format!("this kernel does not know the filesystem {}", filesystem.kernel);
+        return Err(StagingError::contender(&filesystem.name, problem, "load its module or use a kernel that has it"));
+    }
+    Ok(())
+}
+
+/// The kernel of a guest that has a filesystem which this machine's kernel lacks; None where this one has it, or none is known.
+pub fn guest_kernel(registry: &Registry, filesystem: &str) -> Option<String> {
+    let filesystem = registry.get(filesystem).ok()?;
+    filesystem.guest.kernel.clone().filter(|_| !kernel_has(&filesystem.kernel))
+}
+
+/// Built in, loaded, or there as a module that mount(8) would load.
+fn kernel_has(name: &str) -> bool {
+    let listed = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    if listed.lines().any(|line| line.split_whitespace().next_back() == Some(name)) {
+        return true;
+    }
+    let release = system::machine::describe().kernel;
+    let folder = Path::new("/lib/modules").join(release);
+    // modules.dep lists the path of every module: kernel/fs/xfs/xfs.ko.zst
+    let modules = std::fs::read_to_string(folder.join("modules.dep")).unwrap_or_default();
+    modules.lines().any(|line| {
+        let file = line.split(':').next().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+        file.split('.').next() == Some(name)
+    })
+}
+
+/// Whether a program is here and is the one that is needed; its version is asked for only where another has the same name.
+fn is_here(filesystem: &Filesystem, need: &ToolNeed, version: impl FnOnce() -> Option<String>) -> bool {
+    let found = tools::find(filesystem, &need.program).is_some();
+    found
+        && (need.shows.is_empty()
+            || filesystem.only_described
+            || version().is_some_and(|version| version.starts_with(&need.shows)))
+}
+
+fn version_command(filesystem: &Filesystem, need: &ToolNeed) -> Command {
+    Command::new(need.version.clone()).prefixed(&tools::prefix(filesystem)).accept(&[0, 1, 2])
+}
+
+/// The commands that tell the versions of these filesystems' tools, as a person would type them; none is run.
+pub fn version_commands(registry: &Registry, names: &[&str]) -> Vec<String> {
+    let chosen = registry.all().filter(|filesystem| names.contains(&filesystem.name.as_str()));
+    let mut lines = Vec::new();
+    for (filesystem, need) in chosen.flat_map(|one| one.tools.iter().map(move |need| (one, need))) {
+        let line = version_command(filesystem, need).typed();
+        let is_run = !need.version.is_empty() && tools::find(filesystem, &need.program).is_some();
+        if is_run && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The line that names a version: tools print it on either stream, among other things.
+fn version(filesystem: &Filesystem, need: &ToolNeed, journal: &Journal) -> Option<String> {
+    if need.version.is_empty() || filesystem.only_described {
+        return None;
+    }
+    let answer = version_command(filesystem, need).run(journal).ok()?;
+    let text = format!("{}\n{}", answer.stdout, answer.stderr);
+    let line = text.lines().find(|line| line.chars().any(|c| c.is_ascii_digit()))?;
+    Some(line.trim().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_has_only_the_name_does_not_count() {
+        let mut filesystem = Registry::embedded().expect("good").get("ext2").expect("known").clone();
+        let tool = |shows: &str| ToolNeed {
+            program: "sh".into(),
+            package: "dash".into(),
+            version: vec!["echo".into(), "other-1.0".into()],
+            shows: shows.into(),
+        };
+        filesystem.tools = vec![tool("other-")];
+        assert!(tools_are_here(&filesystem).is_ok() && look(&filesystem, &Journal::new()).tools[0].found);
+        filesystem.tools = vec![tool("this-")];
+        let error = tools_are_here(&filesystem).expect_err("another program").to_string();
+        assert!(error.contains("sh") && error.contains("apt-get install dash"), "{error}");
+        assert!(!look(&filesystem, &Journal::new()).tools[0].found);
+    }
+}

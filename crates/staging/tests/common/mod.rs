@@ -1,0 +1,207 @@
+//! What the tests build on: scratch folders, loop devices that stand for real disks, and the word for a test that needs root.
+//! In: nothing. Out: things that clean up after themselves.
+//! Every test file uses its own part of it.
+#![allow(dead_code)]
+
+use staging::{Contender, Contenders, Registry, StagingError, Target, Where};
+use std::path::{Path, PathBuf};
+use system::{Command, Journal};
+
+pub const MIB: u64 = 1 << 20;
+
+/// Prints why a test does nothing, and says whether it may go on.
+pub fn root() -> bool {
+    let lack = prerequisites::lack_of("root");
+    lack.iter().for_each(|why| prerequisites::leave_out("root", why));
+    lack.is_none()
+}
+
+/// Runs a command, which must succeed.
+pub fn run(words: &[&str]) -> String {
+    Command::new(words.iter().copied()).run(&Journal::new()).unwrap_or_else(|error| panic!("{error}")).stdout
+}
+
+/// What staging is used through.
+pub struct Bench {
+    pub registry: Registry,
+    pub contenders: Contenders,
+    pub journal: Journal,
+    pub folder: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Bench {
+        let registry = Registry::embedded().expect("the embedded filesystems are good");
+        Bench {
+            contenders: Contenders::known(&registry).expect("so are the option sets"),
+            registry,
+            journal: Journal::new(),
+            folder: tempfile::tempdir().expect("a scratch folder"),
+        }
+    }
+
+    pub fn image(&self, mib: u64) -> Where {
+        Where::Image { bytes: mib * MIB, folder: self.folder.path().into() }
+    }
+
+    pub fn open(&self, place: &Where) -> Result<Target, StagingError> {
+        Target::open(&self.registry, place, &self.journal)
+    }
+
+    pub fn contender(&self, name: &str) -> Contender {
+        self.contenders.get(name).expect("it is known")
+    }
+}
+
+/// A loop device that stands for a real disk; it has the by-id name `bakeoff-test-NAME`.
+pub struct Disk {
+    pub path: PathBuf,
+    pub by_id: String,
+    link: PathBuf,
+    /// Kept without being open: a file that a process can write is in use.
+    pub file: tempfile::TempPath,
+}
+
+impl Disk {
+    pub fn new(name: &str, mib: u64) -> Disk {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().set_len(mib * MIB).expect("sparse");
+        let shown = run(&["losetup", "--find", "--show", "--partscan", &file.path().display().to_string()]);
+        let path = PathBuf::from(shown.trim());
+        let by_id = format!("bakeoff-test-{name}-{}", std::process::id());
+        let folder = Path::new("/dev/disk/by-id");
+        std::fs::create_dir_all(folder).expect("root may");
+        let link = folder.join(&by_id);
+        std::os::unix::fs::symlink(&path, &link).expect("a name of its own");
+        Disk { path, by_id, link, file: file.into_temp_path() }
+    }
+
+    pub fn text(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    pub fn place(&self) -> Where {
+        Where::Device { path: self.path.clone(), erase: None }
+    }
+
+    pub fn erased(&self) -> Where {
+        Where::Device { path: self.path.clone(), erase: Some(self.by_id.clone()) }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.link);
+        let _ = Command::new(["losetup", "--detach", &self.text()]).run(&Journal::new());
+    }
+}
+
+/// A mount that ends with the test.
+pub struct Mounted(pub PathBuf);
+
+impl Mounted {
+    pub fn new(words: &[&str], point: &Path) -> Mounted {
+        std::fs::create_dir_all(point).expect("a mountpoint");
+        let point_text = point.display().to_string();
+        let all: Vec<&str> = ["mount"].iter().chain(words).copied().chain([point_text.as_str()]).collect();
+        run(&all);
+        Mounted(point.into())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new(["umount", &self.0.display().to_string()]).run(&Journal::new());
+    }
+}
+
+/// A loop device on a file or device, with options of losetup's.
+pub struct Attached(pub PathBuf);
+
+impl Attached {
+    pub fn new(target: &Path, options: &[&str]) -> Attached {
+        let target = target.display().to_string();
+        let words: Vec<&str> =
+            ["losetup", "--find", "--show"].iter().chain(options).copied().chain([target.as_str()]).collect();
+        Attached(run(&words).trim().into())
+    }
+
+    pub fn text(&self) -> String {
+        self.0.display().to_string()
+    }
+
+    pub fn place(&self) -> Where {
+        Where::Device { path: self.0.clone(), erase: None }
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = Command::new(["losetup", "--detach", &self.text()]).run(&Journal::new());
+    }
+}
+
+/// A shell in a process of its own that says when it is ready, and ends with the test.
+pub struct Helper(std::process::Child);
+
+impl Helper {
+    /// Runs a line of the shell, then waits in it: `exec 3<>FILE`.
+    pub fn new(line: &str) -> Helper {
+        Helper::under(&["sh"], line)
+    }
+
+    /// The same behind other words: `unshare -m sh`.
+    pub fn under(words: &[&str], line: &str) -> Helper {
+        let script = format!("{line} || exit 1; echo ready; exec sleep 300");
+        let mut child = std::process::Command::new(words[0])
+            .args(&words[1..])
+            .args(["-c", &script])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("started");
+        let mut said = [0; 6];
+        let output = child.stdout.as_mut().expect("piped");
+        std::io::Read::read_exact(output, &mut said).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert_eq!(&said, b"ready\n", "{line}");
+        Helper(child)
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Writes bytes into a file or device at a place.
+pub fn write_at(path: &Path, at: u64, bytes: &[u8]) {
+    let file = std::fs::OpenOptions::new().write(true).open(path).expect("opened");
+    std::os::unix::fs::FileExt::write_all_at(&file, bytes, at).expect("written");
+    file.sync_all().expect("synced");
+}
+
+/// A partition table of the oldest kind, with an identifier: Linux partitions of so many MiB one after the other from 1 MiB on.
+pub fn partition_table(id: u32, mebibytes: &[u32]) -> [u8; 512] {
+    let mut sector = [0; 512];
+    sector[440..444].copy_from_slice(&id.to_le_bytes());
+    let mut start = 2048u32;
+    for (entry, size) in sector[446..510].chunks_mut(16).zip(mebibytes) {
+        entry[4] = 0x83;
+        entry[8..12].copy_from_slice(&start.to_le_bytes());
+        entry[12..16].copy_from_slice(&(size * 2048).to_le_bytes());
+        start += size * 2048;
+    }
+    sector[510..].copy_from_slice(&[0x55, 0xaa]);
+    sector
+}
+
+/// A disk with partitions, and their nodes.
+pub fn partitioned(name: &str, id: u32, mebibytes: &[u32]) -> (Disk, Vec<PathBuf>) {
+    let disk = Disk::new(name, 2 + u64::from(mebibytes.iter().sum::<u32>()));
+    write_at(&disk.path, 0, &partition_table(id, mebibytes));
+    run(&["partx", "--update", &disk.text()]);
+    let parts: Vec<PathBuf> = (1..=mebibytes.len()).map(|n| PathBuf::from(format!("{}p{n}", disk.text()))).collect();
+    assert!(parts.iter().all(|part| part.exists()), "the kernel shows the partitions");
+    (disk, parts)
+}

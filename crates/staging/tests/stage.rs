@@ -1,0 +1,434 @@
+//! Staging for real: every filesystem and every published option set on loop devices.
+//! In: images in a scratch folder. Out: assertions on what was found, and on a machine that is clean afterwards.
+//! Without root nothing can be formatted; the tests say so and pass.
+
+mod common;
+
+use common::{Bench, Mounted, root};
+use records::Cause;
+use staging::{DataMode, Journaling, Stage, StagingError, Where};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+use system::Sysfs as _;
+
+/// Where this process reaches the stage's root.
+fn reach(stage: &Stage<'_>) -> PathBuf {
+    match stage.enter().iter().position(|word| word == "-t").and_then(|at| stage.enter().get(at + 1)) {
+        Some(pid) => PathBuf::from(format!("/proc/{pid}/root{}", stage.root().display())),
+        None => stage.root().into(),
+    }
+}
+
+fn write_file(stage: &Stage<'_>, name: &str, bytes: usize) {
+    let mut random = std::fs::File::open("/dev/urandom").expect("there");
+    let mut data = vec![0; bytes];
+    std::io::Read::read_exact(&mut random, &mut data).expect("endless");
+    let mut file = std::fs::File::create(reach(stage).join(name)).expect("created");
+    file.write_all(&data).expect("written");
+}
+
+fn read_file(stage: &Stage<'_>, name: &str) -> usize {
+    std::fs::read(reach(stage).join(name)).expect("read").len()
+}
+
+#[test]
+fn every_filesystem_is_made_used_and_taken_down() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"] {
+        let mut target = bench.open(&bench.image(400)).expect("an image can be made");
+        let id = target.id().to_string();
+        let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let device = stage.device().expect("a loop device").clone();
+        assert_eq!(device.loop_direct, Some(true), "{name}");
+        assert!(stage.found().mkfs_seconds.is_some_and(|seconds| seconds > 0.0), "{name}");
+        assert!(stage.found().empty.available_bytes > 100 << 20, "{name}");
+        assert!(stage.found().beneath.iter().any(|disk| disk.name != device.name), "{name}");
+        let before = system::Snapshot::take();
+        write_file(&stage, "file", 8 << 20);
+        stage.sync().expect("synced");
+        let written = |since: &system::Snapshot| {
+            system::Snapshot::take().since(since, stage.watch()).device.expect("watched").written_bytes
+        };
+        assert!(written(&before) >= 8 << 20, "{name}: not all was written when sync returned");
+        let after = system::Snapshot::take();
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(written(&after) < 1 << 20, "{name}: writing went on after sync had returned");
+        assert!(stage.usage().expect("asked").used_bytes > stage.found().empty.used_bytes, "{name}");
+        assert!(stage.settle(Duration::from_secs(30)).idle, "{name}");
+        let closing = stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(closing.whole, Some(true), "{name}: {closing:?}");
+        assert!(closing.unmount_seconds.is_some(), "{name}");
+        drop(target);
+        nothing_is_left(&bench, &id);
+    }
+}
+
+fn nothing_is_left(bench: &Bench, id: &str) {
+    assert!(!PathBuf::from(format!("/run/bakeoff/{id}")).exists());
+    assert!(!PathBuf::from(format!("/var/lib/bakeoff/marks/{id}.json")).exists());
+    assert_eq!(std::fs::read_dir(bench.folder.path()).expect("there").count(), 0);
+    let loops = system::BlockDevice::all();
+    assert!(
+        !loops
+            .iter()
+            .any(|device| device.backing_file.as_ref().is_some_and(|file| file.starts_with(bench.folder.path())))
+    );
+}
+
+#[test]
+fn a_cold_start_reads_from_the_device_and_a_warm_one_does_not() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["ext4", "xfs", "btrfs", "zfs"] {
+        let mut target = bench.open(&bench.image(400)).expect("an image");
+        let mut stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        write_file(&stage, "file", 16 << 20);
+        stage.sync().expect("synced");
+        let read = |stage: &Stage<'_>| {
+            let before = system::Snapshot::take();
+            assert_eq!(read_file(stage, "file"), 16 << 20);
+            system::Snapshot::take().since(&before, stage.watch()).device.expect("watched").read_bytes
+        };
+        let warm = read(&stage);
+        let dropped = stage.drop_caches().expect("root may");
+        assert!(dropped.complete, "{name}: {dropped:?}");
+        let cold = read(&stage);
+        assert!(cold >= 16 << 20, "{name}: a cold read took {cold} bytes from the device");
+        assert!(warm < cold / 2, "{name}: a warm read took {warm} bytes from the device");
+        stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn the_published_option_sets_take_or_say_why_not() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(1200)).expect("an image");
+    for name in ["xfs-normapbt", "xfs-rmapbt", "ext4-large-files", "ext4-large-and-small-files"] {
+        let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found = stage.found().clone();
+        if name.starts_with("ext4") {
+            assert_eq!(found.durability.data, DataMode::Writeback, "{name}");
+            assert_eq!(found.durability.checksums_metadata, Some(false), "{name}");
+            assert_eq!(found.durability.journal, Journaling::Metadata, "{name}");
+        }
+        stage.close().expect("closed");
+    }
+    let error = target.stage(&bench.contender("xfs-tuned")).expect_err("nobarrier is gone");
+    assert!(error.is_of_contender());
+    let text = error.to_string();
+    assert!(text.contains("nobarrier") && text.contains("4.19") && text.contains("remove"), "{text}");
+    let mut without = bench.contender("xfs-tuned");
+    without.mount = "logbsize=256k".into();
+    target.stage(&without).expect("the way out works").close().expect("closed");
+}
+
+#[test]
+fn a_failing_contender_leaves_the_ground_good_for_the_next() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let mut odd = bench.contender("ext4");
+    odd.mkfs = vec!["-O".into(), "no_such_feature".into()];
+    let error = target.stage(&odd).expect_err("mke2fs refuses");
+    assert!(error.is_of_contender() && error.to_string().contains("no_such_feature"), "{error}");
+    odd = bench.contender("ext4");
+    odd.mount = "no_such_option".into();
+    let error = target.stage(&odd).expect_err("mount refuses");
+    assert!(error.is_of_contender() && error.to_string().contains("no_such_option"), "{error}");
+    target.stage(&bench.contender("ext4")).expect("the next is fine").close().expect("closed");
+}
+
+#[test]
+fn schedulers_take_effect_and_are_put_back() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    for (name, scheduler) in [("ext4+cfq", "bfq"), ("ext4+deadline", "mq-deadline"), ("ext4+kyber", "kyber")] {
+        let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(stage.found().scheduler.as_deref(), Some(scheduler));
+        let device = stage.device().expect("there").clone();
+        stage.close().expect("closed");
+        let now = system::BlockDevice::named(&device.name).expect("loop devices stay");
+        assert_eq!(now.queue.scheduler.as_deref(), Some("none"), "{name}");
+    }
+    let mut odd = bench.contender("ext4");
+    odd.device.insert("read_ahead_kb".into(), "64".into());
+    let stage = target.stage(&odd).expect("it can be set");
+    assert_eq!(
+        stage.found().device.as_ref().and_then(|device| device.queue.settings.get("read_ahead_kb").cloned()),
+        Some("64".into())
+    );
+    stage.close().expect("closed");
+    odd.device.insert("no_such_setting".into(), "1".into());
+    let error = target.stage(&odd).expect_err("it is not there");
+    assert!(error.is_of_contender() && error.to_string().contains("no_such_setting"), "{error}");
+}
+
+#[test]
+fn the_raw_device_delivers_what_was_filled_in() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let stage = target.stage_raw(16 << 20).expect("filled");
+    let device = stage.device().expect("a loop device").clone();
+    let before = system::Snapshot::take();
+    let mut data = vec![0; 16 << 20];
+    let mut file = std::fs::File::open(&device.path).expect("opened");
+    std::io::Read::read_exact(&mut file, &mut data).expect("read");
+    drop(file);
+    let evidence = system::Snapshot::take().since(&before, stage.watch());
+    assert!(evidence.device.expect("watched").read_bytes >= 16 << 20);
+    let zeros = data.chunks(4096).filter(|block| block.iter().all(|byte| *byte == 0)).count();
+    assert_eq!(zeros, 0, "holes would be answered without a disk");
+    assert_eq!(evidence.device.expect("watched").written_bytes, 0);
+    stage.close().expect("closed");
+}
+
+#[test]
+fn what_is_planned_is_what_is_run() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["xfs-rmapbt+bfq", "ext4", "btrfs", "zfs"] {
+        let place = bench.image(400);
+        let planned = staging::commands_for(&bench.registry, &bench.contender(name), &place).expect("planned");
+        let mut target = bench.open(&place).expect("an image");
+        let id = target.id().to_string();
+        let mut stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{error}"));
+        let device = stage.device().expect("there").name.clone();
+        let pid = stage.enter().get(3).cloned().unwrap_or_default();
+        stage.drop_caches().expect("dropped");
+        stage.close().expect("closed");
+        drop(target);
+        let mut ran: Vec<String> = Vec::new();
+        for record in bench.journal.drain() {
+            let mut line = record.typed().replace(&id, "ID").replace(&device, "loopN");
+            if !pid.is_empty() {
+                line = line.replace(&format!("-t {pid} "), "-t PID ");
+            }
+            // A setting that is put back is what it was, which a plan does not know.
+            let closing = ran.iter().any(|line: &String| line.starts_with("umount"));
+            if let Some((_, setting)) = line.split_once(" > /sys").filter(|_| closing) {
+                line = format!("sh -c 'echo WAS > /sys{setting}");
+            }
+            ran.push(line);
+        }
+        let missing: Vec<&String> = planned.iter().filter(|line| !ran.contains(line)).collect();
+        let unplanned: Vec<&String> = ran.iter().filter(|line| !planned.contains(line)).collect();
+        assert!(unplanned.is_empty(), "{name}: run but not planned: {unplanned:#?}");
+        assert!(missing.is_empty(), "{name}: planned but not run: {missing:#?}\nrun: {ran:#?}");
+    }
+}
+
+#[test]
+fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["ext2", "ext4", "xfs", "btrfs"] {
+        let mut target = bench.open(&bench.image(400)).expect("an image");
+        let mut stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        write_file(&stage, "file", 4 << 20);
+        for number in 0..2000 {
+            write_file(&stage, &format!("small-{number}"), 10);
+        }
+        let path = stage.root().join("file").display().to_string();
+        let cached = || -> u64 {
+            let shown = common::run(&["fincore", "--bytes", "--noheadings", "--output", "PAGES", &path]);
+            shown.trim().parse().expect("a number")
+        };
+        // Dropping is for the whole machine: another test's may come in between, so what must be warm is tried again.
+        let warm = (0..10).any(|_| read_file(&stage, "file") == 4 << 20 && cached() == 1024);
+        assert!(warm, "{name}: a file that was read is cached");
+        assert!(stage.drop_caches().expect("root may").complete, "{name}");
+        assert_eq!(cached(), 0, "{name}");
+        let looked_up = |stage: &Stage<'_>| {
+            let before = system::Snapshot::take();
+            for number in 0..2000 {
+                std::fs::metadata(stage.root().join(format!("small-{number}"))).expect("there");
+            }
+            system::Snapshot::take().since(&before, stage.watch()).device.expect("watched").reads
+        };
+        assert!(looked_up(&stage) > 0, "{name}: inodes came from a cache");
+        assert!((0..10).any(|_| looked_up(&stage) == 0), "{name}: the second look is warm");
+        stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn a_cache_that_cannot_be_emptied_because_a_file_is_open_is_said_and_the_stage_goes_on() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let mut stage = target.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
+    write_file(&stage, "file", 1 << 20);
+    let open = std::fs::File::open(reach(&stage).join("file")).expect("opened");
+    let dropped = stage.drop_caches().expect("the stage goes on");
+    assert!(!dropped.complete && dropped.remarks.iter().any(|remark| remark.contains("warm")), "{dropped:?}");
+    drop(open);
+    assert!(stage.drop_caches().expect("nothing is open").complete);
+    assert_eq!(read_file(&stage, "file"), 1 << 20);
+    stage.close().expect("closed");
+}
+
+#[test]
+fn a_daemons_namespace_does_not_keep_what_other_runs_have_mounted() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut first = bench.open(&bench.image(400)).expect("an image");
+    let mut second = bench.open(&bench.image(100)).expect("another");
+    let mounted = first.stage(&bench.contender("xfs")).unwrap_or_else(|error| panic!("{error}"));
+    let served = second.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
+    let number = mounted.device().expect("a loop device").number;
+    let keeps = system::mounts::everywhere().into_iter().filter(|mount| mount.number == number).count();
+    assert_eq!(keeps, 1, "only the run's own mount");
+    let closing = mounted.close().expect("nobody holds it");
+    assert_eq!(closing.whole, Some(true), "{closing:?}");
+    served.close().expect("closed");
+}
+
+/// The kernel knows a file by where it lay; nobody else does once its folder is gone.
+#[test]
+fn an_image_whose_folder_was_removed_leaves_no_loop_device() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let (real, link) = (bench.folder.path().join("real"), bench.folder.path().join("link"));
+    std::fs::create_dir(&real).expect("made");
+    std::os::unix::fs::symlink(&real, &link).expect("linked");
+    let mut target = bench.open(&Where::Image { bytes: 64 << 20, folder: link.clone() }).expect("opened");
+    let stage = target.stage(&bench.contender("ext2")).expect("staged");
+    let node = stage.device().expect("a loop device").path.clone();
+    let attached =
+        || std::fs::read_to_string(format!("/sys/block/{}/loop/backing_file", node.file_name()?.to_str()?)).ok();
+    assert!(attached().is_some_and(|file| file.starts_with(&real.display().to_string())));
+    std::fs::remove_dir_all(&real).expect("removed");
+    std::fs::remove_file(&link).expect("removed");
+    stage.close().expect("what is gone needs no removing");
+    assert!(attached().is_none_or(|file| !file.starts_with(&real.display().to_string())), "{:?}", attached());
+}
+
+#[test]
+fn a_device_that_vanishes_under_the_work_is_not_taken_for_a_damaged_filesystem() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let stage = target.stage(&bench.contender("ext4")).expect("staged");
+    assert!(stage.beneath("the work").is_none());
+    let file = stage.device().and_then(|device| device.backing_file.clone()).expect("an image's file");
+    std::fs::File::options().write(true).open(&file).and_then(|file| file.set_len(1 << 20)).expect("cut");
+    let error = stage.close().expect_err("its device is gone");
+    assert!(matches!(&error, StagingError::Gone { for_good: false, .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("vanished during unmounting and checking") && text.contains("cut short"), "{text}");
+    assert_eq!(error.cause(), Cause::Passing, "the next trial has an image of its own");
+    target.stage(&bench.contender("ext4")).expect("the next is fine").close().expect("closed");
+}
+
+#[test]
+fn the_reason_of_a_damaged_filesystem_is_one_line_and_the_whole_answer_is_kept() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let stage = target.stage(&bench.contender("ext4")).expect("staged");
+    write_file(&stage, "file", 1 << 20);
+    stage.sync().expect("synced");
+    // Bitmaps and the inodes in use lie in the first megabyte.
+    let file = stage.device().and_then(|device| device.backing_file.clone()).expect("an image's file");
+    let image = std::fs::File::options().write(true).open(&file).expect("opened");
+    std::os::unix::fs::FileExt::write_all_at(&image, &[0xa5; 1 << 20], 100 << 10).expect("written over");
+    let closing = stage.close().expect("closed");
+    assert_eq!(closing.whole, Some(false), "{closing:?}");
+    let damage = closing.damage.expect("a reason");
+    assert!(!damage.contains('\n') && !damage.starts_with("e2fsck") && !damage.starts_with("Pass"), "{damage}");
+    assert!(closing.check_answer.lines().count() > 1);
+}
+
+#[test]
+fn a_failure_is_passing_where_the_disk_has_no_room_left_and_unclear_where_a_program_only_says_no() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let small = bench.folder.path().join("small");
+    let _mounted = Mounted::new(&["-t", "tmpfs", "-o", "size=40m", "none"], &small);
+    let mut target = bench.open(&Where::Image { bytes: 32 << 20, folder: small.clone() }).expect("it still fits");
+    let mut odd = bench.contender("ext2");
+    odd.mkfs = vec!["-O".into(), "no_such_feature".into()];
+    assert_eq!(target.stage(&odd).expect_err("mke2fs refuses").cause(), Cause::Unclear);
+    let missing = StagingError::MissingTool { what: "it".into(), program: "mkfs.it".into(), way_out: String::new() };
+    assert_eq!(missing.cause(), Cause::Lasting);
+    std::fs::write(small.join("of somebody else"), vec![1; 30 << 20]).expect("written");
+    let error = target.stage(&bench.contender("ext2")).expect_err("no room");
+    assert_eq!(error.cause(), Cause::Passing, "{error}");
+    std::fs::remove_file(small.join("of somebody else")).expect("removed");
+    target.stage(&bench.contender("ext2")).expect("there is room again").close().expect("closed");
+}
+
+#[test]
+fn a_checkpoint_that_is_killed_leaves_nothing_frozen() {
+    if !root() {
+        return;
+    }
+    let mut bench = Bench::new();
+    let text = include_str!("../../../filesystems/ext4.toml");
+    let killed = text.replace("fsfreeze --freeze {mountpoint} &&", "fsfreeze --freeze {mountpoint} && kill -9 $$;");
+    assert_ne!(killed, text, "its checkpoint is another one now");
+    bench.registry.add_file(&bench.folder.path().join("ext4.toml"), &killed).expect("a description");
+    bench.registry = bench.registry.only(&["ext4"]).may_run();
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
+    let node = stage.device().expect("a loop device").path.clone();
+    stage.drop_caches().expect_err("its checkpoint is killed");
+    // This would wait for ever.
+    write_file(&stage, "file", 4096);
+    stage.close().expect("closed");
+    let attached = format!("/sys/block/{}/loop/backing_file", node.file_name().expect("a name").display());
+    let own = |file: String| file.starts_with(&bench.folder.path().display().to_string());
+    assert!(!std::fs::read_to_string(attached).is_ok_and(own), "unmounted while frozen, it keeps its loop device");
+}
+
+#[test]
+fn a_server_that_is_killed_under_the_work_is_a_passing_cause() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let stage = target.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
+    assert!(stage.beneath("the work").is_none());
+    let at = stage.enter().iter().position(|word| word == "-t").expect("it is entered by its server's id");
+    let pid = stage.enter()[at + 1].parse().expect("a process id");
+    let server = system::process::Process::of(pid).expect("it runs");
+    assert!(server.end(Duration::ZERO));
+    let error = stage.beneath("the work").expect("its server is gone");
+    assert_eq!(error.cause(), Cause::Passing, "{error}");
+    assert!(error.to_string().contains("serves"), "{error}");
+    assert_eq!(stage.close().expect("it is taken down").whole, None);
+}
