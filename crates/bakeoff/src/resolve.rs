@@ -67,6 +67,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let seed = what.seed.or(plan.seed).unwrap_or_else(fresh_seed);
     let shard = shard(what, &plan, &sampling)?;
     let terms = terms(what, &place)?;
+    let cold = what.cold.map(args::Cold::way).or(plan.cold).unwrap_or_default();
     Ok((
         ResolvedPlan {
             title,
@@ -75,6 +76,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
             contenders: entries,
             works,
             sampling,
+            cold,
             seed,
             shard,
             ages,

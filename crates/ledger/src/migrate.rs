@@ -116,6 +116,26 @@ pub fn evidence(mut evidence: Value) -> Value {
     evidence
 }
 
+/// A run of before version 4, whose cold phases all began with dropped caches.
+pub fn cold_run(mut new: Value) -> Value {
+    within(&mut new, "plan", |plan| supply(plan, "cold", json!("drop")));
+    new
+}
+
+/// A pass of before version 4.
+pub fn cold_evidence(mut evidence: Value) -> Value {
+    let fields = evidence.as_object().cloned().unwrap_or_default();
+    let dropped = fields.get("dropped").is_some_and(|dropped| !dropped.is_null());
+    // That it was done by dropping is known; what was looked at is not.
+    let start = json!({
+        "way": "drop", "device_cached_bytes": null, "mounting_read_bytes": null, "image_cached_bytes": null,
+        "files_looked_at": null,
+    });
+    supply(&mut evidence, "cold", if dropped { start } else { Value::Null });
+    supply(&mut evidence, "set_aside", json!(false));
+    evidence
+}
+
 /// Version 1 wrote `{}` or `null` where there was nothing to keep.
 fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)

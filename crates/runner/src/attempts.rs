@@ -12,6 +12,8 @@ const REPETITIONS: u32 = 1;
 /// Repetitions of disturbed trials, and as many attempts after failures, over the whole run, as a share of its trials: on a machine
 /// that is always disturbed or full, repeating everything only takes longer.
 const SHARE: f64 = 0.1;
+/// Disturbed passes that are repeated at once however short the run is.
+const PASSES_AT_LEAST: u32 = 3;
 /// Attempts after failures over the run that are allowed however short it is.
 const AGAIN_AT_LEAST: u32 = 10;
 /// How long is waited before a trial that failed for a cause that passes is tried again within its block.
@@ -45,6 +47,9 @@ pub(crate) struct Attempts {
     failures: BTreeMap<Pair, (u32, u32)>,
     repeated: u32,
     again: u32,
+    /// Passes that were performed, and those of them that were repeated at once.
+    passes: u32,
+    passes_repeated: u32,
 }
 
 /// What is to be done after a trial.
@@ -63,6 +68,8 @@ impl Attempts {
         if trial.found.is_some() {
             self.staged.insert(contender);
         }
+        self.passes += trial.phases.len() as u32;
+        self.passes_repeated += trial.phases.iter().filter(|pass| pass.evidence.set_aside).count() as u32;
         let place = (trial.block, contender, work);
         let before = self.done.get(&place);
         match before.map(|before| before.status) {
@@ -89,6 +96,12 @@ impl Attempts {
         for (count, _) in self.failures.values_mut() {
             *count = (*count).min(FAILURES_IN_A_ROW - 1);
         }
+    }
+
+    /// How many disturbed passes of the next trial may be repeated at once, by the same share as whole trials.
+    pub fn passes_left(&self) -> u32 {
+        let share = (f64::from(self.passes) * SHARE).ceil() as u32;
+        share.max(PASSES_AT_LEAST).saturating_sub(self.passes_repeated)
     }
 
     /// Trials that were carried out, each place of the plan once.

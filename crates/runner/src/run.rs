@@ -360,6 +360,7 @@ impl Run<'_> {
             place,
             attempt,
             steady: plan.sampling.steady,
+            repetitions: if plan.sampling.repeat_disturbed { state.attempts.passes_left() } else { 0 },
             agent: &self.agent,
             ceiling: state.ceiling.as_ref(),
             stop: Arc::clone(&self.stop),

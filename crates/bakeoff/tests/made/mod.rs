@@ -80,6 +80,7 @@ fn plan(blocks: u32) -> ResolvedPlan {
         terms: records::custody::Terms::default(),
         contenders: Vec::new(),
         works: Vec::new(),
+        cold: records::ColdWay::Remount,
         sampling: Sampling {
             samples: Some(blocks),
             precision: 0.05,

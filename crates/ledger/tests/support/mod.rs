@@ -32,6 +32,7 @@ pub fn plan(samples: u32) -> ResolvedPlan {
         place: Place::Directories(Vec::new()),
         contenders: Vec::new(),
         works: Vec::new(),
+        cold: records::ColdWay::Remount,
         sampling: Sampling {
             samples: Some(samples),
             precision: 0.05,

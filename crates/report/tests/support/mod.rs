@@ -298,6 +298,7 @@ fn plan() -> ResolvedPlan {
         terms: records::custody::Terms::default(),
         contenders: Vec::new(),
         works: Vec::new(),
+        cold: records::ColdWay::Remount,
         sampling: Sampling {
             samples: None,
             precision: 0.05,

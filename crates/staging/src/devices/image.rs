@@ -184,6 +184,11 @@ impl Image {
         let _ = rustix::fs::fadvise(&*self.handle, 0, None, rustix::fs::Advice::DontNeed);
     }
 
+    /// Bytes of the image in the host's page cache; None where the kernel cannot tell.
+    pub fn cached_bytes(&self) -> Option<u64> {
+        system::calls::cached_bytes(&*self.handle)
+    }
+
     /// Lets the host's filesystem look up where the image's blocks lie. Dropping caches makes it forget, and a look-up on its disk
     /// during a phase would be work that no contender asked for.
     pub fn find_blocks(&self) {
