@@ -118,7 +118,10 @@ pub fn evidence(mut evidence: Value) -> Value {
 
 /// A run of before version 4, whose cold phases all began with dropped caches.
 pub fn cold_run(mut new: Value) -> Value {
-    within(&mut new, "plan", |plan| supply(plan, "cold", json!("drop")));
+    within(&mut new, "plan", |plan| {
+        supply(plan, "cold", json!("drop"));
+        within(plan, "sampling", |sampling| supply(sampling, "screen_first", json!(false)));
+    });
     new
 }
 

@@ -141,6 +141,9 @@ pub struct Sampling {
     pub precision: f64,
     /// Seconds to spend.
     pub budget_seconds: Option<f64>,
+    /// Whether the least blocks are run to their end even where that takes up to twice the budget: without them there is no interval,
+    /// and a budget that nobody named is not worth an answer.
+    pub screen_first: bool,
     /// What is asked for.
     pub until: Until,
     /// Blocks at least and at most.

@@ -8,8 +8,17 @@ use std::collections::BTreeMap;
 /// Operations whose open figures are named at the end of a run; the others are counted.
 const NAMED: usize = 8;
 
-/// The judge's policy for these sampling rules, `gone` seconds into the run.
-pub fn policy(sampling: &Sampling, gone: f64) -> Policy {
+/// How much longer than the budget the least blocks may take, where they are run first.
+const SCREEN: f64 = 2.0;
+
+/// Seconds that there are for a run in which so many blocks are done.
+pub fn limit(sampling: &Sampling, blocks: u32) -> Option<f64> {
+    let screening = sampling.screen_first && blocks < sampling.range().0;
+    sampling.budget_seconds.map(|budget| if screening { budget * SCREEN } else { budget })
+}
+
+/// The judge's policy for these sampling rules, `gone` seconds into the run and after so many blocks.
+pub fn policy(sampling: &Sampling, gone: f64, blocks: u32) -> Policy {
     let (min_blocks, max_blocks) = sampling.range();
     Policy {
         min_blocks,
@@ -20,7 +29,7 @@ pub fn policy(sampling: &Sampling, gone: f64) -> Policy {
             (_, Until::Winner) => judge::Until::Winner,
             (None, Until::Precision) => judge::Until::Precision,
         },
-        seconds_left: sampling.budget_seconds.map(|budget| (budget - gone).max(0.0)),
+        seconds_left: limit(sampling, blocks).map(|limit| (limit - gone).max(0.0)),
     }
 }
 
@@ -139,6 +148,28 @@ mod tests {
             cells: vec![cell(0, [1.0, 2.0, 1.4]), cell(1, [1.9, 1.2, 2.1])],
             planned_blocks: None,
         }
+    }
+
+    #[test]
+    fn a_budget_that_nobody_named_gives_way_to_the_least_blocks() {
+        let strict = Sampling {
+            samples: None,
+            precision: 0.05,
+            budget_seconds: Some(300.0),
+            screen_first: false,
+            until: Until::Precision,
+            blocks: (3, 30),
+            repeat_disturbed: true,
+            steady: false,
+        };
+        let screening = Sampling { screen_first: true, ..strict };
+        assert_eq!(
+            (limit(&strict, 0), limit(&screening, 2), limit(&screening, 3)),
+            (Some(300.0), Some(600.0), Some(300.0))
+        );
+        assert_eq!(policy(&screening, 350.0, 2).seconds_left, Some(250.0));
+        assert_eq!(policy(&screening, 350.0, 3).seconds_left, Some(0.0));
+        assert_eq!(limit(&Sampling { budget_seconds: None, ..screening }, 0), None);
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl Run<'_> {
             if let Some(ended) = self.block(state, block, &everything)? {
                 return Ok(ended);
             }
-            let (table, _, _) = self.decide(state)?;
+            let (table, _, _) = self.decide(state, block)?;
             let decision = format!("of shard {shard}; the shards decide together");
             self.watcher.news(News::BlockEnded { block, decision: &decision, table: &table });
         }
@@ -223,7 +223,7 @@ impl Run<'_> {
         if block == 0 || state.attempts.has_block(block) {
             return Ok(Step::Go(everything));
         }
-        let (table, policy, decision) = self.decide(state)?;
+        let (table, policy, decision) = self.decide(state, block)?;
         let ending = |why: &str| Ok(Step::Stop(budget::ending(&table, &policy, &decision, why)));
         // Failed trials give no samples, so the judge may ask for more blocks than the cap allows.
         let most = policy.max_blocks;
@@ -247,10 +247,10 @@ impl Run<'_> {
         Ok(Step::Go(chosen))
     }
 
-    fn decide(&self, state: &State) -> Result<(Table, Policy, Decision), RunError> {
+    fn decide(&self, state: &State, blocks: u32) -> Result<(Table, Policy, Decision), RunError> {
         let trials = self.ledger.trials(self.id)?;
         let table = samples::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
-        let policy = budget::policy(&self.plan.sampling, self.gone(state));
+        let policy = budget::policy(&self.plan.sampling, self.gone(state), blocks);
         let decision = judge::decide(&table, &policy)?;
         Ok((table, policy, decision))
     }
@@ -258,12 +258,12 @@ impl Run<'_> {
     /// How the run ends where its budget does not hold the next trial; blocks are only begun where they fit, but a
     /// block may turn out slower than those before it, and the first one is begun in any case.
     fn out_of_time(&self, state: &State, pair: (usize, usize), block: u32) -> Result<Option<Ended>, RunError> {
-        let Some(most) = self.plan.sampling.budget_seconds else { return Ok(None) };
+        let Some(most) = budget::limit(&self.plan.sampling, block) else { return Ok(None) };
         if self.gone(state) + state.times.expected(pair).unwrap_or(0.0) <= most {
             return Ok(None);
         }
         let why = format!("The budget of {} ends within block {}.", budget::duration(most), block + 1);
-        let (table, policy, decision) = self.decide(state)?;
+        let (table, policy, decision) = self.decide(state, block)?;
         Ok(Some(Ended::Finished(budget::ending(&table, &policy, &decision, &why))))
     }
 

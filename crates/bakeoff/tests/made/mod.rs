@@ -85,6 +85,7 @@ fn plan(blocks: u32) -> ResolvedPlan {
             samples: Some(blocks),
             precision: 0.05,
             budget_seconds: None,
+            screen_first: false,
             until: Until::Precision,
             blocks: (3, 30),
             repeat_disturbed: true,

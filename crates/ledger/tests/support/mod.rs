@@ -37,6 +37,7 @@ pub fn plan(samples: u32) -> ResolvedPlan {
             samples: Some(samples),
             precision: 0.05,
             budget_seconds: None,
+            screen_first: false,
             until: Until::Precision,
             blocks: (3, 30),
             repeat_disturbed: true,

@@ -303,6 +303,7 @@ fn plan() -> ResolvedPlan {
             samples: None,
             precision: 0.05,
             budget_seconds: None,
+            screen_first: false,
             until: Until::Precision,
             blocks: (3, 30),
             repeat_disturbed: true,

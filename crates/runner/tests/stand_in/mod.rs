@@ -384,6 +384,7 @@ fn plan(samples: u32) -> ResolvedPlan {
             samples: Some(samples),
             precision: 0.05,
             budget_seconds: None,
+            screen_first: false,
             until: workload::Until::Precision,
             blocks: (3, 30),
             repeat_disturbed: false,
