@@ -173,6 +173,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_began_cold_before_version_4_began_by_dropping_and_what_did_not_has_no_start() {
+        let evidence = cold_evidence(json!({ "dropped": true }));
+        assert_eq!((&evidence["cold"]["way"], &evidence["set_aside"]), (&json!("drop"), &json!(false)));
+        assert_eq!(cold_evidence(json!({ "dropped": null }))["cold"], Value::Null);
+        let run = cold_run(json!({ "plan": { "sampling": {} } }));
+        assert_eq!(run["plan"], json!({ "cold": "drop", "sampling": { "screen_first": false } }));
+        assert_eq!(cold_run(json!({ "plan": null })), json!({ "plan": null }));
+    }
+
+    #[test]
     fn the_word_that_allowed_erasing_a_device_stands_with_the_terms_and_no_device_is_promised() {
         let device = |fields: Value| whole_plan(json!({ "place": { "device": fields } }));
         let plan = device(json!({ "path": "/dev/sdb", "erase": "S123" }));

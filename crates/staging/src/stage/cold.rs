@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use system::{Call, Command, Journal};
+use system::{Call, Command, Journal, Sysfs as _};
 
 /// How long a mount that is busy is waited for before caches are dropped instead: what an engine closed, the kernel may
 /// let go of a moment later.
@@ -47,7 +47,16 @@ impl Stage<'_> {
         let own_cache = state.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache);
         // In a guest nobody else's caches are dropped; whoever has a process of its own may keep a cache there.
         let apart = self.target.guest || state.work.is_some() || state.daemon.is_some() || own_cache;
-        self.target.cold == ColdWay::Remount && state.device.is_some() && !apart
+        self.target.cold == ColdWay::Remount && state.device.is_some() && !apart && !self.stands_on_pages()
+    }
+
+    /// Whether a loop device that is not ours keeps what lies beneath in the page cache, which unmounting leaves there.
+    fn stands_on_pages(&self) -> bool {
+        let own = self.state.image.as_ref().map(|image| image.device.number);
+        let keeps = |device: &BlockDevice| {
+            device.backing_file.is_some() && device.loop_direct != Some(true) && Some(device.number) != own
+        };
+        self.devices().any(|device| keeps(device) || device.below().iter().any(keeps))
     }
 
     /// Unmounts, forgets what is cached of the devices, and mounts again. The inner error: it cannot be unmounted now, and is as
