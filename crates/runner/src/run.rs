@@ -311,7 +311,7 @@ impl Run<'_> {
                 return Ok(Some(ended));
             }
             let planned = self.plan.trials_per_block() as u32 * (block + 1);
-            match state.attempts.after(place, planned, self.plan.sampling.repeat_disturbed, begun_at) {
+            match state.attempts.after(place, planned, &self.plan.sampling, begun_at) {
                 Next::Another => break,
                 Next::Again(wait) => {
                     if !wait.is_zero() {
