@@ -188,6 +188,13 @@ impl Run<'_> {
         state.spent_before + self.clock.steady().saturating_sub(state.began).as_secs_f64()
     }
 
+    /// Seconds that there are for the run after so many blocks and while so many more are under way.
+    fn limit(&self, state: &State, blocks: u32, under_way: u32) -> Option<f64> {
+        let sampling = &self.plan.sampling;
+        let ahead = sampling.range().0.saturating_sub(blocks + under_way);
+        budget::limit(sampling, blocks, self.gone(state) + f64::from(ahead) * state.times.of_block())
+    }
+
     fn record(&self) -> Result<RunRecord, RunError> {
         Ok(self.ledger.run(Some(self.id))?)
     }
@@ -250,7 +257,7 @@ impl Run<'_> {
     fn decide(&self, state: &State, blocks: u32) -> Result<(Table, Policy, Decision), RunError> {
         let trials = self.ledger.trials(self.id)?;
         let table = samples::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
-        let policy = budget::policy(&self.plan.sampling, self.gone(state), blocks);
+        let policy = budget::policy(&self.plan.sampling, self.gone(state), self.limit(state, blocks, 0));
         let decision = judge::decide(&table, &policy)?;
         Ok((table, policy, decision))
     }
@@ -258,7 +265,7 @@ impl Run<'_> {
     /// How the run ends where its budget does not hold the next trial; blocks are only begun where they fit, but a
     /// block may turn out slower than those before it, and the first one is begun in any case.
     fn out_of_time(&self, state: &State, pair: (usize, usize), block: u32) -> Result<Option<Ended>, RunError> {
-        let Some(most) = budget::limit(&self.plan.sampling, block) else { return Ok(None) };
+        let Some(most) = self.limit(state, block, 1) else { return Ok(None) };
         if self.gone(state) + state.times.expected(pair).unwrap_or(0.0) <= most {
             return Ok(None);
         }
