@@ -148,7 +148,7 @@ fn within(limit: Duration, call: Call) -> Result<(), Failure> {
     });
     match done.recv_timeout(limit) {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(Failure::Refused { answer: error.to_string().into(), cause: cause::of_io(&error) }),
+        Ok(Err(error)) => Err(Failure::Refused(error.to_string().into(), cause::of_io(&error))),
         Err(_) => Err(Failure::OutOfTime(limit.as_secs())),
     }
 }
