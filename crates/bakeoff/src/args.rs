@@ -2,6 +2,7 @@
 //! In: words typed by a person. Out: [`Arguments`], parsed and not yet resolved.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use records::ColdWay;
 use std::path::PathBuf;
 
 /// Which filesystem, with which options and which I/O scheduler, is best on this disk for this work, and how sure is
@@ -176,6 +177,10 @@ pub struct What {
     /// Repeat block work until it is steady, for SSDs: five rounds within 20 % and without a trend, 25 at most
     #[arg(long, help_heading = "How often")]
     pub steady: bool,
+    /// How phases start cold: by mounting the filesystem anew, or by dropping all caches of the machine, as the published
+    /// tests did; directories, guests and ZFS always drop [default: remount]
+    #[arg(long, value_enum, help_heading = "How often")]
+    pub cold: Option<Cold>,
     /// Seed of order and content; a run with the same seed does the same work in the same order
     #[arg(long, value_name = "N", help_heading = "How often")]
     pub seed: Option<u64>,
@@ -209,6 +214,25 @@ impl Scale {
         match self {
             Self::Quick => "quick",
             Self::Full => "full",
+        }
+    }
+}
+
+/// How phases start cold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Cold {
+    /// Unmount, forget the device's pages, mount again
+    Remount,
+    /// Drop all caches of the machine
+    Drop,
+}
+
+impl Cold {
+    /// The way as plans keep it.
+    pub fn way(self) -> ColdWay {
+        match self {
+            Self::Remount => ColdWay::Remount,
+            Self::Drop => ColdWay::Drop,
         }
     }
 }

@@ -98,7 +98,7 @@ pub fn table(plan: &ResolvedPlan) -> Table {
 /// What the budget will buy by this estimate; `None` where there is none.
 pub fn budget(plan: &ResolvedPlan) -> Option<String> {
     let budget = plan.sampling.budget_seconds?;
-    let bought = judge::plan_budget(&table(plan), &runner::policy(&plan.sampling, 0.0)).ok()?;
+    let bought = judge::plan_budget(&table(plan), &runner::policy(&plan.sampling, 0.0, Some(budget))).ok()?;
     let least = plan.sampling.range().0;
     let block = duration(bought.block_seconds);
     let bought = match (bought.blocks, bought.smallest_shown) {

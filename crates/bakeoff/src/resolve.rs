@@ -67,6 +67,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let seed = what.seed.or(plan.seed).unwrap_or_else(fresh_seed);
     let shard = shard(what, &plan, &sampling)?;
     let terms = terms(what, &place)?;
+    let cold = what.cold.map(args::Cold::way).or(plan.cold).unwrap_or_default();
     Ok((
         ResolvedPlan {
             title,
@@ -75,6 +76,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
             contenders: entries,
             works,
             sampling,
+            cold,
             seed,
             shard,
             ages,
@@ -338,7 +340,8 @@ fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
         Some(text) => {
             Some(parse_duration(text).map_err(|problem| Failure::usage(format!("--budget {text}: {problem}")))?)
         }
-        None => asked.budget,
+        // How often somebody says at the command line stands in the place of the plan's own end.
+        None => asked.budget.filter(|_| what.samples.is_none() && what.precision.is_none()),
     };
     let precision = match &what.precision {
         Some(text) => {
@@ -358,6 +361,7 @@ fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
         samples: samples.or((!rule_given).then_some(DEFAULT_SAMPLES)),
         precision: precision.unwrap_or(DEFAULT_PRECISION),
         budget_seconds: budget.map(|budget| budget.as_secs_f64()),
+        screen_first: what.budget.is_none(),
         until,
         blocks: (asked.least.unwrap_or(LEAST_BLOCKS), asked.most.unwrap_or(MOST_BLOCKS)),
         repeat_disturbed: true,

@@ -48,6 +48,20 @@ fn every_command_of_an_axis_is_known_beforehand() {
 }
 
 #[test]
+fn how_cold_phases_start_is_said_beforehand() {
+    let place = Place::new();
+    let commands = |words: &str| place.bakeoff(&format!("plan small-files --image 1GiB --fs ext4 {words} --commands"));
+    if commands("").status != Some(0) {
+        prerequisites::leave_out("ext4", "ext4 cannot compete here");
+        return;
+    }
+    let (remount, drop) = (commands("").out, commands("--cold drop").out);
+    assert!(remount.contains("blockdev --flushbufs /dev/loopN") && !remount.contains("drop_caches"), "{remount}");
+    assert!(drop.contains("echo 3 > /proc/sys/vm/drop_caches") && drop.contains("fsfreeze"), "{drop}");
+    assert!(!drop.contains("--flushbufs"), "{drop}");
+}
+
+#[test]
 fn a_slip_is_answered_with_what_is_known() {
     refused("--fs xfs --axis mkfs.rmapbtt=0,1", &["mkfs.rmapbtt", "did you mean `mkfs.rmapbt`?"]);
     refused("--fs ext4 --axis mkfs.rmapbt=0,1", &["unknown to ext4", "xfs"]);

@@ -116,6 +116,29 @@ pub fn evidence(mut evidence: Value) -> Value {
     evidence
 }
 
+/// A run of before version 4, whose cold phases all began with dropped caches.
+pub fn cold_run(mut new: Value) -> Value {
+    within(&mut new, "plan", |plan| {
+        supply(plan, "cold", json!("drop"));
+        within(plan, "sampling", |sampling| supply(sampling, "screen_first", json!(false)));
+    });
+    new
+}
+
+/// A pass of before version 4.
+pub fn cold_evidence(mut evidence: Value) -> Value {
+    let fields = evidence.as_object().cloned().unwrap_or_default();
+    let dropped = fields.get("dropped").is_some_and(|dropped| !dropped.is_null());
+    // That it was done by dropping is known; what was looked at is not.
+    let start = json!({
+        "way": "drop", "device_cached_bytes": null, "mounting_read_bytes": null, "image_cached_bytes": null,
+        "files_looked_at": null,
+    });
+    supply(&mut evidence, "cold", if dropped { start } else { Value::Null });
+    supply(&mut evidence, "set_aside", json!(false));
+    evidence
+}
+
 /// Version 1 wrote `{}` or `null` where there was nothing to keep.
 fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)
@@ -148,6 +171,16 @@ fn each(object: &mut Value, list: &str, mut change: impl FnMut(&mut Value)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_began_cold_before_version_4_began_by_dropping_and_what_did_not_has_no_start() {
+        let evidence = cold_evidence(json!({ "dropped": true }));
+        assert_eq!((&evidence["cold"]["way"], &evidence["set_aside"]), (&json!("drop"), &json!(false)));
+        assert_eq!(cold_evidence(json!({ "dropped": null }))["cold"], Value::Null);
+        let run = cold_run(json!({ "plan": { "sampling": {} } }));
+        assert_eq!(run["plan"], json!({ "cold": "drop", "sampling": { "screen_first": false } }));
+        assert_eq!(cold_run(json!({ "plan": null })), json!({ "plan": null }));
+    }
 
     #[test]
     fn the_word_that_allowed_erasing_a_device_stands_with_the_terms_and_no_device_is_promised() {

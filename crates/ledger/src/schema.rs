@@ -16,7 +16,7 @@ pub const APPLICATION_ID: i64 = 0x4261_6b65;
 type Step = fn(&Transaction) -> Result<(), Fault>;
 
 /// One entry for each version; entry `n` brings version `n` to `n + 1`.
-const STEPS: &[Step] = &[tables, typed_documents, durations_and_causes];
+const STEPS: &[Step] = &[tables, typed_documents, durations_and_causes, cold_starts];
 
 /// The tables of version 1.
 const TABLES: &str = "
@@ -110,6 +110,13 @@ fn durations_and_causes(transaction: &Transaction) -> Result<(), Fault> {
          ALTER TABLE trials ADD COLUMN cause TEXT;
          ALTER TABLE contenders ADD COLUMN cause TEXT;",
     )?)
+}
+
+/// Version 4 keeps how cold phases were started, and passes that were repeated at once.
+fn cold_starts(transaction: &Transaction) -> Result<(), Fault> {
+    rewrite(transaction, ("runs", "id", "new_run"), migrate::cold_run)?;
+    let run = "(SELECT run FROM trials WHERE trials.id = phases.trial)";
+    rewrite(transaction, ("phases", run, "evidence"), migrate::cold_evidence)
 }
 
 /// Changes the JSON of one column in every row of a table; `run` is what names the run in SQL.

@@ -4,6 +4,7 @@
 
 pub mod ageing;
 pub mod cause;
+pub mod cold;
 pub mod contender;
 pub mod custody;
 pub mod device;
@@ -17,6 +18,7 @@ pub mod program;
 pub mod run;
 
 pub use cause::Cause;
+pub use cold::{ColdStart, ColdWay};
 pub use contender::{Contender, DEVICE, DIRECTORY, FRESH, TWIN, USED};
 pub use device::{BlockDevice, Number, Queue};
 pub use durability::{DataMode, Durability, Journaling};

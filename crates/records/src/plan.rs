@@ -2,6 +2,7 @@
 //! In: made by the command line from plans, workloads and catalogues. Out: kept whole in the ledger's run record.
 
 use crate::ageing::Profile;
+use crate::cold::ColdWay;
 use crate::contender::{Contender, DEVICE};
 use crate::custody::Terms;
 use crate::facts::Compiled;
@@ -31,6 +32,8 @@ pub struct ResolvedPlan {
     pub works: Vec<Work>,
     /// How often.
     pub sampling: Sampling,
+    /// How cold phases are started.
+    pub cold: ColdWay,
     /// Seed of orders and contents.
     pub seed: u64,
     /// Where this is one part of a plan that is cut over several machines: which part.
@@ -138,6 +141,9 @@ pub struct Sampling {
     pub precision: f64,
     /// Seconds to spend.
     pub budget_seconds: Option<f64>,
+    /// Whether the least blocks are run to their end even where that takes up to twice the budget: without them there is no interval,
+    /// and a budget that nobody named is not worth an answer.
+    pub screen_first: bool,
     /// What is asked for.
     pub until: Until,
     /// Blocks at least and at most.

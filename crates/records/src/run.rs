@@ -3,6 +3,7 @@
 //! What was not measured is absent, never zero.
 
 use crate::cause::Cause;
+use crate::cold::ColdStart;
 use crate::contender::Contender;
 use crate::facts::{PhaseFacts, TotalFacts};
 use crate::machine::Machine;
@@ -243,9 +244,10 @@ pub struct PhaseRecord {
 }
 
 impl PhaseRecord {
-    /// Whether its figures count: of a phase that was repeated until it was steady, only the steady rounds do.
+    /// Whether its figures count: of a phase that was repeated until it was steady, only the steady rounds do; of a pass that was
+    /// disturbed and repeated at once, only the repetition.
     pub fn counts(&self) -> bool {
-        self.evidence.steady != Some(false)
+        self.evidence.steady != Some(false) && !self.evidence.set_aside
     }
 }
 
@@ -279,16 +281,21 @@ pub struct Evidence {
     pub steal: Option<f64>,
     /// Bytes that devices outside the contender moved meanwhile.
     pub foreign_bytes: Option<u64>,
-    /// Bytes of the phase's files that were cached before a cold start; 0 proves the drop.
+    /// Bytes of the phase's files that were cached before a cold start, in those that were looked at
+    /// ([`ColdStart::files_looked_at`]).
     pub cached_before_bytes: Option<u64>,
     /// Share of the bytes read in a cold phase that came from a cache and not from the device, 0 to 1.
     pub from_cache: Option<f64>,
     /// Share of the generator's ceiling that the phase reached, 0 to 1.
     pub of_generator: Option<f64>,
-    /// Whether caches were dropped where a cold start was asked for.
+    /// Whether caches were emptied where a cold start was asked for.
     pub dropped: Option<bool>,
+    /// How the cold start was brought about, and what shows it.
+    pub cold: Option<ColdStart>,
     /// Of a phase that was repeated until it was steady: whether this round counts.
     pub steady: Option<bool>,
+    /// Disturbed, and repeated at once on the same mount: the pass after it counts in its place.
+    pub set_aside: bool,
     /// Disturbances, each in a few words.
     pub disturbed: Vec<String>,
     /// What else belongs beside the figure, each in a few words.

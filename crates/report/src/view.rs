@@ -353,7 +353,7 @@ pub struct PublishedView {
 }
 
 /// What became of the trials.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Counts {
     /// Blocks begun.
     pub blocks: u32,
@@ -363,6 +363,8 @@ pub struct Counts {
     pub failed: usize,
     /// Trials that were disturbed and repeated.
     pub set_aside: usize,
+    /// Share of the run's time that was measured work, 0 to 1; absent for results of others.
+    pub measured_share: Option<f64>,
 }
 
 impl WorkloadView {

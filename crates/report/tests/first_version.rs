@@ -18,6 +18,8 @@ const CONTENDER: [&str; 11] =
     ["index", "slot", "name", "error", "backend", "age", "asked", "found", "closing", "options", "axes"];
 /// Parts of an operation.
 const OPERATION: [&str; 7] = ["operation", "title", "cache", "phases", "unit", "until", "better"];
+/// Parts of the counts that the first version had.
+const COUNTS: [&str; 4] = ["blocks", "done", "failed", "set_aside"];
 /// Parts of a figure that are no estimate.
 const FIGURE: [&str; 4] = ["median", "min", "max", "trials"];
 
@@ -43,7 +45,8 @@ fn each(list: &Value) -> impl Iterator<Item = &Value> {
 
 /// Everything of an answer that comes from the records, one line for each part.
 fn facts(shown: &Value) -> Vec<String> {
-    let mut lines = vec![format!("run {:?}", only(&shown["run"], &RUN)), format!("counts {}", shown["counts"])];
+    let mut lines =
+        vec![format!("run {:?}", only(&shown["run"], &RUN)), format!("counts {:?}", only(&shown["counts"], &COUNTS))];
     lines.extend(["costs", "failures", "axes", "device"].map(|part| format!("{part} {}", shown[part])));
     lines.extend(each(&shown["run"]["ceiling"]).map(|pair| format!("ceiling {pair}")));
     lines.extend(each(&shown["contenders"]).map(|contender| format!("{:?}", only(contender, &CONTENDER))));

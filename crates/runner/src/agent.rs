@@ -258,11 +258,11 @@ impl Agent {
         }
     }
 
-    /// Counts the bytes of a phase's files that are in the page cache; `None` where nothing can say.
-    pub fn count_cached(&mut self, phase: usize) -> Result<Option<u64>, AgentError> {
+    /// Counts the bytes in the page cache of a sample of a phase's files, and these files; `None` where nothing can say.
+    pub fn count_cached(&mut self, phase: usize) -> Result<Option<(u64, u64)>, AgentError> {
         self.ask(&Request::CountCached { phase })?;
         match self.answer("counting cached pages", ANSWER_LIMIT)? {
-            Reply::Cached { bytes, .. } => Ok(bytes),
+            Reply::Cached { bytes, files } => Ok(bytes.map(|bytes| (bytes, files))),
             Reply::Refused { .. } => Ok(None),
             other => Err(unexpected("counting cached pages", &other)),
         }

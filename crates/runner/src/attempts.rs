@@ -3,7 +3,7 @@
 //! Everything that is tried again is bounded: within a block, in a row, and over the run.
 
 use judge::FAILURES_IN_A_ROW;
-use records::{Cause, TrialRecord, TrialStatus};
+use records::{Cause, Sampling, TrialRecord, TrialStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -12,6 +12,8 @@ const REPETITIONS: u32 = 1;
 /// Repetitions of disturbed trials, and as many attempts after failures, over the whole run, as a share of its trials: on a machine
 /// that is always disturbed or full, repeating everything only takes longer.
 const SHARE: f64 = 0.1;
+/// Disturbed passes that are repeated at once however short the run is.
+const PASSES_AT_LEAST: u32 = 3;
 /// Attempts after failures over the run that are allowed however short it is.
 const AGAIN_AT_LEAST: u32 = 10;
 /// How long is waited before a trial that failed for a cause that passes is tried again within its block.
@@ -31,6 +33,7 @@ struct Attempted {
     status: TrialStatus,
     cause: Option<Cause>,
     reason: Option<String>,
+    seconds: f64,
 }
 
 /// What is known of the attempts of a run.
@@ -44,7 +47,12 @@ pub(crate) struct Attempts {
     /// Blocks in a row in which a pair failed, and the last of them.
     failures: BTreeMap<Pair, (u32, u32)>,
     repeated: u32,
+    /// Seconds that these took.
+    repeated_seconds: f64,
     again: u32,
+    /// Passes that were performed, and those of them that were repeated at once.
+    passes: u32,
+    passes_repeated: u32,
 }
 
 /// What is to be done after a trial.
@@ -63,10 +71,15 @@ impl Attempts {
         if trial.found.is_some() {
             self.staged.insert(contender);
         }
+        self.passes += trial.phases.len() as u32;
+        self.passes_repeated += trial.phases.iter().filter(|pass| pass.evidence.set_aside).count() as u32;
         let place = (trial.block, contender, work);
         let before = self.done.get(&place);
         match before.map(|before| before.status) {
-            Some(TrialStatus::Disturbed) => self.repeated += 1,
+            Some(TrialStatus::Disturbed) => {
+                self.repeated += 1;
+                self.repeated_seconds += trial.took();
+            }
             Some(TrialStatus::Failed) => self.again += 1,
             _ => {}
         }
@@ -81,7 +94,7 @@ impl Attempts {
         let failed = before.map_or(0, |before| before.failed) + u32::from(is_failure);
         let count = trial.attempt + 1;
         let (status, cause, reason) = (trial.status, trial.cause, trial.reason.clone());
-        self.done.insert(place, Attempted { count, failed, status, cause, reason });
+        self.done.insert(place, Attempted { count, failed, status, cause, reason, seconds: trial.took() });
     }
 
     /// Gives every pair that failed too often one more attempt: whoever goes on with a run may have mended the cause.
@@ -89,6 +102,12 @@ impl Attempts {
         for (count, _) in self.failures.values_mut() {
             *count = (*count).min(FAILURES_IN_A_ROW - 1);
         }
+    }
+
+    /// How many disturbed passes of the next trial may be repeated at once, by the same share as whole trials.
+    pub fn passes_left(&self) -> u32 {
+        let share = (f64::from(self.passes) * SHARE).ceil() as u32;
+        share.max(PASSES_AT_LEAST).saturating_sub(self.passes_repeated)
     }
 
     /// Trials that were carried out, each place of the plan once.
@@ -120,13 +139,16 @@ impl Attempts {
     }
 
     /// What to do after the trial that was noted last at this place; `planned`: trials of the run so far.
-    pub fn after(&self, place: (u32, usize, usize), planned: u32, repeat_disturbed: bool, begun_at: u32) -> Next {
+    pub fn after(&self, place: (u32, usize, usize), planned: u32, sampling: &Sampling, begun_at: u32) -> Next {
         let Some(last) = self.done.get(&place) else { return Next::Another };
         let share = (f64::from(planned) * SHARE).ceil() as u32;
         let of_this_visit = last.count - begun_at.min(last.count);
         match (last.status, last.cause) {
             (TrialStatus::Disturbed, _)
-                if repeat_disturbed && last.count - last.failed <= REPETITIONS && self.repeated < share =>
+                if sampling.repeat_disturbed
+                    && last.count - last.failed <= REPETITIONS
+                    && self.repeated < share
+                    && self.is_worth(last.seconds, sampling.budget_seconds) =>
             {
                 Next::Again(Duration::ZERO)
             }
@@ -142,6 +164,12 @@ impl Attempts {
         }
     }
 
+    /// Whether so many seconds more may go into repetitions: of a budget the same share as of the trials, so that one long trial
+    /// does not cost a block of all others.
+    fn is_worth(&self, seconds: f64, budget: Option<f64>) -> bool {
+        budget.is_none_or(|budget| self.repeated_seconds + seconds <= budget * SHARE)
+    }
+
     /// Whether a contender goes out after the last trial at this place: it was never staged, and its cause lasts, came back at once,
     /// or did not pass for as many blocks as are borne.
     pub fn goes_out(&self, place: (u32, usize, usize)) -> Option<(Cause, String)> {
@@ -150,5 +178,60 @@ impl Attempts {
         let too_often = self.is_out((place.1, place.2));
         let why = last.reason.clone().unwrap_or_else(|| "it could not be staged".into());
         (cause != Cause::Passing || too_often).then_some((cause, why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use records::Until;
+
+    fn disturbed(contender: u32, seconds: f64) -> TrialRecord {
+        TrialRecord {
+            block: 0,
+            position: 0,
+            attempt: 0,
+            contender,
+            workload: "w".into(),
+            scale: "quick".into(),
+            began_ms: 0,
+            ended_ms: 0,
+            seconds: Some(seconds),
+            status: TrialStatus::Disturbed,
+            reason: None,
+            cause: None,
+            found: None,
+            closing: None,
+            remarks: Vec::new(),
+            phases: Vec::new(),
+            commands: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn repetitions_take_no_more_than_their_share_of_a_budget() {
+        let sampling = |budget_seconds| Sampling {
+            samples: None,
+            precision: 0.05,
+            budget_seconds,
+            screen_first: false,
+            until: Until::Precision,
+            blocks: (3, 30),
+            repeat_disturbed: true,
+            steady: false,
+        };
+        let next = |seconds, budget| {
+            let mut attempts = Attempts::default();
+            attempts.note(&disturbed(0, seconds), 0);
+            attempts.after((0, 0, 0), 15, &sampling(budget), 0)
+        };
+        assert_eq!(next(29.0, Some(300.0)), Next::Again(Duration::ZERO));
+        assert_eq!(next(80.0, Some(300.0)), Next::Another, "it is marked instead");
+        assert_eq!(next(80.0, None), Next::Again(Duration::ZERO));
+        let mut attempts = Attempts::default();
+        attempts.note(&disturbed(0, 20.0), 0);
+        attempts.note(&TrialRecord { attempt: 1, ..disturbed(0, 20.0) }, 0);
+        attempts.note(&disturbed(1, 20.0), 0);
+        assert_eq!(attempts.after((0, 1, 0), 15, &sampling(Some(300.0)), 0), Next::Another, "20 of 30 s are spent");
     }
 }

@@ -8,8 +8,18 @@ use std::collections::BTreeMap;
 /// Operations whose open figures are named at the end of a run; the others are counted.
 const NAMED: usize = 8;
 
-/// The judge's policy for these sampling rules, `gone` seconds into the run.
-pub fn policy(sampling: &Sampling, gone: f64) -> Policy {
+/// How much longer than the budget the least blocks may take, where they are run first.
+const SCREEN: f64 = 2.0;
+
+/// Seconds that there are for a run in which so many blocks are done, and whose least blocks would end after so many seconds.
+pub fn limit(sampling: &Sampling, blocks: u32, screened: f64) -> Option<f64> {
+    let screening = sampling.screen_first && blocks < sampling.range().0;
+    let stretched = |budget: f64| (screening && screened <= budget * SCREEN).then_some(budget * SCREEN);
+    sampling.budget_seconds.map(|budget| stretched(budget).unwrap_or(budget))
+}
+
+/// The judge's policy for these sampling rules, `gone` seconds into the run, of which there are so many (see [`limit`]).
+pub fn policy(sampling: &Sampling, gone: f64, limit: Option<f64>) -> Policy {
     let (min_blocks, max_blocks) = sampling.range();
     Policy {
         min_blocks,
@@ -20,7 +30,7 @@ pub fn policy(sampling: &Sampling, gone: f64) -> Policy {
             (_, Until::Winner) => judge::Until::Winner,
             (None, Until::Precision) => judge::Until::Precision,
         },
-        seconds_left: sampling.budget_seconds.map(|budget| (budget - gone).max(0.0)),
+        seconds_left: limit.map(|limit| (limit - gone).max(0.0)),
     }
 }
 
@@ -33,6 +43,11 @@ impl Times {
     pub fn note(&mut self, pair: (usize, usize), seconds: f64) {
         let (sum, count) = self.0.entry(pair).or_default();
         (*sum, *count) = (*sum + seconds, *count + 1);
+    }
+
+    /// Seconds of a block of all pairs that were tried.
+    pub fn of_block(&self) -> f64 {
+        self.0.values().map(|(sum, count)| sum / f64::from((*count).max(1))).sum()
     }
 
     /// Seconds that the next trial of this pair is expected to take: as its own so far, else as other contenders' on the
@@ -139,6 +154,29 @@ mod tests {
             cells: vec![cell(0, [1.0, 2.0, 1.4]), cell(1, [1.9, 1.2, 2.1])],
             planned_blocks: None,
         }
+    }
+
+    #[test]
+    fn a_budget_that_nobody_named_gives_way_to_the_least_blocks() {
+        let strict = Sampling {
+            samples: None,
+            precision: 0.05,
+            budget_seconds: Some(300.0),
+            screen_first: false,
+            until: Until::Precision,
+            blocks: (3, 30),
+            repeat_disturbed: true,
+            steady: false,
+        };
+        let screening = Sampling { screen_first: true, ..strict };
+        assert_eq!(
+            (limit(&strict, 0, 0.0), limit(&screening, 2, 500.0), limit(&screening, 3, 500.0)),
+            (Some(300.0), Some(600.0), Some(300.0))
+        );
+        assert_eq!(limit(&screening, 1, 700.0), Some(300.0), "time is too short even for the least blocks");
+        assert_eq!(policy(&screening, 350.0, Some(600.0)).seconds_left, Some(250.0));
+        assert_eq!(policy(&screening, 350.0, Some(300.0)).seconds_left, Some(0.0));
+        assert_eq!(limit(&Sampling { budget_seconds: None, ..screening }, 0, 0.0), None);
     }
 
     #[test]

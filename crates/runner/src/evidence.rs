@@ -2,6 +2,7 @@
 //! In: two snapshots, the phase as asked for, the outcome. Out: the ledger's [`Evidence`], with remarks in few words.
 //! The rules and numbers are those of docs/method.md.
 
+use crate::venue::Emptied;
 use records::Evidence;
 use system::noise::Disturbance;
 use workload::facts::PhaseEstimate;
@@ -17,11 +18,17 @@ const CACHE_PROOF_LEAST: u64 = 1 << 20;
 
 /// What was known before a pass began.
 #[derive(Debug)]
-pub struct Before {
-    /// Whether caches were dropped; `None` where that was not asked for.
-    pub dropped: Option<bool>,
-    /// Bytes of the phase's files that were still cached after dropping.
+pub struct Before<'a> {
+    /// What became of the caches; `None` where they were not to be emptied.
+    pub emptied: Option<&'a Emptied>,
+    /// Bytes of the phase's files that were still cached after that.
     pub cached_bytes: Option<u64>,
+}
+
+impl Before<'_> {
+    fn dropped(&self) -> Option<bool> {
+        self.emptied.map(|emptied| emptied.complete)
+    }
 }
 
 /// Weighs one pass by what the counters saw.
@@ -45,7 +52,8 @@ pub fn weigh(
         steal: (seen.cpu.total_ns() > 0).then(|| seen.cpu.steal_ns as f64 / seen.cpu.total_ns() as f64),
         foreign_bytes: Some(seen.foreign.values().map(|traffic| traffic.bytes()).sum()),
         cached_before_bytes: before.cached_bytes,
-        dropped: before.dropped,
+        dropped: before.dropped(),
+        cold: before.emptied.map(|emptied| emptied.start.clone()),
         disturbed: disturbances(seen),
         ..Evidence::default()
     };
@@ -55,7 +63,7 @@ pub fn weigh(
         evidence.remarks.push("read from memory: caches were left as found".into());
     }
     // That caches could not be dropped stands in `dropped`, and the judge says it.
-    if before.dropped != Some(false) && before.cached_bytes.is_some_and(|bytes| bytes > 0) {
+    if before.dropped() != Some(false) && before.cached_bytes.is_some_and(|bytes| bytes > 0) {
         evidence.remarks.push("some pages were still cached after dropping".into());
     }
     if let Some(ceiling) = ceiling.filter(|_| generates(program, phase)) {
@@ -101,7 +109,7 @@ fn expects_device_reads(phase: &Phase, before: &Before) -> bool {
         .all(|group| !matches!(group.order, workload::program::Order::Random | workload::program::Order::Follow));
     let writes_too = phase.groups.iter().any(|group| has(&group.steps, &Step::Write));
     let direct = phase.groups.iter().all(|group| group.io.direct && group.io.engine != Engine::Mmap);
-    reads && !writes_too && ((phase.cache == Cache::Cold && before.dropped.is_some() && once) || direct)
+    reads && !writes_too && ((phase.cache == Cache::Cold && before.emptied.is_some() && once) || direct)
 }
 
 fn judge_cold_read(evidence: &mut Evidence, seen: &system::counters::Evidence, outcome: &PhaseOutcome) {

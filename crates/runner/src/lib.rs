@@ -27,5 +27,5 @@ pub use records::{Ages, DEVICE, Place, PlannedContender, ResolvedPlan, Sampling,
 pub use run::{Ended, Run, RunError};
 pub use staging_venue::{StagingVenue, places};
 pub use trial::Stop;
-pub use venue::{Staged, Venue, VenueError};
+pub use venue::{Emptied, Staged, Venue, VenueError};
 pub use watch::{News, Unwatched, Watcher};

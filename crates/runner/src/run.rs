@@ -143,7 +143,7 @@ impl Run<'_> {
             if let Some(ended) = self.block(state, block, &everything)? {
                 return Ok(ended);
             }
-            let (table, _, _) = self.decide(state)?;
+            let (table, _, _) = self.decide(state, block)?;
             let decision = format!("of shard {shard}; the shards decide together");
             self.watcher.news(News::BlockEnded { block, decision: &decision, table: &table });
         }
@@ -188,6 +188,13 @@ impl Run<'_> {
         state.spent_before + self.clock.steady().saturating_sub(state.began).as_secs_f64()
     }
 
+    /// Seconds that there are for the run after so many blocks and while so many more are under way.
+    fn limit(&self, state: &State, blocks: u32, under_way: u32) -> Option<f64> {
+        let sampling = &self.plan.sampling;
+        let ahead = sampling.range().0.saturating_sub(blocks + under_way);
+        budget::limit(sampling, blocks, self.gone(state) + f64::from(ahead) * state.times.of_block())
+    }
+
     fn record(&self) -> Result<RunRecord, RunError> {
         Ok(self.ledger.run(Some(self.id))?)
     }
@@ -223,7 +230,7 @@ impl Run<'_> {
         if block == 0 || state.attempts.has_block(block) {
             return Ok(Step::Go(everything));
         }
-        let (table, policy, decision) = self.decide(state)?;
+        let (table, policy, decision) = self.decide(state, block)?;
         let ending = |why: &str| Ok(Step::Stop(budget::ending(&table, &policy, &decision, why)));
         // Failed trials give no samples, so the judge may ask for more blocks than the cap allows.
         let most = policy.max_blocks;
@@ -247,10 +254,10 @@ impl Run<'_> {
         Ok(Step::Go(chosen))
     }
 
-    fn decide(&self, state: &State) -> Result<(Table, Policy, Decision), RunError> {
+    fn decide(&self, state: &State, blocks: u32) -> Result<(Table, Policy, Decision), RunError> {
         let trials = self.ledger.trials(self.id)?;
         let table = samples::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
-        let policy = budget::policy(&self.plan.sampling, self.gone(state));
+        let policy = budget::policy(&self.plan.sampling, self.gone(state), self.limit(state, blocks, 0));
         let decision = judge::decide(&table, &policy)?;
         Ok((table, policy, decision))
     }
@@ -258,12 +265,12 @@ impl Run<'_> {
     /// How the run ends where its budget does not hold the next trial; blocks are only begun where they fit, but a
     /// block may turn out slower than those before it, and the first one is begun in any case.
     fn out_of_time(&self, state: &State, pair: (usize, usize), block: u32) -> Result<Option<Ended>, RunError> {
-        let Some(most) = self.plan.sampling.budget_seconds else { return Ok(None) };
+        let Some(most) = self.limit(state, block, 1) else { return Ok(None) };
         if self.gone(state) + state.times.expected(pair).unwrap_or(0.0) <= most {
             return Ok(None);
         }
         let why = format!("The budget of {} ends within block {}.", budget::duration(most), block + 1);
-        let (table, policy, decision) = self.decide(state)?;
+        let (table, policy, decision) = self.decide(state, block)?;
         Ok(Some(Ended::Finished(budget::ending(&table, &policy, &decision, &why))))
     }
 
@@ -311,7 +318,7 @@ impl Run<'_> {
                 return Ok(Some(ended));
             }
             let planned = self.plan.trials_per_block() as u32 * (block + 1);
-            match state.attempts.after(place, planned, self.plan.sampling.repeat_disturbed, begun_at) {
+            match state.attempts.after(place, planned, &self.plan.sampling, begun_at) {
                 Next::Another => break,
                 Next::Again(wait) => {
                     if !wait.is_zero() {
@@ -360,6 +367,7 @@ impl Run<'_> {
             place,
             attempt,
             steady: plan.sampling.steady,
+            repetitions: if plan.sampling.repeat_disturbed { state.attempts.passes_left() } else { 0 },
             agent: &self.agent,
             ceiling: state.ceiling.as_ref(),
             stop: Arc::clone(&self.stop),

@@ -4,9 +4,12 @@
 use crate::aged::{Ager, Wanted, cache, failed as sorted};
 use crate::agent::Line;
 use crate::restoring::{Restoring, kept_image};
-use crate::venue::{Staged, Venue, VenueError};
+use crate::venue::{Emptied, Staged, Venue, VenueError};
 use crate::watch::Watcher;
-use records::{Ages, Closing, CommandRecord, Contender, DEVICE, Found, Place, PlannedContender, ResolvedPlan, Usage};
+use records::{
+    Ages, Closing, ColdStart, ColdWay, CommandRecord, Contender, DEVICE, Found, Place, PlannedContender, ResolvedPlan,
+    Usage,
+};
 use staging::{AgedCopy, Registry, StagingError, Target, Where};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -53,6 +56,7 @@ impl StagingVenue {
         let asked: Vec<Contender> = plan.contenders.iter().map(|entry| entry.asked.clone()).collect();
         for target in &mut targets {
             target.expect(&asked);
+            target.start_cold_by(plan.cold);
             target.take_devices(&asked)?;
         }
         Ok(Self {
@@ -187,8 +191,9 @@ impl Staged for LocalStage<'_> {
         self.stage.sync().map_err(sorted)
     }
 
-    fn drop_caches(&mut self) -> Result<bool, VenueError> {
-        Ok(self.stage.drop_caches().map_err(sorted)?.complete)
+    fn empty_caches(&mut self) -> Result<Emptied, VenueError> {
+        let dropped = self.stage.drop_caches().map_err(sorted)?;
+        Ok(Emptied { complete: dropped.complete, start: dropped.start })
     }
 
     fn settle(&mut self) -> Result<(), VenueError> {
@@ -277,8 +282,9 @@ impl Staged for InGuest<'_> {
         self.stage.sync().map_err(sorted)
     }
 
-    fn drop_caches(&mut self) -> Result<bool, VenueError> {
-        self.stage.drop_caches().map_err(sorted)
+    fn empty_caches(&mut self) -> Result<Emptied, VenueError> {
+        let complete = self.stage.drop_caches().map_err(sorted)?;
+        Ok(Emptied { complete, start: ColdStart { way: ColdWay::Drop, ..ColdStart::default() } })
     }
 
     fn settle(&mut self) -> Result<(), VenueError> {

@@ -4,7 +4,7 @@
 use judge::SteadyState;
 use records::PhaseRecord;
 use workload::facts::PhaseFacts;
-use workload::program::Phase;
+use workload::program::{Cache, Phase};
 
 /// Rounds of a window, by the rule of SNIA's Performance Test Specification.
 const WINDOW: usize = 5;
@@ -12,6 +12,12 @@ const WINDOW: usize = 5;
 /// Whether a phase can be done again and again: block work on files that are there, or the raw device.
 pub fn repeatable(phase: &Phase) -> bool {
     phase.passes <= 1 && !phase.preparation && phase.groups.iter().all(|group| group.over.is_of_blocks())
+}
+
+/// Whether a phase finds on its repetition what it found the first time: reading blocks, which changes nothing. What reads many
+/// files also sets their times of access, once.
+pub fn reads_again(phase: &Phase) -> bool {
+    repeatable(phase) && !phase.writes && phase.cache == Cache::Cold
 }
 
 /// Whether the rounds of a phase are at their end; then each is marked as counting or not.

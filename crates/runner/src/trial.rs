@@ -5,14 +5,14 @@ use crate::agent::{Agent, AgentError};
 use crate::clock::{Clock, wait_unless};
 use crate::evidence::{self, Before};
 use crate::steady;
-use crate::venue::{Staged, Venue, VenueError};
+use crate::venue::{Emptied, Staged, Venue, VenueError};
 use crate::watch::{News, Watcher};
-use records::{Cause, PhaseRecord, TrialRecord, TrialStatus};
+use records::{Cause, ColdWay, PhaseRecord, TrialRecord, TrialStatus};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::facts::{Compiled, PhaseFacts};
 use workload::outcome::Ceiling;
-use workload::program::{Cache, Phase, Program};
+use workload::program::{Cache, Phase, Program, Step, has};
 
 /// Says whether the user asked to stop.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -31,6 +31,8 @@ pub struct Job<'a> {
     pub attempt: u32,
     /// Whether phases over blocks are repeated until they are steady.
     pub steady: bool,
+    /// How many disturbed passes may be repeated at once.
+    pub repetitions: u32,
     /// The command that starts the engine.
     pub agent: &'a [String],
     /// What this machine's memory allows.
@@ -81,7 +83,8 @@ pub fn perform(venue: &mut dyn Venue, job: &Job, watcher: &mut dyn Watcher) -> R
     record.seconds = Some(took.as_secs_f64());
     // By what it took, so that the two stamps fit together wherever the wall clock was set meanwhile.
     record.ended_ms = record.began_ms.saturating_add(took.as_millis() as i64);
-    let disturbed = record.phases.iter().any(|phase| !phase.preparation && !phase.evidence.disturbed.is_empty());
+    let told = record.phases.iter().filter(|phase| !phase.preparation && phase.counts());
+    let disturbed = told.into_iter().any(|phase| !phase.evidence.disturbed.is_empty());
     if record.status == TrialStatus::Done && disturbed {
         record.status = TrialStatus::Disturbed;
     }
@@ -146,18 +149,23 @@ fn phases(
 ) -> Result<(), Trouble> {
     let program = program(stage, job)?;
     let empty = stage.used();
-    stage.settle()?;
     let mut agent = match stage.engine()? {
         Some(line) => Agent::over(line, Arc::clone(&job.stop))?,
         None => Agent::start(&stage.enter(), job.agent, Arc::clone(&job.stop))?,
     };
     let ceiling = ceiling(stage, &mut agent, job)?;
     agent.load(&program)?;
+    let mut proof = Proof::default();
+    let mut repetitions = job.repetitions;
     for (index, phase) in program.phases.iter().enumerate() {
         let facts = &job.work.phases[index];
         watcher.news(News::Step(&facts.title));
-        let job = Job { ceiling: ceiling.as_ref(), stop: Arc::clone(&job.stop), ..*job };
-        one_phase(stage, &mut agent, &job, &program, (index, phase, facts), record, watcher)?;
+        let job = Job { ceiling: ceiling.as_ref(), stop: Arc::clone(&job.stop), repetitions, ..*job };
+        let from = record.phases.len();
+        let place = Place { program: &program, index, phase, facts };
+        one_phase(stage, &mut agent, &job, &place, &mut proof, record, watcher)?;
+        let again = record.phases[from..].iter().filter(|pass| pass.evidence.set_aside).count();
+        repetitions = repetitions.saturating_sub(again as u32);
         if let Some(last) = record.phases.last_mut() {
             evidence::note_space(&mut last.evidence, empty, stage.used(), job.work.estimate.phases.get(index));
         }
@@ -205,49 +213,97 @@ fn program(stage: &dyn Staged, job: &Job) -> Result<Program, Trouble> {
     })
 }
 
+/// Which phase of which program.
+struct Place<'a> {
+    program: &'a Program,
+    index: usize,
+    phase: &'a Phase,
+    facts: &'a PhaseFacts,
+}
+
+impl Place<'_> {
+    /// Whether what stands after this phase must be done by itself: a cold start of the next one does it all, and after the
+    /// last nothing reads.
+    fn ends_by_itself(&self) -> bool {
+        self.program.phases.get(self.index + 1).is_some_and(|next| next.cache != Cache::Cold)
+    }
+
+    fn is_last(&self) -> bool {
+        self.index + 1 == self.program.phases.len()
+    }
+}
+
 fn one_phase(
     stage: &mut dyn Staged,
     agent: &mut Agent,
     job: &Job,
-    program: &Program,
-    (index, phase, facts): (usize, &Phase, &PhaseFacts),
+    place: &Place,
+    proof: &mut Proof,
     record: &mut TrialRecord,
     watcher: &mut dyn Watcher,
 ) -> Result<(), Trouble> {
+    let phase = place.phase;
     let rounds = job.steady && steady::repeatable(phase);
     let from = record.phases.len();
-    let mut state = CacheState::brought_about(stage, agent, index, phase, program)?;
-    for pass in 0.. {
-        if pass > 0 && rounds {
+    let mut state = CacheState::brought_about(stage, agent, place, proof)?;
+    let mut may_repeat = !rounds && job.repetitions > 0 && steady::reads_again(phase);
+    let mut pass = 0;
+    loop {
+        let one = one_pass(stage, agent, job, place, (pass, &state), watcher)?;
+        let disturbed = !one.evidence.disturbed.is_empty();
+        record.phases.push(one);
+        if disturbed && std::mem::take(&mut may_repeat) {
+            record.phases.last_mut().expect("just pushed").evidence.set_aside = true;
+            state = CacheState::brought_about(stage, agent, place, proof)?;
+            continue;
+        }
+        let done = if rounds {
+            steady::ended(&mut record.phases[from..], place.facts)
+        } else {
+            pass + 1 >= phase.passes.max(1)
+        };
+        if done {
+            break;
+        }
+        pass += 1;
+        if rounds {
             // Each round starts as the first did; later passes of one phase find what the one before left.
-            state = CacheState::brought_about(stage, agent, index, phase, program)?;
-        } else if pass > 0 {
+            state = CacheState::brought_about(stage, agent, place, proof)?;
+        } else {
             if wait_unless(job.clock, Duration::from_nanos(phase.pause_ns), &*job.stop) {
                 return Err(Trouble::Stopped);
             }
             state = CacheState::default();
         }
-        let one = one_pass(stage, agent, job, program, (index, phase, facts), (pass, &state), watcher)?;
-        record.phases.push(one);
-        let done =
-            if rounds { steady::ended(&mut record.phases[from..], facts) } else { pass + 1 >= phase.passes.max(1) };
-        if done {
-            break;
-        }
     }
-    if phase.after.sync {
+    if phase.after.sync && (place.ends_by_itself() || place.is_last()) {
         stage.sync()?;
     }
-    if phase.after.drop_caches {
-        stage.drop_caches()?;
+    if phase.after.drop_caches && place.ends_by_itself() {
+        stage.empty_caches()?;
     }
     Ok(())
+}
+
+/// Whether cached pages of files were looked for in this trial.
+#[derive(Debug, Default)]
+struct Proof {
+    looked: bool,
+}
+
+impl Proof {
+    /// Whether to look before this phase. A filesystem that was unmounted has nothing cached, so one look a trial is held
+    /// against that; dropping may leave pages behind, so each time is looked at.
+    fn is_wanted(&self, emptied: &Emptied, phase: &Phase) -> bool {
+        let reads = phase.groups.iter().any(|group| has(&group.steps, &Step::Read));
+        emptied.start.way == ColdWay::Drop || (!self.looked && reads)
+    }
 }
 
 /// What was done about caches before a pass.
 #[derive(Debug, Default)]
 struct CacheState {
-    dropped: Option<bool>,
+    emptied: Option<Emptied>,
     cached_bytes: Option<u64>,
 }
 
@@ -255,25 +311,40 @@ impl CacheState {
     fn brought_about(
         stage: &mut dyn Staged,
         agent: &mut Agent,
-        index: usize,
-        phase: &Phase,
-        program: &Program,
+        place: &Place,
+        proof: &mut Proof,
     ) -> Result<Self, Trouble> {
         let mut state = Self::default();
-        match phase.cache {
-            Cache::Cold => {
-                state.dropped = Some(stage.drop_caches()?);
-                state.cached_bytes = agent.count_cached(index)?;
-                // Counting opens files, and so brings in their inodes (and on btrfs the small files beside them).
-                stage.drop_caches()?;
-            }
+        match place.phase.cache {
+            Cache::Cold => state.empty(stage, agent, place, proof)?,
             Cache::Warm => {
-                agent.warm(index, Duration::from_secs(program.limit_of(index)))?;
+                agent.warm(place.index, Duration::from_secs(place.program.limit_of(place.index)))?;
             }
             Cache::AsFound => {}
         }
         stage.settle()?;
         Ok(state)
+    }
+
+    fn empty(
+        &mut self,
+        stage: &mut dyn Staged,
+        agent: &mut Agent,
+        place: &Place,
+        proof: &mut Proof,
+    ) -> Result<(), Trouble> {
+        let mut emptied = stage.empty_caches()?;
+        if proof.is_wanted(&emptied, place.phase) {
+            let counted = agent.count_cached(place.index)?;
+            proof.looked |= counted.is_some_and(|(_, files)| files > 0);
+            self.cached_bytes = counted.map(|(bytes, _)| bytes);
+            // Counting opens files, and so brings in their inodes (and on btrfs the small files beside them).
+            let again = stage.empty_caches()?;
+            emptied = Emptied { complete: emptied.complete && again.complete, ..again };
+            emptied.start.files_looked_at = counted.map(|(_, files)| files);
+        }
+        self.emptied = Some(emptied);
+        Ok(())
     }
 }
 
@@ -281,12 +352,12 @@ fn one_pass(
     stage: &mut dyn Staged,
     agent: &mut Agent,
     job: &Job,
-    program: &Program,
-    (index, phase, facts): (usize, &Phase, &PhaseFacts),
+    place: &Place,
     (pass, state): (u32, &CacheState),
     watcher: &mut dyn Watcher,
 ) -> Result<PhaseRecord, Trouble> {
-    let before = Before { dropped: state.dropped, cached_bytes: state.cached_bytes };
+    let &Place { program, index, phase, facts } = place;
+    let before = Before { emptied: state.emptied.as_ref(), cached_bytes: state.cached_bytes };
     let looked = stage.look()?;
     let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
     let outcome = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress)?;

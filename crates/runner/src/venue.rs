@@ -4,8 +4,7 @@
 
 use crate::agent::Line;
 use crate::watch::Watcher;
-use records::Cause;
-use records::{Closing, Found};
+use records::{Cause, Closing, ColdStart, Found};
 use std::path::PathBuf;
 use system::counters::{Evidence, Snapshot, Watch};
 use workload::outcome::Ceiling;
@@ -55,6 +54,15 @@ pub trait Venue {
     fn commands(&mut self) -> Vec<records::CommandRecord>;
 }
 
+/// What became of the caches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emptied {
+    /// Whether nothing is left that is known of; otherwise the start is warm, and is called so.
+    pub complete: bool,
+    /// How it was done, and what shows it.
+    pub start: ColdStart,
+}
+
 /// A contender, staged.
 pub trait Staged {
     /// Directory in which to work; the block device for the raw one.
@@ -95,8 +103,8 @@ pub trait Staged {
     fn remarks(&self) -> Vec<String>;
     /// Syncs the filesystem.
     fn sync(&mut self) -> Result<(), VenueError>;
-    /// Empties caches; false where that is not possible here.
-    fn drop_caches(&mut self) -> Result<bool, VenueError>;
+    /// Empties caches for a cold start, by the way that is asked for as far as it can be gone here.
+    fn empty_caches(&mut self) -> Result<Emptied, VenueError>;
     /// Waits until the device is idle.
     fn settle(&mut self) -> Result<(), VenueError>;
     /// What lies beneath and explains a failure better than its consequence does: a device that is gone, a disk without room.

@@ -3,6 +3,7 @@
 mod stand_in;
 
 use ledger::{Access, Ledger, TrialStatus};
+use records::ColdWay;
 use runner::Ended;
 use stand_in::{Bakeoff, outcome};
 
@@ -16,9 +17,73 @@ fn every_contender_comes_once_a_block_and_caches_are_dropped_before_a_cold_phase
     pairs.sort_unstable();
     assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1)]);
     let hooks: Vec<&str> = log.iter().filter(|line| !line.starts_with("settle")).map(String::as_str).collect();
-    let expected = [hooks[0], "drop", "drop", "sync", "close"];
-    assert_eq!(hooks[..5], expected, "as-found first, then a cold phase (dropped, counted, dropped), then its sync");
+    let expected = [hooks[0], "empty", "empty", "sync", "close"];
+    assert_eq!(hooks[..5], expected, "as-found first, then a cold phase (emptied, counted, emptied), then its sync");
     assert!(hooks[0].starts_with("stage"));
+}
+
+/// What happened to the first contender's stage, but for waiting.
+fn hooks(log: &[String]) -> Vec<&str> {
+    let first = log.iter().skip(1).take_while(|line| !line.starts_with("stage"));
+    first.map(String::as_str).filter(|line| *line != "settle").collect()
+}
+
+#[test]
+fn a_cold_start_by_mounting_anew_is_held_against_the_files_once_a_trial() {
+    let (_, log) = Bakeoff::new(1).all_cold().cold_by(ColdWay::Drop).run();
+    assert_eq!(hooks(&log), ["empty", "empty", "empty", "empty", "sync", "close"], "dropping: before each phase");
+    let bakeoff = Bakeoff::new(1).all_cold().cold_by(ColdWay::Remount);
+    let (_, log) = bakeoff.run();
+    assert_eq!(hooks(&log), ["empty", "empty", "empty", "sync", "close"], "mounting anew: before the first that reads");
+    let trial = &bakeoff.trials()[0];
+    let starts: Vec<_> = trial.phases.iter().map(|phase| phase.evidence.cold.clone().expect("a start")).collect();
+    assert_eq!(starts.iter().map(|start| start.files_looked_at).collect::<Vec<_>>(), [None, Some(1)]);
+    assert!(starts.iter().all(|start| start.way == ColdWay::Remount && start.device_cached_bytes == Some(0)));
+    assert_eq!(trial.phases[1].evidence.cached_before_bytes, Some(0));
+}
+
+#[test]
+fn what_stands_after_a_phase_is_not_done_twice_where_the_next_one_starts_cold() {
+    let (_, log) = Bakeoff::new(1).all_cold().cold_by(ColdWay::Remount).run();
+    let emptied = hooks(&log).iter().filter(|line| **line == "empty").count();
+    assert_eq!(
+        emptied, 3,
+        "one look and one start each; the drops that follow both phases are the starts' own: {log:?}"
+    );
+}
+
+#[test]
+fn a_disturbed_read_is_repeated_at_once_and_costs_no_second_trial() {
+    // Each trial writes, then reads: pass 1 is the first trial's read, pass 2 its repetition.
+    let bakeoff = Bakeoff::new(1).disturbing(&[1]);
+    bakeoff.run();
+    let trials = bakeoff.trials();
+    assert_eq!(trials.len(), 2, "two contenders, once each");
+    assert_eq!(trials[0].status, TrialStatus::Done, "{:?}", trials[0].phases);
+    let names: Vec<_> = trials[0].phases.iter().map(|pass| (pass.name.as_str(), pass.counts())).collect();
+    assert_eq!(names, [("create", true), ("read", false), ("read", true)]);
+    assert_eq!(trials[0].phases[1].evidence.disturbed, ["other disks at work"], "it is kept, and does not count");
+    assert_eq!(trials[1].phases.len(), 2);
+}
+
+#[test]
+fn a_read_that_is_disturbed_twice_makes_a_disturbed_trial() {
+    let bakeoff = Bakeoff::new(1).disturbing(&[1, 2]);
+    bakeoff.run();
+    let trials = bakeoff.trials();
+    let first: Vec<_> = trials.iter().filter(|trial| trial.contender == trials[0].contender).collect();
+    assert_eq!(first[0].status, TrialStatus::Disturbed);
+    assert_eq!((first.len(), first[1].status), (2, TrialStatus::Done), "then the whole trial is repeated");
+}
+
+#[test]
+fn what_writes_is_never_repeated_on_the_same_mount() {
+    let bakeoff = Bakeoff::new(1).disturbing(&[0]).writing();
+    bakeoff.run();
+    let trials = bakeoff.trials();
+    assert_eq!(trials[0].status, TrialStatus::Disturbed);
+    assert_eq!(trials[0].phases.len(), 2, "its read was not disturbed, and its write cannot be done again");
+    assert_eq!(trials.len(), 3, "the trial is repeated");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 
 mod cells;
 mod figures;
+mod share;
 
 pub use cells::{CPU, RETURNED, counted, table, work_name};
 pub use figures::{cpu_percent, durable, headline, returned};
+pub use share::Time;

@@ -3,6 +3,7 @@
 //! Whatever way it ends, it takes down what it put up.
 
 mod beneath;
+mod cold;
 mod daemon;
 mod directory;
 pub(crate) mod drop_caches;
@@ -22,13 +23,12 @@ use crate::filesystems::template::Placeholders;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::daemon::Daemon;
 use crate::stage::target::Target;
-use drop_caches::Dropped;
 use limits::Limits;
 use records::program::Durable;
 use records::{Closing, Found, Usage};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use system::{BlockDevice, Command, Journal, Snapshot, Watch, mounts};
+use system::{Activity, BlockDevice, Call, Command, Snapshot, Watch, mounts};
 
 /// How long a sync, an unmount or a mount may take.
 pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(3600);
@@ -39,11 +39,18 @@ const BUSY_LIMIT: Duration = Duration::from_secs(5);
 /// Characters of one line that are shown.
 const LINE_LIMIT: usize = 200;
 
-/// How long a killed checkpoint may take to have frozen the filesystem all the same.
-const THAW_LIMIT: Duration = Duration::from_secs(2);
-
 /// How long the device must have been idle to count as settled.
 const IDLE: Duration = Duration::from_millis(200);
+
+/// The same where it was just mounted: unmounting ended whatever the work before had left to be done, and what mounting begins
+/// shows at once.
+const IDLE_MOUNTED: Duration = Duration::from_millis(50);
+
+/// How long ago that is at most.
+const JUST_MOUNTED: Duration = Duration::from_secs(1);
+
+/// How often a device is looked at.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What a stage begins with.
 #[derive(Debug, Default)]
@@ -85,6 +92,8 @@ pub(crate) struct State {
     pub settings: Vec<(PathBuf, String)>,
     /// Counters when it was ready for work.
     pub began: Option<Snapshot>,
+    /// When it was mounted, the last time, after the device had been idle or nothing was left to be done on it.
+    pub just_mounted: Option<Instant>,
     /// The kernel was told that the device has no cache, and sends no flushes.
     pub flushes_off: bool,
     pub list: Vec<String>,
@@ -146,7 +155,7 @@ impl Stage<'_> {
         let limit = self.limits().sync();
         let root = self.state.root.display().to_string();
         if self.state.durable.syncfs {
-            self.run(&["sync".into(), "--file-system".into(), root.clone()], limit, "syncing")?;
+            self.sync_filesystem(limit)?;
         }
         if !self.state.durable.command.is_empty() {
             Command::new(self.state.durable.command.clone())
@@ -157,54 +166,13 @@ impl Stage<'_> {
         self.state.durable.flush.iter().try_for_each(|device| limits::flush(device, limit))
     }
 
-    /// Syncs, then empties all caches of the filesystem: pages, dentries, inodes, its own, and those of an image's host file.
-    pub fn drop_caches(&mut self) -> Result<Dropped, StagingError> {
-        self.sync()?;
-        let own_cache = self.state.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache);
-        let mut warm = None;
-        if own_cache && let Err(error) = self.remount() {
-            if !self.state.mounted {
-                return Err(error);
-            }
-            // Something is open on it; it is still mounted and the work can go on, from a warm cache.
-            warm = Some(format!("its own cache could not be emptied: {error}; the start is warm"));
+    fn sync_filesystem(&self, limit: Duration) -> Result<(), StagingError> {
+        let call = Call::Sync(self.state.root.clone());
+        if self.enter().is_empty() {
+            let doing = StagingError::command(format!("syncing {}", self.state.label));
+            return call.make(limit, &self.target.journal).map_err(doing);
         }
-        self.checkpoint()?;
-        let mut dropped = drop_caches::drop_kernel_caches(&self.state.root, &self.target.journal);
-        if self.state.work.is_some() && dropped.complete {
-            // Freezing somebody else's filesystem is not ours to do.
-            dropped.remarks.push("metadata that a journal holds back may still be cached".into());
-        }
-        if let Some(remark) = warm {
-            dropped.complete = false;
-            dropped.remarks.push(remark);
-        }
-        if let Some(image) = &self.state.image {
-            image.forget_pages();
-            image.find_blocks();
-        }
-        Ok(dropped)
-    }
-
-    fn checkpoint(&self) -> Result<(), StagingError> {
-        match &self.state.filesystem {
-            Some(filesystem) if !filesystem.sync.checkpoint.is_empty() => {
-                let command = self.fill(&filesystem.sync.checkpoint);
-                self.run(&command, self.limits().sync(), "checkpointing the journal of").inspect_err(|_| self.thaw())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A checkpoint that was killed may leave it frozen. Unmounted like that, nothing could thaw it any more, and its device would be
-    /// in use until the next boot.
-    fn thaw(&self) {
-        let words = self.fill(&["fsfreeze", "--unfreeze", "{mountpoint}"].map(String::from));
-        let end = Instant::now() + THAW_LIMIT;
-        // Refused while it is not frozen: the freezing may be on its way still, though the shell that began it was killed.
-        while Command::new(words.clone()).prefixed(self.enter()).run(&Journal::new()).is_err() && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        self.run(&call.words(), limit, "syncing")
     }
 
     /// Unmounts and mounts again; nothing may be open below the root. How long the mounting took.
@@ -248,17 +216,20 @@ impl Stage<'_> {
         let Some(name) = self.state.watch.device.clone() else {
             return Settled { seconds: 0.0, idle: true };
         };
-        let mut last = Snapshot::take().traffic(&name);
+        let wanted = match self.state.just_mounted {
+            Some(when) if when.elapsed() < JUST_MOUNTED => IDLE_MOUNTED,
+            _ => IDLE,
+        };
+        let mut last = Activity::of(&name);
         let mut quiet_since = Instant::now();
         loop {
-            std::thread::sleep(Duration::from_millis(20));
-            let now = Snapshot::take();
-            let at_rest = now.traffic(&name) == last && now.in_flight(&name).unwrap_or(0) == 0;
-            if !at_rest {
-                last = now.traffic(&name);
+            std::thread::sleep(LOOK);
+            let now = Activity::of(&name);
+            if now != last || now.as_ref().is_some_and(Activity::is_busy) {
+                last = now;
                 quiet_since = Instant::now();
             }
-            let idle = quiet_since.elapsed() >= IDLE;
+            let idle = quiet_since.elapsed() >= wanted;
             if idle || began.elapsed() >= patience {
                 return Settled { seconds: began.elapsed().as_secs_f64(), idle };
             }
@@ -353,11 +324,11 @@ impl Stage<'_> {
         }
     }
 
-    fn fill(&self, template: &[String]) -> Vec<String> {
+    pub(crate) fn fill(&self, template: &[String]) -> Vec<String> {
         self.state.places.fill(template, &self.state.list)
     }
 
-    fn run(&self, words: &[String], limit: Duration, doing: &str) -> Result<(), StagingError> {
+    pub(crate) fn run(&self, words: &[String], limit: Duration, doing: &str) -> Result<(), StagingError> {
         Command::new(words.to_vec())
             .prefixed(self.enter())
             .limit(limit)

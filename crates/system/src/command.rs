@@ -80,6 +80,9 @@ pub enum Failure {
         /// Whether that may pass.
         cause: Cause,
     },
+    /// A system call in its place was refused: what the system answered, and whether that may pass.
+    #[error("was refused: {0}")]
+    Refused(Box<str>, Cause),
     /// It took longer than its limit and was killed.
     #[error("was killed: it took longer than {0} s")]
     OutOfTime(u64),
@@ -96,7 +99,7 @@ impl Failure {
     pub fn cause(&self) -> Cause {
         match self {
             Failure::Missing => Cause::Lasting,
-            Failure::NotStarted { cause, .. } => *cause,
+            Failure::NotStarted { cause, .. } | Failure::Refused(_, cause) => *cause,
             // Whoever killed it, what was asked for had no part in it.
             Failure::Signal(_) => Cause::Passing,
             // A device that hung for a while, or work without an end.

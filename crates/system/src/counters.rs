@@ -88,6 +88,23 @@ impl Traffic {
     }
 }
 
+/// What one device has done and has in hand, at little cost; for whoever waits until it is idle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Activity(String);
+
+impl Activity {
+    /// Looks at a device by its name; None where there is none.
+    pub fn of(name: &str) -> Option<Activity> {
+        // A partition's folder lies there too.
+        crate::text(std::path::Path::new("/sys/class/block").join(name.replace('/', "!")).join("stat")).map(Activity)
+    }
+
+    /// Whether requests are under way: the ninth field of block/stat.rst.
+    pub fn is_busy(&self) -> bool {
+        self.0.split_whitespace().nth(8).is_some_and(|in_flight| in_flight != "0")
+    }
+}
+
 /// CPU time of the whole system, over all processors, in nanoseconds (the kernel counts in ticks of 10 ms).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SystemCpu {

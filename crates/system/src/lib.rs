@@ -3,6 +3,7 @@
 //! It knows nothing of workloads, filesystems or statistics.
 
 pub mod block;
+pub mod calls;
 pub mod cause;
 pub mod command;
 pub mod counters;
@@ -23,8 +24,9 @@ pub mod trust;
 mod way;
 
 pub use block::{BlockDevice, Sysfs};
+pub use calls::Call;
 pub use command::{Command, CommandError};
-pub use counters::{Evidence, Snapshot, Watch};
+pub use counters::{Activity, Evidence, Snapshot, Watch};
 pub use doctor::{Check, Level};
 pub use journal::{Journal, Record};
 pub use loops::{FileId, Loop, Target};

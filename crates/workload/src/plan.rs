@@ -4,6 +4,7 @@
 
 use crate::axes::Axes;
 use crate::contender::Contender;
+use records::ColdWay;
 pub use records::plan::Until;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +37,9 @@ pub struct Plan {
     pub seed: Option<u64>,
     /// When a contender is formatted anew.
     pub fresh: Fresh,
+    /// How cold phases are started; None: the command line or the default says.
+    #[serde(default)]
+    pub cold: Option<ColdWay>,
 }
 
 /// Where a plan runs.

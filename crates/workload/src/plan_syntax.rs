@@ -11,6 +11,7 @@ use crate::plan::{Fresh, Place, Plan, PlannedWork, Sampling, Until};
 use crate::quantity::{parse_bytes, parse_duration, parse_share};
 use crate::syntax::Scalar;
 use crate::workload::FILE_LIMIT;
+use records::ColdWay;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -44,6 +45,7 @@ struct RawPlan {
     seed: Option<u64>,
     #[serde(default)]
     fresh: Fresh,
+    cold: Option<ColdWay>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -188,6 +190,7 @@ fn plan(raw: RawPlan) -> Outcome<Plan> {
         sampling: sampling(&raw.sampling)?,
         seed: raw.seed,
         fresh: raw.fresh,
+        cold: raw.cold,
     })
 }
 

@@ -127,7 +127,10 @@ fn small_files_are_300_000_of_512_to_1536_bytes_in_one_directory() {
     assert_eq!(full.estimate.bytes_at_most, 300_000 * 1024);
     assert_eq!(full.estimate.bytes_at_worst, 300_000 * 1536);
     assert_eq!(full.estimate.bytes_written, 330_000 * 1024);
-    assert_eq!(full.totals[0].of, steps);
+    assert_eq!((full.totals.len(), &full.totals[0].of[..]), (1, &steps.map(String::from)[..]));
+    let untimed = compile("small-files", "full", &[("folder", "untimed")]);
+    assert_eq!(measured(&untimed), steps[1..], "a call of microseconds is no step then");
+    assert_eq!((untimed.totals.len(), untimed.totals[0].operation.as_str()), (1, "total"));
 }
 
 #[test]

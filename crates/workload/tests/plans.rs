@@ -116,6 +116,7 @@ workloads = ["mail", { name = "bonnie", scale = "full", settings = { size = "1 G
 where = { image = "3 GiB" }
 seed = 42
 fresh = "block"
+cold = "drop"
 [sampling]
 min = 3
 max = 10
@@ -127,11 +128,12 @@ until = "winner"
     assert_eq!((plan.place, plan.seed, plan.fresh), (Some(Place::Image(3 << 30)), Some(42), Fresh::Block));
     assert_eq!((plan.workloads[0].scale.as_str(), plan.workloads[1].scale.as_str()), ("quick", "full"));
     assert_eq!(plan.workloads[1].settings["size"], "1 GiB");
+    assert_eq!(plan.cold, Some(records::ColdWay::Drop));
     let sampling = plan.sampling;
     assert_eq!((sampling.least, sampling.most, sampling.precision), (Some(3), Some(10), Some(0.05)));
     assert_eq!((sampling.budget, sampling.until), (Some(Duration::from_secs(600)), Until::Winner));
     let device = Plan::parse("name = \"p\"\nworkloads = [\"mail\"]\nwhere = { device = \"/dev/sdx\" }", "p").unwrap();
-    assert_eq!(device.place, Some(Place::Device("/dev/sdx".into())));
+    assert_eq!((device.place, device.cold), (Some(Place::Device("/dev/sdx".into())), None));
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         println!("\nFor each trial of {}:", entry.asked.label);
         let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
         aged_commands(&plan, entry);
-        match staging::commands_for(&catalogue.filesystems, &entry.asked, place) {
+        match staging::commands_for(&catalogue.filesystems, &entry.asked, place, plan.cold) {
             Ok(lines) => {
                 lines.iter().for_each(|line| println!("  {line}"));
                 println!("  # what stands between mounting and unmounting is done again for each phase");

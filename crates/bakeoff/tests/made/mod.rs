@@ -80,10 +80,12 @@ fn plan(blocks: u32) -> ResolvedPlan {
         terms: records::custody::Terms::default(),
         contenders: Vec::new(),
         works: Vec::new(),
+        cold: records::ColdWay::Remount,
         sampling: Sampling {
             samples: Some(blocks),
             precision: 0.05,
             budget_seconds: None,
+            screen_first: false,
             until: Until::Precision,
             blocks: (3, 30),
             repeat_disturbed: true,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Version of the form; a later one is refused.
-pub const PORTABLE_VERSION: u32 = 2;
+pub const PORTABLE_VERSION: u32 = 3;
 const KIND: &str = "bakeoff-run";
 /// Parts of the names of values that tell whose machine it is.
 const TELLING: [&str; 10] =
@@ -69,7 +69,8 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
     }
     let portable: Portable = match head.portable_version {
         PORTABLE_VERSION => whole(&mut serde_json::Deserializer::from_str(json))?,
-        1 => whole(first_version(serde_json::from_str(json).map_err(|error| said(&error))?))?,
+        1 => whole(second_version(first_version(serde_json::from_str(json).map_err(|error| said(&error))?)))?,
+        2 => whole(second_version(serde_json::from_str(json).map_err(|error| said(&error))?))?,
         version => return Err(format!("it is of version {version}; use the bakeoff that wrote it, or a newer one")),
     };
     if portable.trials.len() > COUNT_LIMIT || portable.contenders.len() > COUNT_LIMIT {
@@ -89,13 +90,26 @@ fn whole<'a, T: Deserialize<'a>>(source: impl Deserializer<'a>) -> Result<T, Str
         .map_err(|error| said(&format!("the field {} cannot be read: {}", error.path(), error.inner())))
 }
 
-/// A file of version 1 in today's form.
-fn first_version(mut file: Value) -> Value {
-    let change = |object: Option<&mut Value>, name: &str, change: fn(Value) -> Value| {
-        if let Some(field) = object.and_then(|object| object.get_mut(name)) {
-            *field = change(field.take());
+/// Changes a field where there is one.
+fn change(object: Option<&mut Value>, name: &str, change: fn(Value) -> Value) {
+    if let Some(field) = object.and_then(|object| object.get_mut(name)) {
+        *field = change(field.take());
+    }
+}
+
+/// A file of version 2 in today's form.
+fn second_version(mut file: Value) -> Value {
+    change(file.get_mut("run"), "new", migrate::cold_run);
+    for trial in file.get_mut("trials").and_then(Value::as_array_mut).into_iter().flatten() {
+        for phase in trial.get_mut("phases").and_then(Value::as_array_mut).into_iter().flatten() {
+            change(Some(phase), "evidence", migrate::cold_evidence);
         }
-    };
+    }
+    file
+}
+
+/// A file of version 1 in the form of version 2.
+fn first_version(mut file: Value) -> Value {
     change(file.get_mut("run"), "new", migrate::new_run);
     for contender in file.get_mut("contenders").and_then(Value::as_array_mut).into_iter().flatten() {
         change(Some(contender), "asked", migrate::asked);

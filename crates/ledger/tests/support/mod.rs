@@ -32,10 +32,12 @@ pub fn plan(samples: u32) -> ResolvedPlan {
         place: Place::Directories(Vec::new()),
         contenders: Vec::new(),
         works: Vec::new(),
+        cold: records::ColdWay::Remount,
         sampling: Sampling {
             samples: Some(samples),
             precision: 0.05,
             budget_seconds: None,
+            screen_first: false,
             until: Until::Precision,
             blocks: (3, 30),
             repeat_disturbed: true,

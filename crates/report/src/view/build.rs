@@ -447,6 +447,7 @@ fn counts(material: &Material, counting: &HashSet<usize>) -> Counts {
         done: counting.len(),
         failed: with(TrialStatus::Failed),
         set_aside: with(TrialStatus::Disturbed) - unrepeated,
+        measured_share: samples::Time::of(&material.trials).map(samples::Time::share),
     }
 }
 

@@ -3,9 +3,10 @@
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
-use records::{Closing, Found};
+use records::{Closing, ColdStart, ColdWay, Found};
 use runner::{
-    Clock, Ended, Place, PlannedContender, ResolvedPlan, Run, Sampling, Staged, Unwatched, Venue, VenueError, Work,
+    Clock, Emptied, Ended, Place, PlannedContender, ResolvedPlan, Run, Sampling, Staged, Unwatched, Venue, VenueError,
+    Work,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -14,10 +15,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use system::counters::Watch;
+use system::counters::{Evidence, Snapshot, SystemCpu, Traffic, Watch};
 use workload::facts::{Compiled, Estimate, PhaseFacts};
 use workload::outcome::PhaseOutcome;
-use workload::program::{After, Cache, Durable, End, Figure, Phase, Program};
+use workload::program::{After, Cache, Durable, End, Figure, Group, Io, Order, Over, Phase, Program, Step};
 
 /// A small bake-off of two contenders.
 pub struct Bakeoff {
@@ -31,6 +32,8 @@ pub struct Bakeoff {
     wall_step_ms: i64,
     after_close: Option<Box<dyn Fn(usize)>>,
     stop_after: usize,
+    /// Passes of the run that are disturbed, from 0; None: those that this machine's other work disturbs.
+    disturbed: Option<Vec<usize>>,
 }
 
 /// A contender that cannot be staged so many times.
@@ -55,6 +58,7 @@ impl Bakeoff {
             wall_step_ms: 1,
             after_close: None,
             stop_after: usize::MAX,
+            disturbed: None,
         }
     }
 
@@ -117,6 +121,35 @@ impl Bakeoff {
         self
     }
 
+    /// Has these passes of the run be disturbed, counted from 0, and no other; what is disturbed is repeated.
+    pub fn disturbing(mut self, passes: &[usize]) -> Self {
+        self.disturbed = Some(passes.to_vec());
+        self.plan.sampling.repeat_disturbed = true;
+        self
+    }
+
+    /// Starts cold phases by this way.
+    pub fn cold_by(mut self, way: ColdWay) -> Self {
+        self.plan.cold = way;
+        self
+    }
+
+    /// Has the first phase begin cold and write.
+    pub fn writing(mut self) -> Self {
+        let phase = &mut self.plan.works[0].compiled.program.phases[0];
+        (phase.cache, phase.writes) = (Cache::Cold, true);
+        self
+    }
+
+    /// Has every phase be followed by a sync and a drop, and begin cold.
+    pub fn all_cold(mut self) -> Self {
+        for phase in &mut self.plan.works[0].compiled.program.phases {
+            phase.cache = Cache::Cold;
+            phase.after = After { sync: true, drop_caches: true };
+        }
+        self
+    }
+
     /// One part of the plan, such as `2/3`.
     pub fn shard(mut self, part: &str) -> Self {
         self.plan.shard = Some(part.parse().expect("a shard"));
@@ -171,7 +204,8 @@ impl Bakeoff {
     fn carry_on(&self, ledger: &mut Ledger, id: &str, stop_after: usize) -> Result<(Ended, Vec<String>), String> {
         let log = Rc::new(RefCell::new(Vec::new()));
         let closed = Arc::new(AtomicUsize::new(0));
-        let mut venue = StandIn { bakeoff: self, log: Rc::clone(&log), closed: Arc::clone(&closed) };
+        let (passes, closing) = (Rc::default(), Arc::clone(&closed));
+        let mut venue = StandIn { bakeoff: self, log: Rc::clone(&log), closed: closing, passes };
         let clock = SteppedClock::new(self.wall_step_ms);
         let script = self.folder.path().join("engine").to_string_lossy().into_owned();
         let mut run = Run {
@@ -236,6 +270,7 @@ struct StandIn<'b> {
     bakeoff: &'b Bakeoff,
     log: Rc<RefCell<Vec<String>>>,
     closed: Arc<AtomicUsize>,
+    passes: Rc<Cell<usize>>,
 }
 
 impl Venue for StandIn<'_> {
@@ -249,7 +284,7 @@ impl Venue for StandIn<'_> {
             }
             _ => {
                 let (log, closed) = (Rc::clone(&self.log), Arc::clone(&self.closed));
-                Ok(Box::new(Stage { bakeoff: self.bakeoff, log, closed }))
+                Ok(Box::new(Stage { bakeoff: self.bakeoff, log, closed, passes: Rc::clone(&self.passes) }))
             }
         }
     }
@@ -263,6 +298,7 @@ struct Stage<'b> {
     bakeoff: &'b Bakeoff,
     log: Rc<RefCell<Vec<String>>>,
     closed: Arc<AtomicUsize>,
+    passes: Rc<Cell<usize>>,
 }
 
 impl Stage<'_> {
@@ -300,9 +336,19 @@ impl Staged for Stage<'_> {
         self.note("sync");
         Ok(())
     }
-    fn drop_caches(&mut self) -> Result<bool, VenueError> {
-        self.note("drop");
-        Ok(true)
+    fn since(&mut self, before: &Snapshot) -> Result<Evidence, VenueError> {
+        let pass = self.passes.replace(self.passes.get() + 1);
+        let seen = Snapshot::take().since(before, &self.watch());
+        let Some(disturbed) = &self.bakeoff.disturbed else { return Ok(seen) };
+        // Whatever this machine does meanwhile, only what the test says disturbs.
+        let other = Traffic { read_bytes: 1 << 30, ..Traffic::default() };
+        let foreign = disturbed.contains(&pass).then(|| ("sdz".to_string(), other));
+        Ok(Evidence { foreign: foreign.into_iter().collect(), cpu: SystemCpu::default(), frequency_khz: None, ..seen })
+    }
+    fn empty_caches(&mut self) -> Result<Emptied, VenueError> {
+        self.note("empty");
+        let start = ColdStart { way: self.bakeoff.plan.cold, device_cached_bytes: Some(0), ..ColdStart::default() };
+        Ok(Emptied { complete: true, start })
     }
     fn settle(&mut self) -> Result<(), VenueError> {
         self.note("settle");
@@ -333,10 +379,12 @@ fn plan(samples: u32) -> ResolvedPlan {
         place: Place::Directories(vec![]),
         contenders: vec![entry("ext4"), entry("xfs")],
         works: vec![Work { name: "small".into(), title: "Small".into(), compiled: compiled() }],
+        cold: ColdWay::Drop,
         sampling: Sampling {
             samples: Some(samples),
             precision: 0.05,
             budget_seconds: None,
+            screen_first: false,
             until: workload::Until::Precision,
             blocks: (3, 30),
             repeat_disturbed: false,
@@ -347,6 +395,22 @@ fn plan(samples: u32) -> ResolvedPlan {
         ages: None,
         filesystems: vec![],
         notes: vec![],
+    }
+}
+
+/// One worker that reads blocks.
+fn reading() -> Group {
+    Group {
+        name: "read".into(),
+        workers: 1,
+        processes: false,
+        over: Over::Blocks { fileset: 0, block: 4096, length: None },
+        order: Order::InOrder,
+        count: None,
+        first: 0,
+        steps: vec![Step::Read],
+        io: Io::default(),
+        rate: None,
     }
 }
 
@@ -385,7 +449,10 @@ fn compiled() -> Compiled {
             device: None,
             durable: Durable::default(),
             filesets: vec![],
-            phases: vec![phase("create", Cache::AsFound, false), phase("read", Cache::Cold, true)],
+            phases: vec![
+                phase("create", Cache::AsFound, false),
+                Phase { groups: vec![reading()], ..phase("read", Cache::Cold, true) },
+            ],
             error_limit: 0,
             time_limit: 20,
         },

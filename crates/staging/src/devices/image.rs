@@ -180,8 +180,23 @@ impl Image {
 
     /// Takes the image's pages out of the host's page cache; direct I/O leaves none, but filling does.
     pub fn forget_pages(&self) {
+        if self.device.loop_direct != Some(true) {
+            // Pages that are still to be written stay, and are counted then.
+            let _ = self.handle.sync_data();
+        }
         // Advice only: where it is not taken, direct I/O still goes past the cache.
         let _ = rustix::fs::fadvise(&*self.handle, 0, None, rustix::fs::Advice::DontNeed);
+    }
+
+    /// Bytes of the image in the host's page cache; None where the kernel cannot tell, and where the image lies in memory, which is no
+    /// cache of it.
+    pub fn cached_bytes(&self) -> Option<u64> {
+        // tmpfs and ramfs (statfs(2)); the field's width differs between architectures.
+        const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
+        if rustix::fs::fstatfs(&*self.handle).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u32))) {
+            return None;
+        }
+        system::calls::cached_bytes(&*self.handle)
     }
 
     /// Lets the host's filesystem look up where the image's blocks lie. Dropping caches makes it forget, and a look-up on its disk

@@ -89,6 +89,7 @@ fn directory_state(
         mounted: false,
         settings: Vec::new(),
         flushes_off: false,
+        just_mounted: None,
         began: None,
         list: Vec::new(),
         durable: Durable { syncfs: true, command: Vec::new(), flush: if can_flush { vec![node] } else { Vec::new() } },

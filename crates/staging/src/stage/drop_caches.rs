@@ -2,9 +2,11 @@
 //! In: a stage's root, and what is allowed. Out: [`Dropped`]: whether all is gone, and what is not.
 //! "3" drops pages, dentries and inodes; "1" would leave the latter two. Only clean pages are dropped, so a sync comes first.
 
+use records::{ColdStart, ColdWay};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use system::{Command, Journal};
+use std::time::Duration;
+use system::{Call, Journal};
 
 /// Files that are advised one by one where the kernel's switch is not allowed.
 const FILE_LIMIT: usize = 1_000_000;
@@ -16,21 +18,18 @@ pub struct Dropped {
     pub complete: bool,
     /// What could not be done, in words.
     pub remarks: Vec<String>,
+    /// The way that was gone, and what shows it.
+    pub start: ColdStart,
 }
 
-/// The command that drops pages, dentries and inodes, as a person would type it. The shell must do the redirection: handed to a
-/// program as words, `> /proc/sys/vm/drop_caches` would only be printed.
-pub(crate) fn drop_command() -> Command {
-    Command::shell("echo 3 > /proc/sys/vm/drop_caches")
-}
+/// How long dropping may take: with millions of inodes cached elsewhere it takes seconds.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Drops the kernel's caches; without root or where that is not allowed, advises the kernel file by file.
 pub(crate) fn drop_kernel_caches(root: &Path, journal: &Journal) -> Dropped {
     let refused = if system::process::is_root() {
-        match drop_command().run(journal) {
-            Ok(_) => {
-                return Dropped { complete: true, remarks: Vec::new() };
-            }
+        match Call::DropCaches.make(LIMIT, journal) {
+            Ok(()) => return Dropped { complete: true, remarks: Vec::new(), start: dropped_start() },
             Err(error) => error.to_string(),
         }
     } else {
@@ -41,7 +40,11 @@ pub(crate) fn drop_kernel_caches(root: &Path, journal: &Journal) -> Dropped {
     let advised = format!(
         "{refused}; the kernel was asked to forget the pages of {files} files{some} (posix_fadvise), names and inodes stay cached: the start is warm"
     );
-    Dropped { complete: false, remarks: vec![advised] }
+    Dropped { complete: false, remarks: vec![advised], start: dropped_start() }
+}
+
+fn dropped_start() -> ColdStart {
+    ColdStart { way: ColdWay::Drop, ..ColdStart::default() }
 }
 
 /// posix_fadvise(DONTNEED) on every file below a folder. How many, and whether that were all.

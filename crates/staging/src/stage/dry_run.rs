@@ -7,6 +7,7 @@ use crate::devices::image;
 use crate::devices::setting::setting_command;
 use crate::devices::wipe::unsigning;
 use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::options::{self, Companion};
 use crate::filesystems::registry::Registry;
 use crate::filesystems::template::{self, Placeholders};
@@ -14,15 +15,20 @@ use crate::filesystems::tools;
 use crate::guests;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::image_name;
-use crate::stage::drop_caches;
 use crate::stage::queue;
 use crate::stage::target::{Where, check};
-use records::Contender;
+use records::{ColdWay, Contender};
 use std::path::{Path, PathBuf};
-use system::{BlockDevice, Command, Journal, Record, Sysfs as _};
+use std::time::Duration;
+use system::{BlockDevice, Call, Command, Journal, Record, Sysfs as _};
 
-/// The commands for one trial of a contender.
-pub fn commands_for(registry: &Registry, contender: &Contender, place: &Where) -> Result<Vec<String>, StagingError> {
+/// The commands for one trial of a contender, whose cold phases are started by this way where it allows it.
+pub fn commands_for(
+    registry: &Registry,
+    contender: &Contender,
+    place: &Where,
+    cold: ColdWay,
+) -> Result<Vec<String>, StagingError> {
     let journal = Journal::planning();
     let mark = Mark::new(true)?;
     let bytes = match place {
@@ -33,16 +39,15 @@ pub fn commands_for(registry: &Registry, contender: &Contender, place: &Where) -
     if matches!(place, Where::Directory(_)) {
         plan_directory(&journal);
     } else {
-        plan_device(registry, contender, place, &mark, &journal)?;
+        plan_device(registry, contender, place, (&mark, cold), &journal)?;
     }
     Ok(journal.drain().iter().map(system::Record::typed).collect())
 }
 
 fn plan_directory(journal: &Journal) {
-    let sync = ["sync", "--file-system", "DIRECTORY/bakeoff-ID-work"];
-    add(journal, Command::new(sync));
+    call(journal, Call::Sync("DIRECTORY/bakeoff-ID-work".into()));
     if system::process::is_root() {
-        add(journal, drop_caches::drop_command());
+        call(journal, Call::DropCaches);
     }
 }
 
@@ -50,7 +55,7 @@ fn plan_device(
     registry: &Registry,
     contender: &Contender,
     place: &Where,
-    mark: &Mark,
+    (mark, cold): (&Mark, ColdWay),
     journal: &Journal,
 ) -> Result<(), StagingError> {
     let places = places(place, mark);
@@ -74,13 +79,14 @@ fn plan_device(
         let inside = Journal::planning();
         let disk = Placeholders { device: guests::DISK.into(), name: "vda".into(), ..places.clone() };
         let prefix = tools::prefix_in_guest(registry.get(&contender.filesystem)?);
-        plan_filesystem(registry, contender, &disk, prefix, false, &inside)?;
+        plan_filesystem(registry, contender, &disk, (prefix, false, ColdWay::Drop), &inside)?;
         inside.drain().into_iter().for_each(|record| journal.add(Record { guest: Some(kernel.into()), ..record }));
     } else if contender.filesystem != crate::DEVICE {
         let prefix = tools::prefix(registry.get(&contender.filesystem)?);
-        plan_filesystem(registry, contender, &places, prefix, file.is_some(), journal)?;
+        plan_filesystem(registry, contender, &places, (prefix, file.is_some(), cold), journal)?;
     } else {
-        add(journal, drop_caches::drop_command());
+        let raw = Call::FlushBuffers(places.device.clone());
+        call(journal, if cold == ColdWay::Remount { raw } else { Call::DropCaches });
     }
     let device = places.device.display().to_string();
     match file {
@@ -112,8 +118,7 @@ fn plan_filesystem(
     registry: &Registry,
     contender: &Contender,
     places: &Placeholders,
-    mut prefix: Vec<String>,
-    on_image: bool,
+    (mut prefix, on_image, cold): (Vec<String>, bool, ColdWay),
     journal: &Journal,
 ) -> Result<(), StagingError> {
     let filesystem = registry.get(&contender.filesystem)?;
@@ -147,21 +152,14 @@ fn plan_filesystem(
         add(journal, fill(words, &[]).prefixed(&prefix));
     }
     if filesystem.sync.syncfs {
-        let root = places.mountpoint.join("work").display().to_string();
-        add(journal, Command::new(["sync".to_string(), "--file-system".into(), root]));
+        call(journal, Call::Sync(places.mountpoint.join("work")));
     }
     if !filesystem.sync.command.is_empty() {
         add(journal, fill(&filesystem.sync.command, &[]).prefixed(&prefix));
     }
-    if filesystem.remount_empties_cache {
-        let again = if filesystem.mount.again.is_empty() { &filesystem.mount.command } else { &filesystem.mount.again };
-        add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
-        add(journal, fill(again, &list).prefixed(&prefix));
-    }
-    if !filesystem.sync.checkpoint.is_empty() {
-        add(journal, fill(&filesystem.sync.checkpoint, &[]).prefixed(&prefix));
-    }
-    add(journal, drop_caches::drop_command());
+    let devices = std::iter::once(&places.device).chain(own.iter().map(|taken| &taken.device.path));
+    let emptied: Vec<_> = devices.cloned().collect();
+    plan_cold_start(filesystem, cold, &emptied, |words| fill(words, &list).prefixed(&prefix), journal);
     add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
     if let Some(check) = &filesystem.check {
         add(journal, fill(&check.command, &[]).prefixed(&prefix));
@@ -173,6 +171,31 @@ fn plan_filesystem(
         add(journal, fill(&daemon.give_up, &[]).prefixed(&prefix));
     }
     Ok(())
+}
+
+fn plan_cold_start(
+    filesystem: &Filesystem,
+    cold: ColdWay,
+    devices: &[PathBuf],
+    fill: impl Fn(&[String]) -> Command,
+    journal: &Journal,
+) {
+    let again = if filesystem.mount.again.is_empty() { &filesystem.mount.command } else { &filesystem.mount.again };
+    let by_remount = cold == ColdWay::Remount && filesystem.daemon.is_none();
+    if by_remount || filesystem.remount_empties_cache {
+        add(journal, fill(&filesystem.mount.unmount));
+        if !filesystem.remount_empties_cache {
+            devices.iter().for_each(|device| call(journal, Call::FlushBuffers(device.clone())));
+        }
+        add(journal, fill(again));
+    }
+    if by_remount && !filesystem.remount_empties_cache {
+        return;
+    }
+    if !filesystem.sync.checkpoint.is_empty() {
+        add(journal, fill(&filesystem.sync.checkpoint));
+    }
+    call(journal, Call::DropCaches);
 }
 
 fn places(place: &Where, mark: &Mark) -> Placeholders {
@@ -193,6 +216,11 @@ fn places(place: &Where, mark: &Mark) -> Placeholders {
         devices: Vec::new(),
         pid: None,
     }
+}
+
+fn call(journal: &Journal, call: Call) {
+    // As below.
+    let _ = call.make(Duration::ZERO, journal);
 }
 
 fn add(journal: &Journal, command: Command) {

@@ -86,6 +86,7 @@ impl Stage<'_> {
                 .map_err(|error| self.explained(mount_refused(filesystem, contender, &error, uptime), "mounting"))?;
             self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
             self.state.mounted = true;
+            self.state.just_mounted = Some(Instant::now());
         }
         let root = self.state.places.mountpoint.join("work");
         let seen = self.state.seen(&root);

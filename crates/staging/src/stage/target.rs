@@ -14,10 +14,9 @@ use crate::ownership::owned::remove_empty;
 use crate::stage::handing::Own;
 use crate::stage::{Beginning, Stage, State};
 use crate::systems;
-use records::Contender;
-use records::Found;
 use records::custody::Terms;
 use records::program::Durable;
+use records::{ColdWay, Contender, Found};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::{BlockDevice, Journal, Snapshot, Watch};
@@ -60,6 +59,8 @@ pub struct Target {
     pub(crate) formatted: bool,
     /// Devices that contenders name beside it.
     pub(crate) own: Vec<Own>,
+    /// How caches are emptied before a cold phase.
+    pub(crate) cold: ColdWay,
     /// Whether this is a guest's target, whose disk is in its host's custody.
     pub(crate) guest: bool,
     pub(crate) images: u32,
@@ -154,10 +155,16 @@ impl Target {
             main: None,
             formatted: false,
             own: Vec::new(),
+            cold: ColdWay::default(),
             guest: false,
             images: 0,
             guests: Guests::default(),
         }
+    }
+
+    /// Has caches be emptied by this way before a cold phase, where a stage allows it.
+    pub fn start_cold_by(&mut self, way: ColdWay) {
+        self.cold = way;
     }
 
     /// Id that stands in the names of everything made here.
@@ -336,6 +343,7 @@ impl State {
             mounted: false,
             settings: Vec::new(),
             flushes_off: false,
+            just_mounted: None,
             began: None,
             list: Vec::new(),
             durable: Durable::default(),

@@ -1,0 +1,103 @@
+//! How much of a run's time was measured work.
+//! In: its trials. Out: seconds of each and their share. What is left is making, mounting, settling, checking, judging.
+//! Whoever waits for an answer pays for all of it, and only what is measured brings it nearer.
+
+use records::TrialRecord;
+
+/// Seconds between two trials that still are the run's own: beyond it, it was stopped and resumed.
+const LONGEST_GAP: f64 = 60.0;
+
+/// Time of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Time {
+    /// Seconds of work that gave figures: phases until durable, without preparation and without passes that were set aside.
+    pub measured: f64,
+    /// Seconds from the first trial's beginning to the last one's end, without the time in which nobody ran it.
+    pub all: f64,
+}
+
+impl Time {
+    /// Of these trials, in the order in which they were carried out. Trials without a duration (imported ones) have none.
+    pub fn of(trials: &[TrialRecord]) -> Option<Self> {
+        let measured = trials.iter().map(measured).sum();
+        let took: f64 = trials.iter().map(TrialRecord::took).sum();
+        let gaps = trials.windows(2).map(|pair| pair[1].began_ms.saturating_sub(pair[0].ended_ms) as f64 / 1e3);
+        let between: f64 = gaps.filter(|gap| (0.0..=LONGEST_GAP).contains(gap)).sum();
+        (took > 0.0).then_some(Self { measured, all: took + between })
+    }
+
+    /// Measured work as a share of all time, 0 to 1.
+    pub fn share(self) -> f64 {
+        (self.measured / self.all).clamp(0.0, 1.0)
+    }
+}
+
+fn measured(trial: &TrialRecord) -> f64 {
+    let told = trial.phases.iter().filter(|phase| !phase.preparation && phase.counts());
+    let of = |outcome: &records::outcome::PhaseOutcome| outcome.durable_ns.unwrap_or(outcome.returned_ns);
+    told.map(|phase| of(&phase.outcome) as f64 / 1e9).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use records::outcome::PhaseOutcome;
+    use records::program::{Cache, Figure};
+    use records::{Evidence, PhaseRecord, TrialStatus};
+
+    fn pass(returned: u64, durable: Option<u64>, preparation: bool, set_aside: bool) -> PhaseRecord {
+        let seconds = 1_000_000_000;
+        let outcome = PhaseOutcome {
+            returned_ns: returned * seconds,
+            durable_ns: durable.map(|durable| durable * seconds),
+            ..PhaseOutcome::default()
+        };
+        PhaseRecord {
+            name: "write".into(),
+            operation: "write".into(),
+            cache: Cache::Cold,
+            figure: Figure::Seconds,
+            preparation,
+            outcome,
+            evidence: Evidence { set_aside, ..Evidence::default() },
+        }
+    }
+
+    fn trial(began: i64, seconds: f64, phases: Vec<PhaseRecord>) -> TrialRecord {
+        TrialRecord {
+            block: 0,
+            position: 0,
+            attempt: 0,
+            contender: 0,
+            workload: "w".into(),
+            scale: "quick".into(),
+            began_ms: began * 1000,
+            ended_ms: began * 1000 + (seconds * 1e3) as i64,
+            seconds: Some(seconds),
+            status: TrialStatus::Done,
+            reason: None,
+            cause: None,
+            found: None,
+            closing: None,
+            remarks: Vec::new(),
+            phases,
+            commands: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn work_counts_until_durable_and_what_gave_no_figure_does_not() {
+        let first = trial(0, 10.0, vec![pass(1, Some(3), false, false), pass(2, None, true, false)]);
+        let second = trial(12, 8.0, vec![pass(4, None, false, true), pass(5, None, false, false)]);
+        let time = Time::of(&[first, second]).expect("they took time");
+        assert_eq!((time.measured, time.all), (8.0, 20.0));
+        assert_eq!(time.share(), 0.4);
+    }
+
+    #[test]
+    fn a_night_between_two_trials_is_no_part_of_the_run() {
+        let trials = [trial(0, 10.0, Vec::new()), trial(40_000, 10.0, Vec::new())];
+        assert_eq!(Time::of(&trials).map(|time| time.all), Some(20.0));
+        assert_eq!(Time::of(&[]), None);
+    }
+}

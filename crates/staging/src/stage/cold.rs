@@ -1,0 +1,185 @@
+//! Cold starts: everything that is cached of a filesystem is emptied, by one of two ways.
+//! In: a stage. Out: [`Dropped`]: whether all is gone, what shows it, and what is not gone.
+//! Unmounting empties this filesystem alone and costs nobody else a page; dropping empties the machine, and is for what
+//! cannot be unmounted or has a cache of its own.
+
+use super::drop_caches::{self, Dropped};
+use crate::error::StagingError;
+use crate::stage::Stage;
+use records::{BlockDevice, ColdStart, ColdWay};
+use rustix::fs::{Mode, OFlags};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use system::{Call, Command, Journal, Sysfs as _};
+
+/// How long a mount that is busy is waited for before caches are dropped instead: what an engine closed, the kernel may
+/// let go of a moment later.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// How long a killed checkpoint may take to have frozen the filesystem all the same.
+const THAW_LIMIT: Duration = Duration::from_secs(2);
+
+/// The checkpoint of a description for which a call takes the place of the command.
+const FREEZE_AND_THAW: &str = "fsfreeze --freeze {mountpoint} && fsfreeze --unfreeze {mountpoint}";
+
+impl Stage<'_> {
+    /// Syncs, then empties all caches of the filesystem: pages, dentries, inodes, its own, and those of an image's host file.
+    ///
+    /// # Errors
+    /// What was written cannot be written back, or it cannot be mounted again.
+    pub fn drop_caches(&mut self) -> Result<Dropped, StagingError> {
+        if self.goes_by_remount() {
+            match self.start_anew()? {
+                Ok(dropped) => return Ok(dropped),
+                Err(busy) => {
+                    let mut dropped = self.drop_everything()?;
+                    dropped.remarks.push(format!("{busy}; caches were dropped instead"));
+                    return Ok(dropped);
+                }
+            }
+        }
+        self.drop_everything()
+    }
+
+    fn goes_by_remount(&self) -> bool {
+        let state = &self.state;
+        let own_cache = state.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache);
+        // In a guest nobody else's caches are dropped; whoever has a process of its own may keep a cache there.
+        let apart = self.target.guest || state.work.is_some() || state.daemon.is_some() || own_cache;
+        self.target.cold == ColdWay::Remount && state.device.is_some() && !apart && !self.stands_on_pages()
+    }
+
+    /// Whether a loop device that is not ours keeps what lies beneath in the page cache, which unmounting leaves there.
+    fn stands_on_pages(&self) -> bool {
+        let own = self.state.image.as_ref().map(|image| image.device.number);
+        let keeps = |device: &BlockDevice| {
+            device.backing_file.is_some() && device.loop_direct != Some(true) && Some(device.number) != own
+        };
+        self.devices().any(|device| keeps(device) || device.below().iter().any(keeps))
+    }
+
+    /// Unmounts, forgets what is cached of the devices, and mounts again. The inner error: it cannot be unmounted now, and is as
+    /// it was.
+    fn start_anew(&mut self) -> Result<Result<Dropped, String>, StagingError> {
+        // Unmounting writes back too, and tells nobody what could not be written.
+        self.sync()?;
+        if let Err(busy) = self.take_off_when_free() {
+            return Ok(Err(format!("it could not be unmounted for a cold start: {busy}")));
+        }
+        let proof = self.forget_devices();
+        self.put_back()?;
+        let mut start = match proof {
+            Ok(start) => start,
+            Err(held) => return Ok(Err(held)),
+        };
+        start.mounting_read_bytes = self.devices_cached();
+        self.state.just_mounted = Some(Instant::now());
+        let left = start.device_cached_bytes.unwrap_or(0) + start.image_cached_bytes.unwrap_or(0);
+        let remarks = if left > 0 { vec![format!("{left} bytes of the device were still cached")] } else { Vec::new() };
+        Ok(Ok(Dropped { complete: left == 0, remarks, start }))
+    }
+
+    fn take_off_when_free(&mut self) -> Result<(), StagingError> {
+        let end = Instant::now() + BUSY;
+        loop {
+            match self.take_off() {
+                Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(20)),
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Has the kernel forget the pages of every device of the contender. Each is opened alone, which no mount anywhere allows: one in
+    /// another mount namespace would have kept every cache.
+    fn forget_devices(&self) -> Result<ColdStart, String> {
+        let mut cached = Some(0);
+        for device in self.devices() {
+            let path = &device.path;
+            let alone = self.state.filesystem.is_some();
+            let open = opened(path, alone)
+                .map_err(|error| format!("{} is still in use after unmounting: {error}", path.display()))?;
+            let flushed = Call::FlushBuffers(path.clone()).make(self.limits().sync(), &self.target.journal);
+            flushed.map_err(|error| error.to_string())?;
+            cached = cached.zip(system::calls::cached_bytes(&open)).map(|(sum, more): (u64, u64)| sum + more);
+        }
+        let image_cached_bytes = self.state.image.as_ref().and_then(|image| {
+            image.forget_pages();
+            image.cached_bytes()
+        });
+        Ok(ColdStart { device_cached_bytes: cached, image_cached_bytes, ..ColdStart::default() })
+    }
+
+    fn devices(&self) -> impl Iterator<Item = &BlockDevice> {
+        self.state.device.iter().chain(self.state.own.iter().map(|own| &own.device))
+    }
+
+    fn devices_cached(&self) -> Option<u64> {
+        let cached = |device: &BlockDevice| system::calls::cached_bytes(opened(&device.path, false).ok()?);
+        self.devices().map(cached).try_fold(0, |sum: u64, more| Some(sum + more?))
+    }
+
+    fn drop_everything(&mut self) -> Result<Dropped, StagingError> {
+        self.sync()?;
+        let own_cache = self.state.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache);
+        let mut warm = None;
+        if own_cache && let Err(error) = self.remount() {
+            if !self.state.mounted {
+                return Err(error);
+            }
+            // Something is open on it; it is still mounted and the work can go on, from a warm cache.
+            warm = Some(format!("its own cache could not be emptied: {error}; the start is warm"));
+        }
+        self.checkpoint()?;
+        let mut dropped = drop_caches::drop_kernel_caches(&self.state.root, &self.target.journal);
+        if self.state.work.is_some() && dropped.complete {
+            // Freezing somebody else's filesystem is not ours to do.
+            dropped.remarks.push("metadata that a journal holds back may still be cached".into());
+        }
+        if let Some(remark) = warm {
+            dropped.complete = false;
+            dropped.remarks.push(remark);
+        }
+        if let Some(image) = &self.state.image {
+            image.forget_pages();
+            image.find_blocks();
+        }
+        Ok(dropped)
+    }
+
+    fn checkpoint(&self) -> Result<(), StagingError> {
+        let Some(filesystem) = self.state.filesystem.as_ref().filter(|known| !known.sync.checkpoint.is_empty()) else {
+            return Ok(());
+        };
+        let doing = "checkpointing the journal of";
+        let done = if is_freezing(&filesystem.sync.checkpoint) && self.enter().is_empty() {
+            let call = Call::Checkpoint(self.state.places.mountpoint.clone());
+            let made = call.make(self.limits().sync(), &self.target.journal);
+            made.map_err(StagingError::command(format!("{doing} {}", self.state.label)))
+        } else {
+            self.run(&self.fill(&filesystem.sync.checkpoint), self.limits().sync(), doing)
+        };
+        done.inspect_err(|_| self.thaw())
+    }
+
+    /// A checkpoint that was killed may leave it frozen. Unmounted like that, nothing could thaw it any more, and its device would be
+    /// in use until the next boot.
+    fn thaw(&self) {
+        let words = self.fill(&["fsfreeze", "--unfreeze", "{mountpoint}"].map(String::from));
+        let end = Instant::now() + THAW_LIMIT;
+        // Refused while it is not frozen: the freezing may be on its way still, though the shell that began it was killed.
+        while Command::new(words.clone()).prefixed(self.enter()).run(&Journal::new()).is_err() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Whether a checkpoint is the plain freezing and thawing, which a call does as well.
+fn is_freezing(words: &[String]) -> bool {
+    matches!(words, [shell, flag, line] if shell == "sh" && flag == "-c" && line == FREEZE_AND_THAW)
+}
+
+fn opened(path: &Path, alone: bool) -> Result<OwnedFd, rustix::io::Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | if alone { OFlags::EXCL } else { OFlags::empty() };
+    rustix::fs::open(path, flags, Mode::empty())
+}

@@ -1,0 +1,201 @@
+//! System calls in the place of small commands: each stands in the journal as the command that a person would type.
+//! In: what is called for, a limit, a journal. Out: done, or what the system answered.
+//! A process for each of them cost more than the work between two of them. A device that hangs holds whoever calls, so
+//! that is another thread, which is left behind when the limit is over.
+
+// Three requests without an argument, and one call that has no wrapper yet.
+#![allow(unsafe_code)]
+
+use crate::cause;
+use crate::command::{CommandError, Failure};
+use crate::journal::{Journal, Record, typed};
+use rustix::fs::{Mode, OFlags};
+use rustix::ioctl::{NoArg, Opcode, ioctl};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The switch that empties the kernel's caches.
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// FIFREEZE, FITHAW and BLKFLSBUF (linux/fs.h).
+const FREEZE: Opcode = 0xc004_5877;
+const THAW: Opcode = 0xc004_5878;
+const FLUSH_BUFFERS: Opcode = 0x1261;
+
+/// One call, not yet made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    /// syncfs(2) on the filesystem of a path.
+    Sync(PathBuf),
+    /// Freezes the filesystem of a mount point and thaws it, which makes it write down what its journal holds back.
+    Checkpoint(PathBuf),
+    /// Thaws a filesystem that was left frozen.
+    Thaw(PathBuf),
+    /// Drops all pages, dentries and inodes of this machine that are clean.
+    DropCaches,
+    /// Writes back and forgets the pages of a block device.
+    FlushBuffers(PathBuf),
+}
+
+impl Call {
+    /// The words that a person would type for it.
+    pub fn words(&self) -> Vec<String> {
+        let shell = |line: String| vec!["sh".into(), "-c".into(), line];
+        let plain = |words: &[&str], path: &Path| {
+            words.iter().map(|word| word.to_string()).chain([path.display().to_string()]).collect()
+        };
+        match self {
+            Call::Sync(path) => plain(&["sync", "--file-system"], path),
+            Call::Checkpoint(path) => {
+                let path = typed(&[path.display().to_string()]);
+                shell(format!("fsfreeze --freeze {path} && fsfreeze --unfreeze {path}"))
+            }
+            Call::Thaw(path) => plain(&["fsfreeze", "--unfreeze"], path),
+            Call::DropCaches => shell(format!("echo 3 > {DROP_CACHES}")),
+            Call::FlushBuffers(path) => plain(&["blockdev", "--flushbufs"], path),
+        }
+    }
+
+    /// Makes the call, and writes it into the journal; one that plans is only written.
+    ///
+    /// # Errors
+    /// What the system answered, or that it took longer than `limit`.
+    pub fn make(&self, limit: Duration, journal: &Journal) -> Result<(), CommandError> {
+        let mut record = self.record(journal);
+        let began = Instant::now();
+        let made = if journal.is_planning() { Ok(()) } else { within(limit, self.clone()) };
+        if !journal.is_planning() {
+            record.elapsed_ns = Some(began.elapsed().as_nanos() as u64);
+        }
+        match &made {
+            Ok(()) => record.status = (!record.planned).then_some(0),
+            Err(failure) => record.remark = Some(failure.to_string()),
+        }
+        journal.add(record);
+        let command = typed(&self.words());
+        made.map_err(|what| CommandError { command, what, answer: String::new(), hint: String::new() })
+    }
+
+    fn record(&self, journal: &Journal) -> Record {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Record {
+            argv: self.words(),
+            began_ms: now.map_or(0, |since| since.as_millis() as u64),
+            elapsed_ns: None,
+            status: None,
+            stdout: String::new(),
+            stderr: String::new(),
+            remark: None,
+            planned: journal.is_planning(),
+            guest: None,
+        }
+    }
+
+    fn carry_out(&self) -> std::io::Result<()> {
+        match self {
+            Call::Sync(path) => Ok(rustix::fs::syncfs(opened(path)?)?),
+            Call::Checkpoint(path) => {
+                let root = opened(path)?;
+                request::<FREEZE>(&root)?;
+                request::<THAW>(&root)
+            }
+            Call::Thaw(path) => request::<THAW>(&opened(path)?),
+            // Written as it is: "1" would leave dentries and inodes.
+            Call::DropCaches => File::options().write(true).open(DROP_CACHES)?.write_all(b"3"),
+            Call::FlushBuffers(path) => flush_buffers(&opened(path)?),
+        }
+    }
+}
+
+/// Writes back and forgets the pages of an open block device (BLKFLSBUF).
+///
+/// # Errors
+/// What the system answered: it is no block device, or this process may not.
+pub fn flush_buffers(device: impl AsFd) -> std::io::Result<()> {
+    request::<FLUSH_BUFFERS>(device)
+}
+
+/// Bytes of an open file or block device that are in the page cache (cachestat(2), Linux 6.5 or newer); None where the
+/// kernel cannot tell.
+pub fn cached_bytes(file: impl AsFd) -> Option<u64> {
+    // Number of the call on every architecture that Linux supports since 5.1.
+    const CACHESTAT: libc::c_long = 451;
+    let range = [0u64, 0u64];
+    let mut found = [0u64; 5];
+    let file = file.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads two words and writes five; both arrays are that long and live until it answers.
+    let answer = unsafe { libc::syscall(CACHESTAT, file, range.as_ptr(), found.as_mut_ptr(), 0u32) };
+    (answer == 0).then(|| found[0].saturating_mul(rustix::param::page_size() as u64))
+}
+
+fn request<const CODE: Opcode>(file: impl AsFd) -> std::io::Result<()> {
+    // SAFETY: these three requests take no argument and write nothing to this process's memory.
+    Ok(unsafe { ioctl(file, NoArg::<CODE>::new()) }?)
+}
+
+fn opened(path: &Path) -> std::io::Result<std::os::fd::OwnedFd> {
+    Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+fn within(limit: Duration, call: Call) -> Result<(), Failure> {
+    let (send, done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody waits any more where the limit was over first.
+        let _ = send.send(call.carry_out());
+    });
+    match done.recv_timeout(limit) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(Failure::Refused(error.to_string().into(), cause::of_io(&error))),
+        Err(_) => Err(Failure::OutOfTime(limit.as_secs())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn a_call_stands_in_the_journal_as_the_command_that_a_person_would_type() {
+        let journal = Journal::new();
+        let folder = tempfile::tempdir().expect("a folder");
+        Call::Sync(folder.path().into()).make(LIMIT, &journal).expect("synced");
+        let records = journal.drain();
+        assert_eq!(records[0].typed(), format!("sync --file-system {}", folder.path().display()));
+        assert_eq!((records.len(), records[0].status), (1, Some(0)));
+        assert!(records[0].elapsed_ns.is_some_and(|time| time > 0));
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_told_with_its_answer_and_kept() {
+        let journal = Journal::new();
+        let error = Call::FlushBuffers("/dev/null".into()).make(LIMIT, &journal).expect_err("no block device");
+        assert!(error.to_string().starts_with("`blockdev --flushbufs /dev/null` was refused: "), "{error}");
+        assert!(journal.drain()[0].remark.as_ref().is_some_and(|remark| remark.contains("refused")));
+        let error = Call::Sync("/is/not/there".into()).make(LIMIT, &journal).expect_err("nothing there");
+        assert!(error.to_string().contains("No such file"), "{error}");
+    }
+
+    #[test]
+    fn a_plan_makes_no_call() {
+        let journal = Journal::planning();
+        Call::Checkpoint("/is/not/there".into()).make(LIMIT, &journal).expect("only written down");
+        let records = journal.drain();
+        assert!(records[0].planned && records[0].elapsed_ns.is_none() && records[0].status.is_none());
+        assert_eq!(records[0].typed(), "sh -c 'fsfreeze --freeze /is/not/there && fsfreeze --unfreeze /is/not/there'");
+    }
+
+    #[test]
+    fn pages_of_a_file_are_counted_where_the_kernel_can() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[7; 64 << 10]).expect("written");
+        // Just written, it is cached whole, unless this folder's filesystem keeps no pages at all.
+        if let Some(bytes) = cached_bytes(&file) {
+            assert!(bytes == 64 << 10 || bytes == 0, "{bytes}");
+        }
+    }
+}
