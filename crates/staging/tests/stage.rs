@@ -527,3 +527,18 @@ fn a_server_that_is_killed_under_the_work_is_a_passing_cause() {
     assert!(error.to_string().contains("serves"), "{error}");
     assert_eq!(stage.close().expect("it is taken down").whole, None);
 }
+
+#[test]
+fn a_server_that_is_killed_before_its_filesystem_is_used_is_a_passing_cause() {
+    prerequisites::needs!(root, loop_devices, zfs);
+    let mut bench = Bench::new();
+    let zfs = include_str!("../../../filesystems/zfs.toml");
+    let dying = zfs.replace("[mount]\n", "[mount]\ncommand = [\"sh\", \"-c\", \"kill -KILL {pid}; sleep 0.3\"]\n");
+    bench.registry.add_file(std::path::Path::new("/x/dying.toml"), &dying).expect("it is a description");
+    bench.registry = bench.registry.may_run();
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let staged = target.stage(&records::Contender::plain("dying")).map(drop);
+    let error = staged.expect_err("nothing is served");
+    assert_eq!(error.cause(), Cause::Passing, "{error}");
+    assert!(error.to_string().contains("cannot make a folder") && error.to_string().contains("serves"), "{error}");
+}
