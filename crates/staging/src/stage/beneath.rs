@@ -46,7 +46,7 @@ impl Stage<'_> {
         }
     }
 
-    fn server_is_gone(&self) -> bool {
+    pub(crate) fn server_is_gone(&self) -> bool {
         self.state.daemon.as_ref().is_some_and(|daemon| !daemon.lives())
     }
 
