@@ -159,7 +159,8 @@ fn change(connection: &Connection, mut data: &[u8]) -> rusqlite::Result<()> {
 
 /// A number that follows from the input alone, so that an input always takes the same way.
 fn mixed(data: &[u8]) -> u64 {
-    data.iter().fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)) >> 32
+    data.iter().fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+        >> 32
 }
 
 /// A histogram as text; and its plain form, packed as it should be.
