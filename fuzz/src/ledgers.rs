@@ -51,10 +51,10 @@ pub fn rows(data: &[u8]) {
         if desk.put(data).is_err() {
             return;
         }
-        if mixed(data) % WHOLE == 0 {
+        if mixed(data).is_multiple_of(WHOLE) {
             taken_whole(&desk.path);
         }
-        if let Err(refusal) = shown(&desk.reader, mixed(data) % EXPORTED == 0) {
+        if let Err(refusal) = shown(&desk.reader, mixed(data).is_multiple_of(EXPORTED)) {
             assert_said("a ledger", &refusal.to_string());
         }
     });
