@@ -16,27 +16,27 @@ pub struct Target {
     pub name: &'static str,
     /// What is fed to it.
     pub run: fn(&[u8]),
-    /// Largest input that is made for it, in bytes.
+    /// Largest input that is made for it, in bytes: large ones are slow, and say little that smaller ones do not.
     pub largest: usize,
 }
 
 /// All of them.
 pub const TARGETS: &[Target] = &[
-    Target { name: "plan", run: language::plan, largest: 4096 },
-    Target { name: "contenders", run: language::contenders, largest: 4096 },
-    Target { name: "workload", run: language::workload, largest: 8192 },
-    Target { name: "age", run: language::age, largest: 2048 },
-    Target { name: "filesystem", run: language::filesystem, largest: 8192 },
+    Target { name: "plan", run: language::plan, largest: 2048 },
+    Target { name: "contenders", run: language::contenders, largest: 2048 },
+    Target { name: "workload", run: language::workload, largest: 4096 },
+    Target { name: "age", run: language::age, largest: 1024 },
+    Target { name: "filesystem", run: language::filesystem, largest: 4096 },
     Target { name: "options", run: language::options, largest: 512 },
-    Target { name: "words", run: language::words, largest: 256 },
-    Target { name: "fio", run: results::fio, largest: 8192 },
+    Target { name: "words", run: language::words, largest: 128 },
+    Target { name: "fio", run: results::fio, largest: 4096 },
     Target { name: "bonnie", run: results::bonnie, largest: 2048 },
     Target { name: "dd", run: results::dd, largest: 2048 },
     Target { name: "portable", run: ledgers::portable, largest: 8192 },
     Target { name: "ledger", run: ledgers::file, largest: 131_072 },
-    Target { name: "rows", run: ledgers::rows, largest: 4096 },
+    Target { name: "rows", run: ledgers::rows, largest: 1024 },
     Target { name: "histogram", run: ledgers::histogram, largest: 4096 },
-    Target { name: "literature", run: literature::all, largest: 4096 },
+    Target { name: "literature", run: literature::all, largest: 2048 },
     Target { name: "messages", run: messages::lines, largest: 4096 },
 ];
 

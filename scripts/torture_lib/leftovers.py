@@ -69,7 +69,7 @@ class Census:
 
     def count(self):
         return {"mount": mounts(), "loop device": {f"{node} over {file}" for node, file in loops(self.base).items()},
-                "mark": {path for path in files(MARKS) if path.endswith(".json")}, "image": images(self.base),
+                "mark": {path for path in files(MARKS) if path.endswith(".json") and "/aged/" not in path}, "image": images(self.base),
                 "process": {f"{pid} ({comm})" for pid, comm in processes(self.home).items()}}
 
     def expect(self, change):

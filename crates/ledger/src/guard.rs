@@ -112,7 +112,8 @@ fn strange(connection: &Connection, version: i64) -> Result<Option<String>, Faul
 
 /// Runs statements that end after as many steps as the size of the file can call for, whatever is in it.
 pub(crate) fn bounded<T>(connection: &Connection, run: impl FnOnce() -> T) -> T {
-    let size = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0)).unwrap_or(0).max(0) as u64;
+    let asked = |pragma: &str| connection.prepare_cached(pragma)?.query_row([], |row| row.get::<_, i64>(0));
+    let size = |pragma: &str| asked(pragma).unwrap_or(0).max(0) as u64;
     let bytes = size("PRAGMA page_count").saturating_mul(size("PRAGMA page_size"));
     let mut left = STEPS.saturating_add(bytes.saturating_mul(STEPS_A_BYTE));
     let handler = move || {

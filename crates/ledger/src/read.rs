@@ -54,8 +54,10 @@ impl Ledger {
         Ok(contenders)
     }
 
-    /// Trials of a run in the order in which they were carried out.
+    /// Trials of a run in the order in which they were carried out, all of one moment, also while a run adds to them.
     pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, LedgerError> {
+        let moment = self.connection.unchecked_transaction();
+        let _moment = moment.map_err(|error| self.refusal("reading trials from", &error))?;
         let query = "SELECT * FROM trials WHERE run = ?1 ORDER BY id";
         let rows = self.rows("reading trials from", query, params![run], |row, number| {
             let place = format!("run {run}, trial {number}");
@@ -114,7 +116,7 @@ impl Ledger {
         mut from: impl FnMut(&Row, usize) -> Result<T, Fault>,
     ) -> Result<Vec<T>, LedgerError> {
         let read = || -> Result<Vec<T>, Fault> {
-            let mut statement = self.connection.prepare(query)?;
+            let mut statement = self.connection.prepare_cached(query)?;
             let mut rows = statement.query(values)?;
             let (mut made, mut brought) = (Vec::new(), Brought::default());
             while let Some(row) = rows.next()? {

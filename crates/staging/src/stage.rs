@@ -252,10 +252,12 @@ impl Stage<'_> {
                 Some(holder) => closing.remarks.push(format!("not checked: {holder}")),
             }
         }
-        // What was left on a device that is gone says nothing of the filesystem.
+        // What was left on a device that is gone, or could not be looked at without a server, says nothing of the filesystem.
         let amiss = closing.whole != Some(true) && self.state.filesystem.is_some();
-        let gone =
-            self.beneath("unmounting and checking").filter(|error| amiss && matches!(error, StagingError::Gone { .. }));
+        let gone = self.beneath("unmounting and checking").filter(|error| match error {
+            StagingError::Gone { .. } => amiss,
+            _ => closing.whole == Some(false) && self.server_is_gone(),
+        });
         let problems = self.take_down();
         match gone {
             Some(gone) => Err(gone),

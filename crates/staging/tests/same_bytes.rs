@@ -250,3 +250,24 @@ fn a_disk_of_whose_bytes_a_loop_device_over_a_part_is_used_is_refused() {
     assert!(text.contains("is mounted on"), "{text}");
     write_at(&disk.path, 2 * MIB, b"");
 }
+
+#[test]
+fn the_file_of_an_imported_pool_is_refused() {
+    prerequisites::needs!(root, loop_devices, zfs);
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder on a disk");
+    let image = file(folder.path(), "image", 128);
+    let device = Attached::new(&image, &[]);
+    let path = image.display().to_string();
+    // A server of its own, which sees no other pool and ends with its namespaces.
+    let line = format!(
+        "(for folder in /run/zfs /var/lib/zfs /var/lock/zfs; do mkdir -p $folder && mount -t tmpfs tmpfs $folder; done; \
+         zfs-fuse -n --no-kstat-mount & \
+         for turn in $(seq 300); do zpool status | grep -q . && break; sleep 0.1; done; \
+         zpool create -f -o cachefile=none -m none bakeofftest {path}) >/dev/null 2>&1"
+    );
+    let words = "unshare --mount --propagation private --pid --fork --kill-child --mount-proc sh";
+    let server = Helper::under(&words.split(' ').collect::<Vec<_>>(), &line);
+    let text = refusal(&device.0, &[&path]);
+    assert!(text.contains("the file behind it") && text.contains("zfs-fuse"), "{text}");
+    drop(server);
+}

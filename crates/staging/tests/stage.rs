@@ -527,3 +527,29 @@ fn a_server_that_is_killed_under_the_work_is_a_passing_cause() {
     assert!(error.to_string().contains("serves"), "{error}");
     assert_eq!(stage.close().expect("it is taken down").whole, None);
 }
+
+/// What comes of zfs-fuse where its description has another text in one place.
+fn staged_and_closed(place: &str, instead: &str) -> Result<(), StagingError> {
+    let mut bench = Bench::new();
+    let zfs = include_str!("../../../filesystems/zfs.toml");
+    assert_eq!(zfs.matches(place).count(), 1, "{place}");
+    bench.registry.add_file(std::path::Path::new("/x/dying.toml"), &zfs.replace(place, instead)).expect("it is sound");
+    bench.registry = bench.registry.may_run();
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    target.stage(&records::Contender::plain("dying"))?.close().map(drop)
+}
+
+#[test]
+fn a_server_that_is_killed_while_its_filesystem_is_put_up_or_checked_is_a_passing_cause() {
+    prerequisites::needs!(root, loop_devices, zfs);
+    let ways = [
+        ("[mount]\n", "[mount]\ncommand = [\"sh\", \"-c\", \"kill -KILL {pid}; sleep 0.3\"]\n"),
+        ("[inspect]\n", "[inspect]\nfirst = [\"sh\", \"-c\", \"kill -KILL {pid}; sleep 0.3; exit 1\"]\n"),
+        ("\"zpool import -d {nodes}", "\"kill -KILL {pid}; sleep 0.3; exit 1; zpool import -d {nodes}"),
+    ];
+    for (place, instead) in ways {
+        let error = staged_and_closed(place, instead).expect_err("nothing is served");
+        assert_eq!(error.cause(), Cause::Passing, "{place}: {error}");
+        assert!(error.to_string().contains("the process that serves it is gone"), "{place}: {error}");
+    }
+}

@@ -6,7 +6,7 @@ use records::Cause;
 use rustix::io::Errno;
 
 /// What an errno says of the moment, and nothing of what was asked for.
-const OF_THE_MOMENT: [Errno; 16] = [
+const OF_THE_MOMENT: [Errno; 18] = [
     Errno::NOSPC,
     Errno::DQUOT,
     Errno::NOMEM,
@@ -24,6 +24,9 @@ const OF_THE_MOMENT: [Errno; 16] = [
     Errno::NOBUFS,
     // What a filesystem that was switched to read-only after an error answers.
     Errno::ROFS,
+    // What a filesystem answers whose server is gone.
+    Errno::NOTCONN,
+    Errno::CONNABORTED,
 ];
 
 /// By the number that the system answered.
@@ -49,6 +52,7 @@ mod tests {
     #[test]
     fn a_full_disk_passes_a_wrong_argument_lasts_and_a_status_may_be_either() {
         assert_eq!(of_errno(Errno::NOSPC), Cause::Passing);
+        assert_eq!(of_errno(Errno::NOTCONN), Cause::Passing);
         assert_eq!(of_errno(Errno::INVAL), Cause::Lasting);
         assert_eq!(of_io(&std::io::Error::from_raw_os_error(12)), Cause::Passing);
         assert_eq!(of_io(&std::io::Error::other("words")), Cause::Unclear);

@@ -11,6 +11,7 @@ use crate::workload::FILE_LIMIT;
 use records::FRESH;
 pub use records::ageing::{Git, Profile, ProfileChurn};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Share of a volume that can be filled.
@@ -231,6 +232,8 @@ fn churn(raw: RawChurn) -> Outcome<ProfileChurn> {
 /// those that differ in nothing else one stays.
 pub fn without_repeats(contenders: Vec<Contender>) -> Vec<Contender> {
     let mut kept: Vec<Contender> = Vec::new();
+    // The fresh ones without what may differ.
+    let mut bare: Vec<Contender> = Vec::new();
     for mut contender in contenders {
         if contender.ageing().is_some() {
             kept.push(contender);
@@ -246,17 +249,18 @@ pub fn without_repeats(contenders: Vec<Contender>) -> Vec<Contender> {
         if contender.axes.contains_key("age") {
             contender.axes.insert("age".into(), FRESH.into());
         }
-        let same = |other: &Contender| {
-            let mut other = other.clone();
-            other.label.clone_from(&contender.label);
-            other.axes.clone_from(&contender.axes);
-            other == contender
-        };
-        if !kept.iter().any(same) {
+        let one = without_place(&contender);
+        if !bare.contains(&one) {
+            bare.push(one);
             kept.push(contender);
         }
     }
     kept
+}
+
+fn without_place(contender: &Contender) -> Contender {
+    let bare = contender.clone();
+    Contender { label: String::new(), axes: BTreeMap::new(), ..bare }
 }
 
 #[cfg(test)]

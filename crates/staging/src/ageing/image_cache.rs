@@ -12,7 +12,7 @@ use crate::ownership::life::Maker;
 use crate::ownership::owned::{self, Identity, OwnedImage};
 use content::{forget, hash};
 use record::Records;
-use records::AgedState;
+use records::{AgedState, Cause};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -178,15 +178,27 @@ impl AgedCache {
         records.all().into_iter().filter(|image| image.file().symlink_metadata().is_ok()).collect()
     }
 
-    /// Makes the folder; where it really lies.
+    /// Makes the folder; where it really lies. A link of the user's own may lead it to another disk, but not among their files.
     pub(crate) fn make(&self) -> Result<PathBuf, StagingError> {
         let failed = |error: std::io::Error| StagingError::file("make the folder of aged images", &self.folder, error);
         let own_link =
             |facts: &Metadata| facts.is_symlink() && [0, rustix::process::geteuid().as_raw()].contains(&facts.uid());
         if !self.folder.symlink_metadata().is_ok_and(|facts| own_link(&facts)) {
             Folder::make(&self.folder).map_err(failed)?;
+            return self.folder.canonicalize().map_err(failed);
         }
-        self.folder.canonicalize().map_err(failed)
+        let real = self.folder.canonicalize().map_err(failed)?;
+        let names = Folder::open(&real).and_then(|folder| folder.names()).map_err(failed)?;
+        match names.iter().find(|name| !is_of_a_cache(&name.to_string_lossy())) {
+            Some(other) => Err(StagingError::File {
+                doing: "keep aged images in",
+                path: self.folder.clone(),
+                error: format!("it is a link to {}, which holds {}", real.display(), other.display()),
+                way_out: "lead the link to a folder of its own, or name another --scratch".into(),
+                cause: Cause::Lasting,
+            }),
+            None => Ok(real),
+        }
     }
 
     /// Takes over an image that a run made in this folder, and removes those that are too many.
@@ -409,6 +421,12 @@ impl AgedImage {
 fn made_by(part: &Path) -> String {
     let name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
     name.strip_prefix("bakeoff").unwrap_or("-kept.img").to_string()
+}
+
+/// Whether a file is named as those of a cache are, or as what a filesystem has in its topmost folder.
+fn is_of_a_cache(name: &str) -> bool {
+    let is_key = |start: &str| start.len() == KEY_LENGTH && start.bytes().all(|byte| byte.is_ascii_hexdigit());
+    name == "lost+found" || name.starts_with("bakeoff-") || name.split_once('-').is_some_and(|(start, _)| is_key(start))
 }
 
 /// Hexadecimal digits of a key.

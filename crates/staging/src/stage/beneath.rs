@@ -25,7 +25,7 @@ impl Stage<'_> {
                 for_good: self.state.image.is_none(),
             });
         }
-        if self.state.daemon.as_ref().is_some_and(|daemon| !daemon.lives()) {
+        if self.server_is_gone() {
             let problem = format!("{during} failed because the process that serves it is gone");
             return Some(StagingError::failed(label, problem, "", Cause::Passing));
         }
@@ -37,10 +37,17 @@ impl Stage<'_> {
     pub(crate) fn explained(&self, error: StagingError, during: &str) -> StagingError {
         match (error.cause(), self.beneath(during)) {
             (_, Some(gone @ StagingError::Gone { .. })) => gone,
-            (Cause::Unclear, Some(beneath)) => error.passing(&format!("; {beneath}")),
+            // What the system answers in the place of a server that is gone says nothing of what was asked for.
+            (cause, Some(beneath)) if cause == Cause::Unclear || self.server_is_gone() => {
+                error.passing(&format!("; {beneath}"))
+            }
             (Cause::Unclear, None) if self.is_held() => error.passing("; something else has the device open"),
             _ => error,
         }
+    }
+
+    pub(crate) fn server_is_gone(&self) -> bool {
+        self.state.daemon.as_ref().is_some_and(|daemon| !daemon.lives())
     }
 
     /// Whether another process holds the device, which no command of ours does between two steps.

@@ -82,9 +82,9 @@ impl Daemon {
         Err(StagingError::failed(&facts.comm, format!("{} {state}: {said}", facts.comm), "", cause))
     }
 
-    /// Whether it still runs.
+    /// Whether it still serves: one that was killed has lost its root directory a moment before it is gone.
     pub fn lives(&self) -> bool {
-        self.process.lives()
+        self.process.lives() && Path::new(&format!("/proc/{}/root", self.process.pid)).read_link().is_ok()
     }
 
     /// Gives up what it serves and ends it; kills it where it does not end.

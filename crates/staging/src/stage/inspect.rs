@@ -21,7 +21,8 @@ impl Stage<'_> {
             return Ok(());
         };
         let label = contender.label.clone();
-        self.look_at_mount(&filesystem).map_err(|error| of_contender(&label, error))?;
+        let looked = self.look_at_mount(&filesystem);
+        looked.map_err(|error| self.explained(of_contender(&label, error), "reading it back"))?;
         self.look_at_device();
         let told = |problem: String, way: &str| StagingError::contender(&label, problem, way);
         let mount = readback::mount_options(&filesystem, &self.state.list, &self.shown(&filesystem))

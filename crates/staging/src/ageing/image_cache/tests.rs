@@ -21,7 +21,7 @@ impl Bench {
 
     /// A file of the run with these letters at this place.
     fn part(&self, letter: u8, at: u64, number: u32) -> OwnedImage {
-        let folder = Folder::open(&self.cache.folder).expect("there");
+        let folder = Folder::open(&self.cache.make().expect("made")).expect("there");
         let name = owned::image_name("0a1b2c3d", number);
         let made = OwnedImage::create(folder, &name, "0a1b2c3d", &Maker::current()).expect("made");
         let mut file = &*made.file;
@@ -190,4 +190,21 @@ fn a_record_of_an_image_that_is_gone_means_nothing_and_goes_in_the_end() {
     }
     bench.cache.tidy();
     assert_eq!(count(), 0);
+}
+
+#[test]
+fn a_link_leads_to_a_folder_of_the_caches_own_and_not_among_a_users_files() {
+    let (folder, records) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("another"));
+    let real = folder.path().join("real");
+    std::fs::create_dir_all(real.join("lost+found")).expect("made");
+    let link = folder.path().join("aged");
+    std::os::unix::fs::symlink(&real, &link).expect("linked");
+    let cache = AgedCache::with_records(link, u64::MAX, records.path().into());
+    let bench = Bench { folder, records, cache };
+    assert_eq!(bench.cache.make().expect("it is empty"), real.canonicalize().expect("there"));
+    bench.keep(b'a');
+    bench.cache.make().expect("it holds what is ours");
+    std::fs::write(real.join("letter"), "dear").expect("written");
+    let error = bench.cache.make().expect_err("it holds a letter").to_string();
+    assert!(error.contains("is a link to") && error.contains("letter"), "{error}");
 }
