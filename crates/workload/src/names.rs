@@ -98,7 +98,7 @@ fn by_name(
     let mut contender = match set {
         Some(set) => set.clone(),
         None if known.filesystems.contains(&base) => {
-            Contender { label: base.to_owned(), filesystem: base.to_owned(), ..Contender::default() }
+            Contender::plain(base)
         }
         None => {
             let sets = own.into_iter().flat_map(BTreeMap::keys).chain(known.sets.keys());
@@ -108,8 +108,8 @@ fn by_name(
     };
     if let Some(scheduler) = scheduler {
         let scheduler = current_scheduler(scheduler, known)?;
-        contender.label = format!("{base}+{scheduler}");
-        contender.scheduler = Some(scheduler);
+        axes::put(&mut contender, "scheduler", &scheduler);
+        contender.label = axes::label(&contender);
     }
     Ok(contender)
 }
@@ -131,12 +131,9 @@ fn check_contender(contender: &mut Contender, known: &Known<'_>) -> std::result:
     }
     if let Some(scheduler) = &contender.scheduler {
         let current = current_scheduler(scheduler, known)?;
-        let old = format!("+{scheduler}");
-        if let Some(base) = contender.label.strip_suffix(&old) {
-            contender.label = format!("{base}+{current}");
-        }
         if let Some(at) = contender.axes.get_mut("scheduler") {
-            *at = current.clone();
+            at.clone_from(&current);
+            contender.label = axes::label(contender);
         }
         contender.scheduler = Some(current);
     }
