@@ -71,7 +71,7 @@ pub trait Axis: Sync {
     }
 
     /// Whether it can be applied on this ground; why not, and what would help.
-    fn works_here(&self, _ground: &dyn Ground) -> Result<(), String> {
+    fn works_here(&self, _machine: &dyn Look) -> Result<(), String> {
         Ok(())
     }
 
@@ -82,17 +82,17 @@ pub trait Axis: Sync {
     }
 
     /// What the system shows of it; an error where it did not take.
-    fn read_back(&self, _value: &str, _applied: &Applied, _ground: &dyn Ground) -> Result<Vec<OptionFound>, String> {
+    fn read_back(&self, _value: &str, _applied: &Applied, _machine: &dyn Look) -> Result<Vec<OptionFound>, String> {
         Ok(Vec::new())
     }
 
     /// What the system shows after the work.
-    fn after(&self, _value: &str, _applied: &Applied, _ground: &dyn Ground) -> Vec<OptionFound> {
+    fn after(&self, _value: &str, _applied: &Applied, _machine: &dyn Look) -> Vec<OptionFound> {
         Vec::new()
     }
 
     /// Why the work failed, where that was this axis' doing.
-    fn explains(&self, _value: &str, _applied: &Applied, _ground: &dyn Ground) -> Option<String> {
+    fn explains(&self, _value: &str, _applied: &Applied, _machine: &dyn Look) -> Option<String> {
         None
     }
 }
@@ -108,12 +108,16 @@ pub struct Applied {
     pub remarks: Vec<String>,
 }
 
-/// What a stage lets axes do to the machine. Each effect is a command that a person could type, and is undone in the end, last first.
-pub trait Ground {
-    /// Name for what is made, unique to the run: `bakeoff-0a1b2c3d`.
-    fn name(&self) -> String;
+/// How axes look at the machine.
+pub trait Look {
     /// Text of one of the kernel's files; None where there is none.
     fn read(&self, path: &Path) -> Option<String>;
+}
+
+/// What a stage lets axes do to the machine. Each effect is a command that a person could type, and is undone in the end, last first.
+pub trait Ground: Look {
+    /// Name for what is made, unique to the run: `bakeoff-0a1b2c3d`.
+    fn name(&self) -> String;
     /// Whether the filesystem keeps a cache of its own beside the kernel's.
     fn has_own_cache(&self) -> bool;
     /// Sets one of the kernel's files, which gets `back` in the end.

@@ -13,7 +13,7 @@ mod mount;
 mod scheduler;
 mod size;
 
-pub use axis::{Applied, Axis, DEFAULT, Ground, Takes};
+pub use axis::{Applied, Axis, DEFAULT, Ground, Look, Takes};
 pub use size::exact_size;
 
 use records::Contender;
@@ -39,6 +39,13 @@ pub struct Named<'a> {
     pub setting: &'a str,
     /// Its place in the table.
     pub place: usize,
+}
+
+impl Named<'_> {
+    /// The name that it was found by.
+    pub fn name(&self) -> String {
+        format!("{}{}", self.axis.name(), self.setting)
+    }
 }
 
 /// The axis of this name; None where there is none.
@@ -110,10 +117,10 @@ pub fn places(contender: &Contender) -> String {
     places.iter().map(|(named, value)| named.axis.label(named.setting, value)).collect()
 }
 
-/// The axes that change something around a trial, with the contender's value on each.
-pub fn applied_around(contender: &Contender) -> impl Iterator<Item = (&'static dyn Axis, &str)> {
+/// The axes that a contender stands on with another value than [`DEFAULT`], to be applied around a trial.
+pub fn around(contender: &Contender) -> impl Iterator<Item = (Named<'_>, &str)> {
     let values = contender.axes.iter().filter(|(_, value)| *value != DEFAULT);
-    values.filter_map(|(name, value)| Some((find(name)?.axis, value.as_str())))
+    values.filter_map(|(name, value)| Some((find(name)?, value.as_str())))
 }
 
 #[cfg(test)]
@@ -165,7 +172,7 @@ mod tests {
         let at = standing(&[("mkfs.rmapbt", DEFAULT), ("mount.noatime", DEFAULT), ("device.read_ahead", DEFAULT)]);
         assert_eq!((at.mkfs_settings.len(), at.mount.as_str(), at.device.len()), (0, "", 0));
         assert_eq!(label(&at), "xfs rmapbt=default noatime=default read_ahead=default");
-        assert_eq!(applied_around(&at).count(), 0);
+        assert_eq!(around(&at).count(), 0);
     }
 
     #[test]

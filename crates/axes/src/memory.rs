@@ -2,7 +2,7 @@
 //! In: bytes. Out: a group of version 1 or 2 with that limit, which the engine enters before it opens a file, so that the page
 //! cache of its files is charged to it. Sources: Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst of the kernel.
 
-use crate::axis::{Applied, Axis, DEFAULT, Ground, Takes};
+use crate::axis::{Applied, Axis, DEFAULT, Ground, Look, Takes};
 use crate::size::bytes;
 use records::OptionFound;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,18 @@ struct Place {
     enable: Option<PathBuf>,
 }
 
+impl Place {
+    /// Whether a group made here has a file; while it is only planned, as far as the machine can tell without it.
+    fn offers(&self, group: &Path, file: &str, machine: &dyn Look) -> bool {
+        let has = |group: &Path, file: &str| machine.read(&group.join(file)).is_some();
+        match has(group, self.files.limit) {
+            true => has(group, file),
+            // The root of version 2 has no limits of its own.
+            false => has(&self.parent, file) || (self.enable.is_some() && has(Path::new("/proc"), "swaps")),
+        }
+    }
+}
+
 impl Axis for Memory {
     fn name(&self) -> &'static str {
         "limit.memory"
@@ -79,12 +91,12 @@ impl Axis for Memory {
         true
     }
 
-    fn works_here(&self, ground: &dyn Ground) -> Result<(), String> {
-        place(ground).map(|_| ())
+    fn works_here(&self, machine: &dyn Look) -> Result<(), String> {
+        place(machine).map(|_| ())
     }
 
     fn apply(&self, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
-        let place = place(ground)?;
+        let place = place(&*ground)?;
         let bytes = bytes(value).ok_or_else(|| format!("`{value}` is no size"))?.to_string();
         if let Some(file) = &place.enable {
             ground.set(file, "+memory", "-memory")?;
@@ -92,7 +104,7 @@ impl Axis for Memory {
         let group = place.parent.join(ground.name());
         ground.make_group(&group)?;
         ground.write(&group.join(place.files.limit), &bytes)?;
-        let swap = place.files.swap.iter().find(|(file, _)| ground.read(&group.join(file)).is_some());
+        let swap = place.files.swap.iter().find(|(file, _)| place.offers(&group, file, &*ground));
         if let Some((file, value)) = swap {
             ground.write(&group.join(file), value.unwrap_or(&bytes))?;
         }
@@ -102,9 +114,9 @@ impl Axis for Memory {
         Ok(Applied { enter: vec!["sh".into(), "-c".into(), ENTER.into(), entrance], shown: group, remarks })
     }
 
-    fn read_back(&self, value: &str, applied: &Applied, ground: &dyn Ground) -> Result<Vec<OptionFound>, String> {
-        let file = applied.shown.join(files(applied, ground).limit);
-        let found = ground.read(&file).map(|text| text.trim().to_owned());
+    fn read_back(&self, value: &str, applied: &Applied, machine: &dyn Look) -> Result<Vec<OptionFound>, String> {
+        let file = applied.shown.join(files(applied, machine).limit);
+        let found = machine.read(&file).map(|text| text.trim().to_owned());
         let takes = |found: u64, asked: u64| found <= asked && asked - found < LARGEST_PAGE;
         let number = found.as_deref().and_then(|found| found.parse().ok());
         if !number.zip(bytes(value)).is_some_and(|(found, asked)| takes(found, asked)) {
@@ -114,21 +126,21 @@ impl Axis for Memory {
         Ok(vec![OptionFound { asked: format!("limit.memory {value}"), found, by: file.display().to_string() }])
     }
 
-    fn after(&self, value: &str, applied: &Applied, ground: &dyn Ground) -> Vec<OptionFound> {
-        let files = files(applied, ground);
+    fn after(&self, value: &str, applied: &Applied, machine: &dyn Look) -> Vec<OptionFound> {
+        let files = files(applied, machine);
         let shown = [("in use at most", files.most), ("in use at the end", files.now)];
         let one = |(what, name): (&str, &str)| {
             let file = applied.shown.join(name);
             // Kernels before 5.19 have no memory.peak.
-            let found = ground.read(&file).map(|text| text.trim().to_owned());
+            let found = machine.read(&file).map(|text| text.trim().to_owned());
             OptionFound { asked: format!("limit.memory {value}, {what}"), found, by: file.display().to_string() }
         };
         shown.into_iter().map(one).collect()
     }
 
-    fn explains(&self, value: &str, applied: &Applied, ground: &dyn Ground) -> Option<String> {
-        let file = applied.shown.join(files(applied, ground).kills);
-        let text = ground.read(&file)?;
+    fn explains(&self, value: &str, applied: &Applied, machine: &dyn Look) -> Option<String> {
+        let file = applied.shown.join(files(applied, machine).kills);
+        let text = machine.read(&file)?;
         let kills = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;
         (kills > 0).then(|| {
             let file = file.display();
@@ -138,14 +150,14 @@ impl Axis for Memory {
 }
 
 /// Which files a group has: told by itself.
-fn files(applied: &Applied, ground: &dyn Ground) -> &'static Files {
-    if ground.read(&applied.shown.join(TWO.limit)).is_some() { &TWO } else { &ONE }
+fn files(applied: &Applied, machine: &dyn Look) -> &'static Files {
+    if machine.read(&applied.shown.join(TWO.limit)).is_some() { &TWO } else { &ONE }
 }
 
-fn place(ground: &dyn Ground) -> Result<Place, String> {
-    let read = |path: &str| ground.read(Path::new(path)).unwrap_or_default();
+fn place(machine: &dyn Look) -> Result<Place, String> {
+    let read = |path: &str| machine.read(Path::new(path)).unwrap_or_default();
     let (mounts, own) = (read("/proc/self/mountinfo"), read("/proc/self/cgroup"));
-    two(&mounts, &own, ground).or_else(|| one(&mounts, &own)).ok_or_else(|| {
+    two(&mounts, &own, machine).or_else(|| one(&mounts, &own)).ok_or_else(|| {
         "limit.memory needs the memory controller of control groups, and none is mounted here (mount -t cgroup2 cgroup2 \
          /sys/fs/cgroup; in a container, start it with its control groups writable)"
             .into()
@@ -165,10 +177,10 @@ fn one(mounts: &str, own: &str) -> Option<Place> {
 
 /// Version 2: the nearest group above that gives the controller to its groups, since one that does may hold no processes; else the root,
 /// which is exempt from that rule.
-fn two(mounts: &str, own: &str, ground: &dyn Ground) -> Option<Place> {
+fn two(mounts: &str, own: &str, machine: &dyn Look) -> Option<Place> {
     let (root, point, _) = mounts.lines().filter_map(mount).find(|(_, _, rest)| rest.starts_with("cgroup2 "))?;
     let has = |group: &Path, file: &str| {
-        ground.read(&group.join(file)).is_some_and(|text| text.split_whitespace().any(|word| word == "memory"))
+        machine.read(&group.join(file)).is_some_and(|text| text.split_whitespace().any(|word| word == "memory"))
     };
     if !has(Path::new(point), "cgroup.controllers") {
         return None;

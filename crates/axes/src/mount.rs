@@ -26,4 +26,13 @@ impl Axis for Mount {
         let others = contender.mount.split(',').filter(|word| word.split('=').next() != Some(setting));
         contender.mount = others.collect::<Vec<_>>().join(",");
     }
+
+    fn asked(&self, contender: &Contender, setting: &str) -> Option<String> {
+        // Of several the kernel takes the last.
+        let words = contender.mount_options().into_iter().rev();
+        words.into_iter().find_map(|word| match word.split_once('=') {
+            Some((name, value)) => (name == setting).then(|| value.to_owned()),
+            None => (word == setting).then(|| "on".to_owned()),
+        })
+    }
 }

@@ -20,12 +20,15 @@ impl Files {
     }
 }
 
+impl Look for Files {
+    fn read(&self, path: &Path) -> Option<String> {
+        self.text.get(path).cloned()
+    }
+}
+
 impl Ground for Files {
     fn name(&self) -> String {
         "bakeoff-0a1b2c3d".into()
-    }
-    fn read(&self, path: &Path) -> Option<String> {
-        self.text.get(path).cloned()
     }
     fn has_own_cache(&self) -> bool {
         self.own_cache

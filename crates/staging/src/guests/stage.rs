@@ -10,7 +10,7 @@ use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::Stage;
 use crate::stage::target::Target;
-use records::Contender;
+use records::{Cause, Contender};
 use records::program::Durable;
 use records::{Backend, Closing, Found, Usage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -302,7 +302,12 @@ impl GuestStage<'_> {
 
     /// What lies beneath and explains a failure, as the host sees it; None where nothing is wrong there.
     pub fn beneath(&self, during: &str) -> Option<StagingError> {
-        self.stage.beneath(during)
+        let beneath = self.stage.beneath(during);
+        // A guest that is gone does not answer, and its own end explains more.
+        beneath.or_else(|| match self.ask(&Ask::Explain) {
+            Ok(Answer::Explained(Some(why))) => Some(StagingError::failed(&self.label, why, "", Cause::Lasting)),
+            _ => None,
+        })
     }
 
     /// Directory in which to work, in the guest.

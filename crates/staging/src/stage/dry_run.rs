@@ -15,6 +15,7 @@ use crate::filesystems::tools;
 use crate::guests;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::image_name;
+use crate::stage::around;
 use crate::stage::queue;
 use crate::stage::target::{Where, check};
 use records::{ColdWay, Contender};
@@ -148,6 +149,7 @@ fn plan_filesystem(
     if !filesystem.mount.command.is_empty() {
         add(journal, fill(&filesystem.mount.command, &list).prefixed(&prefix));
     }
+    let leaving = around::planned(contender, filesystem.remount_empties_cache, journal)?;
     for words in filesystem.inspect.values() {
         add(journal, fill(words, &[]).prefixed(&prefix));
     }
@@ -164,6 +166,7 @@ fn plan_filesystem(
     if let Some(check) = &filesystem.check {
         add(journal, fill(&check.command, &[]).prefixed(&prefix));
     }
+    leaving.into_iter().for_each(|command| add(journal, command));
     for setting in queue::settings(contender, &places.name)?.into_iter().rev() {
         add(journal, setting_command(&setting.path, "WAS"));
     }
