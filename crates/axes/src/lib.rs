@@ -138,7 +138,10 @@ mod tests {
         let places =
             [("scheduler", "bfq"), ("fill", "40%"), ("age", "old"), ("limit.memory", "2G"), ("mkfs.rmapbt", "0")];
         assert_eq!(label(&standing(&places)), "xfs rmapbt=0 memory=2G old 40%+bfq");
-        assert_eq!(label(&standing(&[("kernel", "debian:6.12"), ("mount.noatime", "on")])), "xfs noatime=on on debian:6.12");
+        assert_eq!(
+            label(&standing(&[("kernel", "debian:6.12"), ("mount.noatime", "on")])),
+            "xfs noatime=on on debian:6.12"
+        );
     }
 
     #[test]

@@ -74,7 +74,9 @@ impl Axis for Memory {
         match bytes(value) {
             _ if value == DEFAULT => Ok(()),
             Some(bytes) if bytes >= LEAST => Ok(()),
-            _ => Err(format!("`{value}` is too little memory for any process; some tens of MiB are the least that works")),
+            _ => Err(format!(
+                "`{value}` is too little memory for any process; some tens of MiB are the least that works"
+            )),
         }
     }
 
@@ -169,7 +171,7 @@ fn one(mounts: &str, own: &str) -> Option<Place> {
     let with_memory = |list: &str| list.split(',').any(|word| word == "memory");
     let (root, point, _) = mounts.lines().filter_map(mount).find(|(_, _, rest)| {
         let mut words = rest.split(' ');
-        words.next() == Some("cgroup") && words.last().is_some_and(with_memory)
+        words.next() == Some("cgroup") && words.next_back().is_some_and(with_memory)
     })?;
     let path = own.lines().filter_map(group).find(|(controllers, _)| with_memory(controllers))?.1;
     Some(Place { parent: below(root, point, path), files: &ONE, enable: None })
@@ -185,13 +187,16 @@ fn two(mounts: &str, own: &str, machine: &dyn Look) -> Option<Place> {
     if !has(Path::new(point), "cgroup.controllers") {
         return None;
     }
-    let path = own.lines().filter_map(group).find(|(controllers, _)| controllers.is_empty()).map_or("/", |(_, path)| path);
+    let path =
+        own.lines().filter_map(group).find(|(controllers, _)| controllers.is_empty()).map_or("/", |(_, path)| path);
     let start = below(root, point, path);
     let above = start.ancestors().take_while(|group| group.starts_with(point));
     let giving = above.into_iter().find(|group| has(group, "cgroup.subtree_control"));
     Some(match giving {
         Some(parent) => Place { parent: parent.into(), files: &TWO, enable: None },
-        None => Place { parent: point.into(), files: &TWO, enable: Some(Path::new(point).join("cgroup.subtree_control")) },
+        None => {
+            Place { parent: point.into(), files: &TWO, enable: Some(Path::new(point).join("cgroup.subtree_control")) }
+        }
     })
 }
 

@@ -23,7 +23,9 @@ mod tests {
 
     #[test]
     fn sizes_come_back_exact() {
-        for (size, text) in [(512 << 20, "512M"), (2 << 30, "2G"), (1536 << 20, "1536M"), (1_000_000, "1000000"), (0, "0")] {
+        for (size, text) in
+            [(512 << 20, "512M"), (2 << 30, "2G"), (1536 << 20, "1536M"), (1_000_000, "1000000"), (0, "0")]
+        {
             assert_eq!((exact_size(size).as_str(), bytes(text)), (text, Some(size)));
         }
         for wrong in ["", "M", "1.5G", "2X", "99999999999T"] {

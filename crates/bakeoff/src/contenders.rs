@@ -123,13 +123,25 @@ fn check_schedulers(what: &What, catalogue: &Catalogue) -> Result<(), Failure> {
 /// The one scheduler and the one kernel that a command line gives to all.
 fn with_one_for_all(mut contenders: Vec<Contender>, what: &What, catalogue: &Catalogue) -> Vec<Contender> {
     if let [name] = what.scheduler.as_slice() {
-        let today = catalogue.work.aliases.get(name).unwrap_or(name);
-        contenders.iter_mut().for_each(|contender| contender.scheduler = Some(today.clone()));
+        give_all(&mut contenders, "scheduler", catalogue.work.aliases.get(name).unwrap_or(name));
     }
     if let [kernel] = what.kernel.as_slice() {
-        contenders.iter_mut().for_each(|contender| contender.kernel = Some(kernel.clone()));
+        give_all(&mut contenders, "kernel", kernel);
     }
     contenders
+}
+
+/// One for all is no axis: names stay as they are, but for one that says otherwise.
+fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
+    for contender in contenders {
+        let named = contender.axes.contains_key(axis);
+        axes::put(contender, axis, value);
+        if named {
+            contender.label = axes::label(contender);
+        } else {
+            contender.axes.remove(axis);
+        }
+    }
 }
 
 fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>, Failure> {
@@ -184,7 +196,9 @@ fn ask_ages(axes: &mut Axes, what: &What, catalogue: &Catalogue) -> Result<(), F
     for name in what.age.iter().filter(|name| *name != FRESH) {
         catalogue.work.age(name).map_err(|problem| Failure::usage(format!("--age {name}: {problem}")))?;
     }
-    for (name, values) in [("age", &what.age), ("fill", &what.fill)].into_iter().filter(|(_, values)| !values.is_empty()) {
+    for (name, values) in
+        [("age", &what.age), ("fill", &what.fill)].into_iter().filter(|(_, values)| !values.is_empty())
+    {
         axes.give(name, values).map_err(|problem| Failure::usage(format!("--{name}: {problem}")))?;
     }
     Ok(())

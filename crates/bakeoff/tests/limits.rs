@@ -8,7 +8,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 use support::{Place, root};
 
-const RUN: &str = "run sequential --fs ext4 --set forms=newer --set size=192MiB --image 512MiB --samples 1 --seed 7 --no-twin \
+const RUN: &str = "run sequential --fs ext4 --set forms=newer --set size=96MiB --image 512MiB --samples 1 --seed 7 --no-twin \
                    --plain --no-report --scratch .";
 
 /// Whether this machine can limit memory; what is missing is counted.
@@ -25,7 +25,8 @@ fn hierarchy() -> String {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
     let with_memory = |line: &&str| {
         let words: Vec<&str> = line.split(' ').collect();
-        let controllers = || std::fs::read_to_string(Path::new(words[1]).join("cgroup.controllers")).unwrap_or_default();
+        let controllers =
+            || std::fs::read_to_string(Path::new(words[1]).join("cgroup.controllers")).unwrap_or_default();
         match words[2] {
             "cgroup" => words[3].split(',').any(|word| word == "memory"),
             "cgroup2" => controllers().split_whitespace().any(|word| word == "memory"),
@@ -63,29 +64,29 @@ fn a_file_larger_than_the_limit_comes_from_the_device_again_and_without_one_from
         return;
     }
     let place = Place::new();
-    place.bakeoff(&format!("{RUN} --axis limit.memory=64M,default")).well();
+    place.bakeoff(&format!("{RUN} --axis limit.memory=32M,default")).well();
     let all = trials(&place);
-    let (limited, free) = (trial_of(&all, "ext4 memory=64M"), trial_of(&all, "ext4 memory=default"));
+    let (limited, free) = (trial_of(&all, "ext4 memory=32M"), trial_of(&all, "ext4 memory=default"));
     for trial in [limited, free] {
         assert_ne!(trial.status, TrialStatus::Failed, "{:?}", trial.reason);
     }
     let (again, cached) = (read_again(limited), read_again(free));
-    assert!(again > 96 << 20, "{again} bytes came from the device, of 192 MiB");
-    assert!(cached < 8 << 20, "{cached} bytes came from the device, of 192 MiB");
+    assert!(again > 48 << 20, "{again} bytes came from the device, of 96 MiB");
+    assert!(cached < 4 << 20, "{cached} bytes came from the device, of 96 MiB");
     let found = limited.found.as_ref().expect("found");
-    let limit = found.options.iter().find(|option| option.asked == "limit.memory 64M").expect("read back");
-    assert_eq!(limit.found.as_deref(), Some("67108864"));
+    let limit = found.options.iter().find(|option| option.asked == "limit.memory 32M").expect("read back");
+    assert_eq!(limit.found.as_deref(), Some("33554432"));
     assert!(free.found.as_ref().is_some_and(|found| found.options.iter().all(|one| !one.asked.contains("limit"))));
     let after = &limited.closing.as_ref().expect("closing").axes;
     let most: u64 = after[0].found.as_ref().and_then(|text| text.parse().ok()).expect("what was used at most");
-    assert!((16 << 20..=64 << 20).contains(&most), "{after:?}");
+    assert!((8 << 20..=32 << 20).contains(&most), "{after:?}");
     assert!(!Path::new(&limit.by).exists() && !Path::new(&limit.by).parent().is_some_and(Path::exists), "{}", limit.by);
     let said = place.bakeoff("show --pivot limit.memory").well();
-    assert!(said.out.contains("64M") && said.out.contains("default"), "{}", said.out);
+    assert!(said.out.contains("32M") && said.out.contains("default"), "{}", said.out);
     let json: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
     let axis = json["axes"].as_array().and_then(|axes| axes.iter().find(|axis| axis["name"] == "limit.memory"));
     let axis = axis.unwrap_or_else(|| panic!("{}", json["axes"]));
-    assert_eq!(axis["values"], serde_json::json!(["64M", "default"]));
+    assert_eq!(axis["values"], serde_json::json!(["32M", "default"]));
     assert_eq!(axis["groups"][0]["name"], "ext4");
 }
 
@@ -168,7 +169,9 @@ fn a_plan_names_limits_and_shows_their_commands_beforehand() {
                 [axes]\nlimit.memory = [\"512M\", \"2 GiB\", \"1000 MB\"]\n";
     place.write("small.toml", text);
     let out = place.bakeoff("plan ./small.toml --image 1GiB --commands").well().out;
-    for expected in ["ext4 memory=512M", "ext4 memory=2G", "ext4 memory=1000000000", "mkdir /sys/fs/cgroup", "rmdir /sys/fs/cgroup"] {
+    for expected in
+        ["ext4 memory=512M", "ext4 memory=2G", "ext4 memory=1000000000", "mkdir /sys/fs/cgroup", "rmdir /sys/fs/cgroup"]
+    {
         assert!(out.contains(expected), "{expected} is missing: {out}");
     }
     assert!(out.contains("echo 536870912 > /sys/fs/cgroup"), "{out}");

@@ -8,7 +8,9 @@ use judge::{
 };
 use records::facts::{PhaseFacts, TotalFacts};
 use records::program::Figure;
-use records::{ContenderRecord, DataMode, Evidence, PhaseRecord, RunRecord, TWIN, TrialRecord, TrialStatus, WorkRecord};
+use records::{
+    ContenderRecord, DataMode, Evidence, PhaseRecord, RunRecord, TWIN, TrialRecord, TrialStatus, WorkRecord,
+};
 use std::collections::HashSet;
 
 /// Name of the figure until the last call returned, beside one that is judged until durable.

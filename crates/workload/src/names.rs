@@ -97,9 +97,7 @@ fn by_name(
     let set = own.and_then(|own| own.get(base)).or_else(|| known.sets.get(base));
     let mut contender = match set {
         Some(set) => set.clone(),
-        None if known.filesystems.contains(&base) => {
-            Contender::plain(base)
-        }
+        None if known.filesystems.contains(&base) => Contender::plain(base),
         None => {
             let sets = own.into_iter().flat_map(BTreeMap::keys).chain(known.sets.keys());
             let names: Vec<&str> = known.filesystems.iter().copied().chain(sets.map(String::as_str)).collect();

@@ -79,7 +79,7 @@ impl Axes {
             }
             field.contenders = field.contenders.iter().flat_map(|one| reach.along(one, name, values)).collect();
         }
-        let excluded: Vec<_> = self.exclude.iter().map(|row| as_kept(row)).collect();
+        let excluded: Vec<_> = self.exclude.iter().map(as_kept).collect();
         field.contenders.retain(|contender| !excluded.iter().any(|row| stands_at(contender, row)));
         leave_out(&mut field, facts);
         match field.contenders.is_empty() {

@@ -105,7 +105,12 @@ fn version_one_limits_memory_and_swap_together_where_it_counts_swap() {
     let mut ground = version_one();
     ground.offers.push("memory.memsw.limit_in_bytes");
     Memory.apply("64M", &mut ground).expect("it applies");
-    assert!(ground.done.last().is_some_and(|done| done.starts_with("67108864 > ") && done.ends_with("memsw.limit_in_bytes")));
+    assert!(
+        ground
+            .done
+            .last()
+            .is_some_and(|done| done.starts_with("67108864 > ") && done.ends_with("memsw.limit_in_bytes"))
+    );
 }
 
 #[test]

@@ -149,7 +149,8 @@ fn rest(options: &Contender, name: &str) -> Contender {
     rest.label.clear();
     rest.base.clear();
     // What no option keeps stands in its place alone.
-    rest.axes.retain(|name, _| axes::find(name).is_some_and(|named| named.axis.asked(options, named.setting).is_none()));
+    rest.axes
+        .retain(|name, _| axes::find(name).is_some_and(|named| named.axis.asked(options, named.setting).is_none()));
     rest
 }
 

@@ -169,7 +169,9 @@ impl Stage<'_> {
     /// What axes show after the work.
     pub(crate) fn axes_after(&self) -> Vec<OptionFound> {
         let each = self.state.around.applied.iter();
-        each.filter_map(|(name, value, applied)| Some(axes::find(name)?.axis.after(value, applied, &Here))).flatten().collect()
+        each.filter_map(|(name, value, applied)| Some(axes::find(name)?.axis.after(value, applied, &Here)))
+            .flatten()
+            .collect()
     }
 
     /// Why the work failed, where that was an axis' doing.

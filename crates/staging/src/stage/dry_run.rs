@@ -149,10 +149,10 @@ fn plan_filesystem(
     if !filesystem.mount.command.is_empty() {
         add(journal, fill(&filesystem.mount.command, &list).prefixed(&prefix));
     }
-    let leaving = around::planned(contender, filesystem.remount_empties_cache, journal)?;
     for words in filesystem.inspect.values() {
         add(journal, fill(words, &[]).prefixed(&prefix));
     }
+    let leaving = around::planned(contender, filesystem.remount_empties_cache, journal)?;
     if filesystem.sync.syncfs {
         call(journal, Call::Sync(places.mountpoint.join("work")));
     }
