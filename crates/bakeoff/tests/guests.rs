@@ -241,14 +241,18 @@ fn a_guest_limits_memory_by_version_two_of_control_groups_and_says_when_it_was_t
     let ledger = ledger::Ledger::open(&place.path("bakeoff.db"), ledger::Access::Read).expect("the ledger opens");
     let id = ledger.run(None).expect("the run").id;
     let trials = ledger.trials(&id).expect("trials");
-    let of = |contender: u32| trials.iter().find(|trial| trial.contender == contender).expect("a trial");
-    let why = of(0).reason.as_deref().unwrap_or_default();
-    assert!(why.contains("limit.memory 1M is less than the engine needs") && why.contains("memory.events"), "{why}");
-    let found = of(1).found.as_ref().unwrap_or_else(|| panic!("{:?}", of(1).reason));
+    // A guest that a busy machine does not boot in time is tried again.
+    let reasons: Vec<&str> = trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
+    let starved =
+        |why: &&str| why.contains("limit.memory 1M is less than the engine needs") && why.contains("memory.events");
+    assert!(reasons.iter().any(starved), "{reasons:?}");
+    let ended = trials.iter().find(|trial| trial.contender == 1 && trial.closing.is_some());
+    let ended = ended.unwrap_or_else(|| panic!("no trial came to its end: {reasons:?}"));
+    let found = ended.found.as_ref().expect("what was found");
     let limit = found.options.iter().find(|option| option.asked == "limit.memory 128M").expect("read back");
     assert_eq!(limit.found.as_deref(), Some("134217728"));
     assert!(limit.by.starts_with("/sys/fs/cgroup/bakeoff-") && limit.by.ends_with("/memory.max"), "{}", limit.by);
-    let after = &of(1).closing.as_ref().expect("closing").axes;
+    let after = &ended.closing.as_ref().expect("closing").axes;
     assert!(after.iter().any(|one| one.by.ends_with("memory.current") && one.found.is_some()), "{after:?}");
     clean(&place);
 }

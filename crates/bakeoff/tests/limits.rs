@@ -50,12 +50,12 @@ fn trial_of<'t>(trials: &'t [(String, TrialRecord)], label: &str) -> &'t TrialRe
     &found.unwrap_or_else(|| panic!("no {label} among {:?}", trials.iter().map(|(name, _)| name).collect::<Vec<_>>())).1
 }
 
-/// Bytes that the device delivered while the file was read again.
+/// Bytes that the device delivered at least in each pass over the file: other runs drop this machine's caches, which only adds to a pass.
 fn read_again(trial: &TrialRecord) -> u64 {
     let again = trial.phases.iter().filter(|phase| phase.name == "read-repeated-warm");
     let read: Vec<u64> = again.map(|phase| phase.evidence.device_read_bytes.expect("the device counts")).collect();
     assert_eq!(read.len(), 3, "three passes");
-    read.iter().sum::<u64>() / 3
+    read.into_iter().min().unwrap_or_default()
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_file_larger_than_the_limit_comes_from_the_device_again_and_without_one_from
     }
     let (again, cached) = (read_again(limited), read_again(free));
     assert!(again > 48 << 20, "{again} bytes came from the device, of 96 MiB");
-    assert!(cached < 4 << 20, "{cached} bytes came from the device, of 96 MiB");
+    assert!(cached < 4 << 20, "{cached} bytes came from the device although they fit into the cache");
     let found = limited.found.as_ref().expect("found");
     let limit = found.options.iter().find(|option| option.asked == "limit.memory 32M").expect("read back");
     assert_eq!(limit.found.as_deref(), Some("33554432"));
