@@ -128,7 +128,7 @@ pub fn words(data: &[u8]) {
     let mut axes = Axes::default();
     let set = axes.set(&text).and_then(|()| axes.leave_out(&text));
     if set.is_ok() {
-        let ext4 = workload::Contender { label: "a".into(), filesystem: "ext4".into(), ..Default::default() };
+        let ext4 = workload::Contender::named("a", "ext4");
         match axes.multiply(vec![ext4]) {
             Ok(all) => assert!((1..=PRODUCT_LIMIT).contains(&all.len())),
             Err(refusal) => assert_said("a product", &refusal),

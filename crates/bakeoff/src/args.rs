@@ -141,7 +141,8 @@ pub struct What {
     #[arg(long, value_name = "SIZE", help_heading = "Where")]
     pub aged_cache: Option<String>,
     /// An axis: every contender whose filesystem knows it runs with each value, such as mkfs.rmapbt=0,1, mount.commit=5,60,
-    /// device.read_ahead=128k,4M or device.write_cache=on,off; `default` leaves a setting as it is
+    /// device.read_ahead=128k,4M, device.write_cache=on,off or limit.memory=512M,2G (page cache and all); `default` leaves a
+    /// setting as it is
     #[arg(long, value_name = "NAME=VALUE,...", help_heading = "Contenders")]
     pub axis: Vec<String>,
     /// A combination of axes that is left out, such as mkfs.rmapbt=0,scheduler=bfq

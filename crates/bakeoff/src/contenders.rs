@@ -8,7 +8,6 @@ use records::FRESH;
 use runner::{DEVICE, Place, PlannedContender};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workload::age_profiles::parse_fill;
 use workload::axes::Axes;
 use workload::names::{Known, resolve};
 use workload::plan::Plan;
@@ -54,15 +53,15 @@ pub fn entries(
         }
         contender.mount.push_str(options);
     })?;
-    let own_axes = what.axis.is_empty() && what.scheduler.is_empty() && !aged(what);
+    let given = [&what.axis, &what.scheduler, &what.kernel, &what.age, &what.fill];
+    let own_axes = given.iter().all(|list| list.is_empty());
     let name = if own_axes { plan.name.clone() } else { String::new() };
     let multiplying = Plan { name, axes: asked_axes(what, plan, catalogue)?, ..plan.clone() };
     let field = multiplying.multiplied(contenders, &known).map_err(Failure::usage)?;
-    let contenders = with_scheduler(field.contenders, what, catalogue);
     for kernel in &what.kernel {
         staging::check_kernel_name(kernel).map_err(|error| Failure::usage(format!("--kernel {kernel}: {error}")))?;
     }
-    let mut contenders = with_kernels(contenders, &what.kernel);
+    let mut contenders = with_one_for_all(field.contenders, what, catalogue);
     for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
         contender.kernel = staging::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
@@ -95,11 +94,13 @@ fn asked_axes(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Axes, F
     for text in &what.exclude {
         axes.leave_out(text).map_err(|problem| Failure::usage(format!("--exclude {problem}")))?;
     }
-    match what.scheduler.len() {
-        0 => {}
-        // One for all is no axis: names stay as they are.
-        1 => axes.scheduler.clear(),
-        _ => axes.scheduler = what.scheduler.clone(),
+    for (name, values) in [("scheduler", &what.scheduler), ("kernel", &what.kernel)] {
+        match values.len() {
+            0 => {}
+            // One for all is no axis: names stay as they are.
+            1 => axes.drop(name),
+            _ => axes.give(name, values).map_err(Failure::usage)?,
+        }
     }
     ask_ages(&mut axes, what, catalogue)?;
     Ok(axes)
@@ -119,13 +120,28 @@ fn check_schedulers(what: &What, catalogue: &Catalogue) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The one scheduler that a command line gives to all.
-fn with_scheduler(mut contenders: Vec<Contender>, what: &What, catalogue: &Catalogue) -> Vec<Contender> {
+/// The one scheduler and the one kernel that a command line gives to all.
+fn with_one_for_all(mut contenders: Vec<Contender>, what: &What, catalogue: &Catalogue) -> Vec<Contender> {
     if let [name] = what.scheduler.as_slice() {
-        let today = catalogue.work.aliases.get(name).unwrap_or(name);
-        contenders.iter_mut().for_each(|contender| contender.scheduler = Some(today.clone()));
+        give_all(&mut contenders, "scheduler", catalogue.work.aliases.get(name).unwrap_or(name));
+    }
+    if let [kernel] = what.kernel.as_slice() {
+        give_all(&mut contenders, "kernel", kernel);
     }
     contenders
+}
+
+/// One for all is no axis: names stay as they are, but for one that says otherwise.
+fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
+    for contender in contenders {
+        let named = contender.axes.contains_key(axis);
+        axes::put(contender, axis, value);
+        if named {
+            contender.label = axes::label(contender);
+        } else {
+            contender.axes.remove(axis);
+        }
+    }
 }
 
 fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>, Failure> {
@@ -137,14 +153,14 @@ fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>
     }
     let of = |folder: &PathBuf| {
         let label = folder.canonicalize().unwrap_or_else(|_| folder.clone()).display().to_string();
-        entry(Contender { label, filesystem: staging::DIRECTORY.into(), ..Contender::default() })
+        entry(Contender::named(&label, staging::DIRECTORY))
     };
     Ok(folders.iter().map(of).collect())
 }
 
 /// The raw device beneath, as a pseudo contender.
 pub fn raw_device() -> PlannedContender {
-    entry(Contender { label: DEVICE.into(), filesystem: DEVICE.into(), ..Contender::default() })
+    entry(Contender::plain(DEVICE))
 }
 
 fn entry(asked: Contender) -> PlannedContender {
@@ -162,7 +178,7 @@ fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> 
     let able: Vec<Contender> = staging::systems(&catalogue.filesystems, &system::Journal::new())
         .into_iter()
         .filter(|system| system.can_compete)
-        .map(|system| Contender { label: system.name.clone(), filesystem: system.name, ..Contender::default() })
+        .map(|system| Contender::plain(&system.name))
         .collect();
     if able.is_empty() {
         return Err(Failure::new("no filesystem can compete here; `bakeoff systems` says why, and what would help"));
@@ -180,13 +196,10 @@ fn ask_ages(axes: &mut Axes, what: &What, catalogue: &Catalogue) -> Result<(), F
     for name in what.age.iter().filter(|name| *name != FRESH) {
         catalogue.work.age(name).map_err(|problem| Failure::usage(format!("--age {name}: {problem}")))?;
     }
-    let share = |text: &String| parse_fill(text).map_err(|problem| Failure::usage(format!("--fill: {problem}")));
-    let fill = what.fill.iter().map(share).collect::<Result<Vec<f64>, Failure>>()?;
-    if !what.age.is_empty() {
-        axes.age.clone_from(&what.age);
-    }
-    if !fill.is_empty() {
-        axes.fill = fill;
+    for (name, values) in
+        [("age", &what.age), ("fill", &what.fill)].into_iter().filter(|(_, values)| !values.is_empty())
+    {
+        axes.give(name, values).map_err(|problem| Failure::usage(format!("--{name}: {problem}")))?;
     }
     Ok(())
 }
@@ -218,20 +231,6 @@ fn apply(
         }
     }
     Ok(())
-}
-
-fn with_kernels(contenders: Vec<Contender>, given: &[String]) -> Vec<Contender> {
-    if given.is_empty() {
-        return contenders;
-    }
-    let on = |contender: &Contender, kernel: &String| {
-        let suffix = if given.len() > 1 { format!(" on {kernel}") } else { String::new() };
-        let label = format!("{}{suffix}", contender.label);
-        let mut with = Contender { label, kernel: Some(kernel.clone()), ..contender.clone() };
-        with.axes.insert("kernel".into(), kernel.clone());
-        with
-    };
-    contenders.iter().flat_map(|contender| given.iter().map(move |kernel| on(contender, kernel))).collect()
 }
 
 /// What is to be said of contenders that run in guests; None where none does.

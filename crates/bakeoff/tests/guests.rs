@@ -231,3 +231,28 @@ fn what_a_killed_run_leaves_of_a_guest_is_cleaned_by_its_mark() {
     place.bakeoff(&format!("clean --scratch {}", place.folder().display())).well();
     clean(&place);
 }
+
+#[test]
+fn a_guest_limits_memory_by_version_two_of_control_groups_and_says_when_it_was_too_little() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let run = RUN.replace("--samples 1", "--samples 1 --fs ext4 --no-twin");
+    place.bakeoff(&format!("{run} --kernel {KERNEL} --axis limit.memory=1M,128M"));
+    let ledger = ledger::Ledger::open(&place.path("bakeoff.db"), ledger::Access::Read).expect("the ledger opens");
+    let id = ledger.run(None).expect("the run").id;
+    let trials = ledger.trials(&id).expect("trials");
+    // A guest that a busy machine does not boot in time is tried again.
+    let reasons: Vec<&str> = trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
+    let starved =
+        |why: &&str| why.contains("limit.memory 1M is less than the engine needs") && why.contains("memory.events");
+    assert!(reasons.iter().any(starved), "{reasons:?}");
+    let ended = trials.iter().find(|trial| trial.contender == 1 && trial.closing.is_some());
+    let ended = ended.unwrap_or_else(|| panic!("no trial came to its end: {reasons:?}"));
+    let found = ended.found.as_ref().expect("what was found");
+    let limit = found.options.iter().find(|option| option.asked == "limit.memory 128M").expect("read back");
+    assert_eq!(limit.found.as_deref(), Some("134217728"));
+    assert!(limit.by.starts_with("/sys/fs/cgroup/bakeoff-") && limit.by.ends_with("/memory.max"), "{}", limit.by);
+    let after = &ended.closing.as_ref().expect("closing").axes;
+    assert!(after.iter().any(|one| one.by.ends_with("memory.current") && one.found.is_some()), "{after:?}");
+    clean(&place);
+}

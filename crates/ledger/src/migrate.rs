@@ -2,6 +2,7 @@
 //! In: the JSON of one column, or of one part of an exported run, as version 1 wrote it. Out: the same in today's form.
 //! Version 1 kept plans, machines, contenders and what was found as whatever JSON their makers gave.
 
+use records::TWIN;
 use serde_json::{Map, Value, json};
 
 /// What a run was begun with.
@@ -49,7 +50,10 @@ fn whole_plan(mut plan: Value) -> Value {
         }
     });
     within(&mut plan, "sampling", |sampling| supply(sampling, "steady", json!(false)));
-    each(&mut plan, "contenders", |entry| supply(entry, "works", json!([])));
+    each(&mut plan, "contenders", |entry| {
+        supply(entry, "works", json!([]));
+        within(entry, "asked", with_base);
+    });
     each(&mut plan, "works", |work| {
         within(work, "compiled", |compiled| {
             within(compiled, "estimate", estimate);
@@ -83,7 +87,39 @@ fn whole_machine(mut machine: Value) -> Value {
 
 /// What was asked of a contender; nothing where other programs' results were imported.
 pub fn asked(asked: Value) -> Value {
-    if asked.get("filesystem").is_some() { asked } else { Value::Null }
+    if asked.get("filesystem").is_none() {
+        return Value::Null;
+    }
+    let mut asked = asked;
+    with_base(&mut asked);
+    asked
+}
+
+/// Gives a contender its base, which version 1 kept in its label alone, behind which it wrote where the contender stands on each axis.
+fn with_base(asked: &mut Value) {
+    let text = |name: &str| asked.get(name).and_then(Value::as_str).map(str::to_owned);
+    let Some(label) = text("label") else { return };
+    let mut base = label.strip_suffix(TWIN).unwrap_or(&label).to_owned();
+    let scheduler = text("scheduler").filter(|name| base.ends_with(&format!("+{name}")));
+    let Some(axes) = asked.get_mut("axes").and_then(Value::as_object_mut) else { return };
+    // A name could carry a scheduler without any axis.
+    if let Some(name) = scheduler {
+        axes.insert("scheduler".into(), name.into());
+    }
+    axes.retain(|name, value| {
+        let value = value.as_str().unwrap_or_default();
+        let mark = match name.split_once('.') {
+            Some((_, setting)) => format!(" {setting}={value}"),
+            None if name == "scheduler" => format!("+{value}"),
+            None if name == "kernel" => format!(" on {value}"),
+            None => format!(" {value}"),
+        };
+        let stood = base.contains(&mark);
+        base = base.replacen(&mark, "", 1);
+        // One kernel for all was kept as an axis, although it was none.
+        stood || name != "kernel"
+    });
+    supply(asked, "base", Value::String(base));
 }
 
 /// What was found after mounting.
@@ -107,6 +143,7 @@ pub fn closing(mut closing: Value) -> Value {
         fields.remove("damage");
     }
     not_told(&mut closing, &["damage", "written_bytes", "read_bytes"]);
+    supply(&mut closing, "axes", json!([]));
     closing
 }
 
@@ -180,6 +217,24 @@ mod tests {
         let run = cold_run(json!({ "plan": { "sampling": {} } }));
         assert_eq!(run["plan"], json!({ "cold": "drop", "sampling": { "screen_first": false } }));
         assert_eq!(cold_run(json!({ "plan": null })), json!({ "plan": null }));
+    }
+
+    #[test]
+    fn the_base_of_a_contender_is_its_label_without_its_places_on_axes() {
+        let base = |label: &str, axes: Value, more: Value| {
+            let mut whole = json!({ "filesystem": "ext4", "label": label, "axes": axes });
+            whole.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            let whole = asked(whole);
+            (whole["base"].as_str().expect("a base").to_owned(), whole["axes"].clone())
+        };
+        let places = json!({ "mkfs.rmapbt": "0", "age": "old", "fill": "40%", "scheduler": "bfq" });
+        let twin = base("xfs rmapbt=0 old 40%+bfq (again)", places.clone(), json!({ "scheduler": "bfq" }));
+        assert_eq!(twin, ("xfs".into(), places));
+        let named = base("ext4-tuned+bfq", json!({}), json!({ "scheduler": "bfq" }));
+        assert_eq!(named, ("ext4-tuned".into(), json!({ "scheduler": "bfq" })));
+        assert_eq!(base("ext4", json!({ "kernel": "debian:6.12" }), json!({})), ("ext4".into(), json!({})));
+        let kernels = json!({ "kernel": "debian:6.12" });
+        assert_eq!(base("ext4 on debian:6.12", kernels.clone(), json!({})), ("ext4".into(), kernels));
     }
 
     #[test]

@@ -20,8 +20,10 @@ pub const USED: &str = "used";
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contender {
-    /// Unique label, shown everywhere.
+    /// Unique label, made of the base and its axes for display alone; nothing is read from it.
     pub label: String,
+    /// What is varied: a filesystem's name, that of an option set, or a directory.
+    pub base: String,
     /// Name of the filesystem.
     pub filesystem: String,
     /// Words added to the mkfs command, in order.
@@ -40,14 +42,19 @@ pub struct Contender {
     pub age: Option<String>,
     /// Share of the volume that is filled before work begins, between 0 and 1.
     pub fill: Option<f64>,
-    /// Where it stands on each axis of the plan, for pivoting (`mkfs.rmapbt` = `0`).
+    /// Where it stands on each axis that it was multiplied by (`mkfs.rmapbt` = `0`).
     pub axes: BTreeMap<String, String>,
 }
 
 impl Contender {
     /// A filesystem with all its defaults.
     pub fn plain(filesystem: &str) -> Self {
-        Self { label: filesystem.into(), filesystem: filesystem.into(), ..Self::default() }
+        Self::named(filesystem, filesystem)
+    }
+
+    /// A filesystem with all its defaults under a name of its own.
+    pub fn named(base: &str, filesystem: &str) -> Self {
+        Self { label: base.into(), base: base.into(), filesystem: filesystem.into(), ..Self::default() }
     }
 
     /// Its mount options, one by one.

@@ -201,6 +201,8 @@ pub struct Closing {
     pub check_answer: String,
     /// The line of it that tells most; absent where the filesystem is whole.
     pub damage: Option<String>,
+    /// What axes that act around a trial showed after the work.
+    pub axes: Vec<OptionFound>,
     /// What must be said.
     pub remarks: Vec<String>,
 }

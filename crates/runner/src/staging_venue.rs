@@ -157,7 +157,7 @@ impl Staged for LocalStage<'_> {
     }
 
     fn enter(&self) -> Vec<String> {
-        self.stage.enter().to_vec()
+        self.stage.engine_prefix()
     }
 
     fn durable(&self) -> Durable {

@@ -8,7 +8,9 @@ use judge::{
 };
 use records::facts::{PhaseFacts, TotalFacts};
 use records::program::Figure;
-use records::{ContenderRecord, DataMode, Evidence, PhaseRecord, RunRecord, TrialRecord, TrialStatus, WorkRecord};
+use records::{
+    ContenderRecord, DataMode, Evidence, PhaseRecord, RunRecord, TWIN, TrialRecord, TrialStatus, WorkRecord,
+};
 use std::collections::HashSet;
 
 /// Name of the figure until the last call returned, beside one that is judged until durable.
@@ -127,15 +129,12 @@ fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialR
 /// Age and fill as asked for, and what the contender is called without them.
 fn age(contender: &ContenderRecord) -> Age {
     let Some(asked) = &contender.asked else { return Age::default() };
-    let fill = asked.fill.map(|fill| format!("{}%", (fill * 1e6).round() / 1e4));
+    let fill = axes::value(asked, "fill");
     let age = asked.ageing().map(|(age, _)| age.to_owned());
-    let mut of = contender.label.clone();
-    // Axes add both to the label, and a scheduler may stand behind them.
-    for word in asked.age.iter().chain(&fill) {
-        of = of.replacen(&format!(" {word}"), "", 1);
-    }
+    let twin = if contender.twin_of.is_some() { TWIN } else { "" };
+    let of = axes::label(&axes::without(&axes::without(asked, "age"), "fill"));
     let name: Vec<String> = if age.is_some() { age.into_iter().chain(fill).collect() } else { Vec::new() };
-    Age { name: name.join(" "), of }
+    Age { name: name.join(" "), of: format!("{of}{twin}") }
 }
 
 /// The durability class as far as the judge ranks by it.

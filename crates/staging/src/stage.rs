@@ -2,6 +2,7 @@
 //! In: built by [`crate::Target::stage`]. Out: where to work, what makes data safe, and what was found.
 //! Whatever way it ends, it takes down what it put up.
 
+pub(crate) mod around;
 mod beneath;
 mod cold;
 mod daemon;
@@ -23,6 +24,7 @@ use crate::filesystems::template::Placeholders;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::daemon::Daemon;
 use crate::stage::target::Target;
+use around::Around;
 use limits::Limits;
 use records::program::Durable;
 use records::{Closing, Found, Usage};
@@ -103,6 +105,8 @@ pub(crate) struct State {
     pub work: Option<PathBuf>,
     /// Devices of the contender's own, beside the one under test.
     pub own: Vec<Companion>,
+    /// What axes did around it.
+    pub around: Around,
 }
 
 /// How the wait for an idle device ended.
@@ -135,7 +139,7 @@ impl Stage<'_> {
         &self.state.found
     }
 
-    /// Words to be put before the agent's command, so that it sees the mount; mostly none.
+    /// Words to be put before a command, so that it sees the mount; mostly none. Before the engine's: [`Stage::engine_prefix`].
     pub fn enter(&self) -> &[String] {
         self.state.daemon.as_ref().map_or(&self.state.tools, |daemon| &daemon.prefix)
     }
@@ -238,7 +242,7 @@ impl Stage<'_> {
 
     /// Unmounts, checks the filesystem, and takes everything down.
     pub fn close(mut self) -> Result<Closing, StagingError> {
-        let mut closing = Closing { used: self.usage().ok(), ..Closing::default() };
+        let mut closing = Closing { used: self.usage().ok(), axes: self.axes_after(), ..Closing::default() };
         if self.state.mounted {
             closing.unmount_seconds = self.unmount(&mut closing.remarks)?;
         }
@@ -377,7 +381,7 @@ impl State {
 impl Target {
     /// Takes down what a stage put up, the last first.
     pub(crate) fn take_down(&mut self, state: &mut State) -> Vec<String> {
-        let mut problems = Vec::new();
+        let mut problems = self.leave_groups(&mut state.around);
         for (path, was) in std::mem::take(&mut state.settings).into_iter().rev() {
             let problem = crate::devices::setting::write_setting(&path, &was, &self.journal).err();
             problems.extend(problem.map(|error| error.to_string()));

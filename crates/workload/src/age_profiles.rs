@@ -244,11 +244,12 @@ pub fn without_repeats(contenders: Vec<Contender>) -> Vec<Contender> {
             kept.push(contender);
             continue;
         }
+        let emptied = contender.axes.remove("fill").is_some() && contender.age.as_deref() != Some(FRESH);
         contender.age = Some(FRESH.into());
-        contender.axes.remove("fill");
-        if contender.axes.contains_key("age") {
+        if emptied || contender.axes.contains_key("age") {
             contender.axes.insert("age".into(), FRESH.into());
         }
+        contender.label = axes::label(&contender);
         let one = without_place(&contender);
         if !bare.contains(&one) {
             bare.push(one);
@@ -270,13 +271,10 @@ mod tests {
 
     #[test]
     fn axes_of_age_and_fill_make_no_fresh_filesystem_twice() {
-        let axes = Axes {
-            age: ["fresh", "used", "old"].map(str::to_owned).into(),
-            fill: vec![0.0, 0.4, 0.8],
-            ..Axes::default()
-        };
-        let ext4 = Contender { label: "ext4".into(), filesystem: "ext4".into(), ..Contender::default() };
-        let all = without_repeats(axes.multiply(vec![ext4]).expect("they multiply"));
+        let mut axes = Axes::default();
+        axes.give("age", &["fresh", "used", "old"]).expect("ages");
+        axes.give("fill", &["0", "40%", "80%"]).expect("shares");
+        let all = without_repeats(axes.multiply(vec![Contender::plain("ext4")]).expect("they multiply"));
         let labels: Vec<&str> = all.iter().map(|contender| contender.label.as_str()).collect();
         assert_eq!(labels, ["ext4 fresh", "ext4 used 40%", "ext4 used 80%", "ext4 old 40%", "ext4 old 80%"]);
     }

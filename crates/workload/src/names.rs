@@ -97,9 +97,7 @@ fn by_name(
     let set = own.and_then(|own| own.get(base)).or_else(|| known.sets.get(base));
     let mut contender = match set {
         Some(set) => set.clone(),
-        None if known.filesystems.contains(&base) => {
-            Contender { label: base.to_owned(), filesystem: base.to_owned(), ..Contender::default() }
-        }
+        None if known.filesystems.contains(&base) => Contender::plain(base),
         None => {
             let sets = own.into_iter().flat_map(BTreeMap::keys).chain(known.sets.keys());
             let names: Vec<&str> = known.filesystems.iter().copied().chain(sets.map(String::as_str)).collect();
@@ -108,8 +106,8 @@ fn by_name(
     };
     if let Some(scheduler) = scheduler {
         let scheduler = current_scheduler(scheduler, known)?;
-        contender.label = format!("{base}+{scheduler}");
-        contender.scheduler = Some(scheduler);
+        axes::put(&mut contender, "scheduler", &scheduler);
+        contender.label = axes::label(&contender);
     }
     Ok(contender)
 }
@@ -131,12 +129,9 @@ fn check_contender(contender: &mut Contender, known: &Known<'_>) -> std::result:
     }
     if let Some(scheduler) = &contender.scheduler {
         let current = current_scheduler(scheduler, known)?;
-        let old = format!("+{scheduler}");
-        if let Some(base) = contender.label.strip_suffix(&old) {
-            contender.label = format!("{base}+{current}");
-        }
         if let Some(at) = contender.axes.get_mut("scheduler") {
-            *at = current.clone();
+            at.clone_from(&current);
+            contender.label = axes::label(contender);
         }
         contender.scheduler = Some(current);
     }

@@ -72,24 +72,10 @@ struct RawContender {
     fill: Option<Spanned<Scalar>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+/// Tables of axes: lists of values by name, or by setting within a family, and combinations that are left out.
+#[derive(Debug, Default)]
 struct RawAxes {
-    #[serde(default)]
-    mkfs: BTreeMap<String, Vec<Scalar>>,
-    #[serde(default)]
-    mount: BTreeMap<String, Vec<Scalar>>,
-    #[serde(default)]
-    scheduler: Vec<String>,
-    #[serde(default)]
-    device: BTreeMap<String, Vec<Scalar>>,
-    #[serde(default)]
-    kernel: Vec<String>,
-    #[serde(default)]
-    age: Vec<String>,
-    #[serde(default)]
-    fill: Vec<Spanned<Scalar>>,
-    #[serde(default)]
+    values: Vec<(String, Vec<Spanned<Scalar>>)>,
     exclude: Vec<BTreeMap<String, Scalar>>,
 }
 
@@ -112,6 +98,43 @@ struct RawSampling {
     until: Until,
     #[serde(default)]
     steady: bool,
+}
+
+impl<'de> Deserialize<'de> for RawAxes {
+    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> std::result::Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> serde::de::Visitor<'de> for Visit {
+            type Value = RawAxes;
+            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str("a table of axes, each with a list of values")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<RawAxes, A::Error> {
+                let mut raw = RawAxes::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    if key == "exclude" {
+                        raw.exclude = map.next_value()?;
+                    } else if ::axes::is_family(&key) {
+                        let settings: BTreeMap<String, Vec<Spanned<Scalar>>> = map.next_value()?;
+                        raw.values.extend(settings.into_iter().map(|(name, values)| (format!("{key}.{name}"), values)));
+                    } else if ::axes::find(&key).is_some() {
+                        raw.values.push((key, map.next_value()?));
+                    } else {
+                        return Err(unknown_axis(&key));
+                    }
+                }
+                Ok(raw)
+            }
+        }
+        input.deserialize_map(Visit)
+    }
+}
+
+/// In the words of an unknown key, so that the nearest is named.
+fn unknown_axis<E: serde::de::Error>(key: &str) -> E {
+    let mut known: Vec<&str> = ::axes::names().map(|name| name.split('.').next().unwrap_or(name)).collect();
+    known.push("exclude");
+    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    E::custom(format!("unknown field `{key}`, expected one of {}", known.join(", ")))
 }
 
 /// A bare name, or a table with scale and settings.
@@ -227,6 +250,7 @@ fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
         return Err(Problem::new(format!("`{}` holds control characters or is too long", bad.escape_debug())));
     }
     Ok(Contender {
+        base: label.clone(),
         label,
         filesystem: raw.fs,
         mkfs: raw.mkfs,
@@ -242,20 +266,18 @@ fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
 }
 
 fn axes(raw: RawAxes) -> Outcome<Axes> {
-    let texts = |axis: BTreeMap<String, Vec<Scalar>>| {
-        axis.into_iter().map(|(name, values)| (name, values.into_iter().map(|value| value.0).collect())).collect()
-    };
+    let mut axes = Axes::default();
+    for (name, values) in raw.values {
+        // Each by itself first, so that a value that cannot be is found where it stands.
+        for value in &values {
+            read(value, |text| crate::axes::read(&name, text))?;
+        }
+        let texts: Vec<&str> = values.iter().map(|value| value.get_ref().0.as_str()).collect();
+        axes.give(&name, &texts).map_err(Problem::new)?;
+    }
     let excluded = |row: BTreeMap<String, Scalar>| row.into_iter().map(|(axis, value)| (axis, value.0)).collect();
-    Ok(Axes {
-        mkfs: texts(raw.mkfs),
-        mount: texts(raw.mount),
-        scheduler: raw.scheduler,
-        device: texts(raw.device),
-        kernel: raw.kernel,
-        age: raw.age,
-        fill: raw.fill.iter().map(|fill| read(fill, parse_fill)).collect::<Outcome<_>>()?,
-        exclude: raw.exclude.into_iter().map(excluded).collect(),
-    })
+    axes.exclude = raw.exclude.into_iter().map(excluded).collect();
+    Ok(axes)
 }
 
 fn planned(raw: RawPlanned) -> PlannedWork {

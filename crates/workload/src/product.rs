@@ -2,16 +2,15 @@
 //! In: contenders, axes, and [`AxisFacts`] by filesystem. Out: an [`AxisProduct`]: the contenders, and what was not multiplied, in words.
 //! An axis applies to filesystems that know it; the others enter once. A setting that nobody knows is an error.
 
-use crate::axes::{Axes, Change};
+use crate::axes::{self, Axes};
 use crate::contender::Contender;
 use crate::error::suggestion;
+use ::axes::DEFAULT;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Contenders that a product may make.
 pub const PRODUCT_LIMIT: usize = 1000;
-/// The value of an mkfs, mount or device axis that leaves the setting as it is without the axis.
-pub const DEFAULT: &str = "default";
 /// The value in a rule that stands for any value but [`DEFAULT`].
 const ANY: &str = "*";
 
@@ -67,20 +66,21 @@ impl Axes {
     ) -> Result<AxisProduct, String> {
         let mut field = AxisProduct { contenders, notes: Vec::new() };
         let axes = self.list();
-        let known: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+        let known: Vec<&str> = axes.iter().map(|(name, _)| *name).collect();
         if let Some(name) = self.exclude.iter().flat_map(BTreeMap::keys).find(|name| !known.contains(&name.as_str())) {
             return Err(format!("`exclude` names the axis `{name}` ({})", suggestion(name, &known)));
         }
-        for axis in &axes {
-            let reach = Reach::of(&axis.name, &axis.values, &field.contenders, facts)?;
-            field.notes.extend(reach.notes(&axis.name));
-            if field.contenders.len().saturating_mul(axis.values.len()) > PRODUCT_LIMIT {
+        for (name, values) in axes {
+            let reach = Reach::of(name, values, &field.contenders, facts)?;
+            field.notes.extend(reach.notes(name));
+            if field.contenders.len().saturating_mul(values.len()) > PRODUCT_LIMIT {
                 let text = format!("the axes multiply to more than {PRODUCT_LIMIT} contenders; leave out some values");
                 return Err(text);
             }
-            field.contenders = field.contenders.iter().flat_map(|one| reach.along(one, axis)).collect();
+            field.contenders = field.contenders.iter().flat_map(|one| reach.along(one, name, values)).collect();
         }
-        field.contenders.retain(|contender| !self.exclude.iter().any(|row| stands_at(contender, row)));
+        let excluded: Vec<_> = self.exclude.iter().map(as_kept).collect();
+        field.contenders.retain(|contender| !excluded.iter().any(|row| stands_at(contender, row)));
         leave_out(&mut field, facts);
         match field.contenders.is_empty() {
             true => Err(["the axes exclude every contender".to_owned()]
@@ -93,10 +93,10 @@ impl Axes {
     }
 }
 
-/// One axis as it is multiplied: its name, and for each value its text and what it does to a contender.
-pub(crate) struct Axis<'a> {
-    pub name: String,
-    pub values: Vec<(String, Change<'a>)>,
+/// A combination with its values as their axes keep them; what an axis does not take is nobody's value.
+fn as_kept(row: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let kept = |axis: &str, value: &String| axes::read(axis, value).unwrap_or_else(|_| value.clone());
+    row.iter().map(|(axis, value)| (axis.clone(), kept(axis, value))).collect()
 }
 
 /// Which filesystems an axis reaches, and with which of its values.
@@ -110,7 +110,7 @@ struct Reach {
 impl Reach {
     fn of(
         axis: &str,
-        values: &[(String, Change<'_>)],
+        values: &[String],
         contenders: &[Contender],
         facts: &BTreeMap<String, AxisFacts>,
     ) -> Result<Self, String> {
@@ -124,7 +124,7 @@ impl Reach {
                 }
                 Known::Yes(None) => {}
                 Known::Yes(Some(setting)) => {
-                    let refused = values.iter().map(|(text, _)| text).filter(|text| !setting.takes(text));
+                    let refused = values.iter().filter(|text| !setting.takes(text));
                     reach.refused.insert((*name).to_owned(), refused.cloned().collect());
                 }
             }
@@ -135,7 +135,7 @@ impl Reach {
         let nobody_takes = |text: &String| {
             filesystems.iter().filter(|name| !reach.without.contains(**name)).all(|name| reach.refuses(name, text))
         };
-        match values.iter().map(|(text, _)| text).find(|&text| nobody_takes(text)) {
+        match values.iter().find(|text| nobody_takes(text)) {
             Some(text) => Err(not_taken(axis, text, &filesystems, facts)),
             None => Ok(reach),
         }
@@ -146,12 +146,12 @@ impl Reach {
     }
 
     /// The contender at each value, or as it is where its filesystem does not know the axis.
-    fn along(&self, contender: &Contender, axis: &Axis<'_>) -> Vec<Contender> {
+    fn along(&self, contender: &Contender, axis: &str, values: &[String]) -> Vec<Contender> {
         if self.without.contains(&contender.filesystem) {
             return vec![contender.clone()];
         }
-        let taken = axis.values.iter().filter(|(text, _)| !self.refuses(&contender.filesystem, text));
-        taken.map(|(text, change)| change.applied(contender, &axis.name, text)).collect()
+        let taken = values.iter().filter(|text| !self.refuses(&contender.filesystem, text));
+        taken.map(|text| axes::placed(contender, axis, text)).collect()
     }
 
     fn notes(&self, axis: &str) -> Vec<String> {

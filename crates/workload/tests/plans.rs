@@ -313,8 +313,8 @@ fn axes_of_a_command_line_are_those_of_a_plan() {
     {
         axes.set(text).unwrap_or_else(|error| panic!("{error}"));
     }
-    assert_eq!((axes.mkfs["rmapbt"].len(), axes.mount["logbsize"][1].as_str()), (2, "256k"));
-    assert_eq!((axes.scheduler.len(), axes.fill.as_slice()), (1, [0.1, 0.5].as_slice()));
+    assert_eq!((axes.of("mkfs.rmapbt").len(), axes.of("mount.logbsize")[1].as_str()), (2, "256k"));
+    assert_eq!((axes.of("scheduler").len(), axes.of("fill")), (1, ["10%", "50%"].map(str::to_owned).as_slice()));
     axes.leave_out("mkfs.rmapbt=0,scheduler=none").unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(axes.exclude[0].len(), 2);
     for (text, hint) in [

@@ -7,15 +7,10 @@ use crate::chart::slots;
 use crate::safe;
 use records::{Contender, DEVICE};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-/// Axes that every contender stands on, with the value of one that asks for nothing.
-const USUAL: [(&str, &str); 5] =
-    [("filesystem", ""), ("scheduler", "as it is"), ("kernel", "host"), ("age", "fresh"), ("fill", "0%")];
-/// Value of a contender that leaves a named option alone.
-const DEFAULT: &str = "default";
-/// Ages in the order in which filesystems live.
-const AGES: [&str; 3] = ["fresh", "used", "old"];
+/// The axis that is none of the table's: what is varied, itself.
+const FILESYSTEM: &str = "filesystem";
 
 /// One axis of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -67,11 +62,10 @@ fn names(all: &[Asked]) -> Vec<String> {
         named.extend(asked.options.mkfs_settings.keys().map(|name| format!("mkfs.{name}")));
         named.extend(asked.options.device.keys().map(|name| format!("device.{name}")));
     }
-    let usual = USUAL.iter().map(|(name, _)| (*name).to_owned());
-    let others = named.iter().filter(|name| USUAL.iter().all(|(usual, _)| usual != name)).cloned();
+    let usual: Vec<&str> = axes::common_names().collect();
+    named.retain(|name| !usual.contains(&name.as_str()));
     // Filesystems come last: what every table shows anyway.
-    let (filesystem, rest): (Vec<String>, Vec<String>) = usual.chain(others).partition(|name| name == "filesystem");
-    rest.into_iter().chain(filesystem).collect()
+    usual.into_iter().map(str::to_owned).chain(named).chain([FILESYSTEM.to_owned()]).collect()
 }
 
 fn axis(name: &str, all: &[Asked]) -> Option<AxisView> {
@@ -85,22 +79,24 @@ fn axis(name: &str, all: &[Asked]) -> Option<AxisView> {
     if values.len() < 2 {
         return None;
     }
-    let numbers: Option<Vec<f64>> = values.iter().map(|value| number(value)).collect();
-    if name == "age" {
-        values.sort_by_key(|value| AGES.iter().position(|age| age == value).unwrap_or(AGES.len()));
-    } else if numbers.is_some() {
-        values.sort_by(|a, b| number(a).unwrap_or_default().total_cmp(&number(b).unwrap_or_default()));
+    let table = axes::find(name).map(|named| named.axis);
+    let rank = |value: &String| table.and_then(|axis| axis.rank(value));
+    let ranks: Option<Vec<f64>> = values.iter().map(rank).collect();
+    if ranks.is_some() {
+        values.sort_by(|a, b| rank(a).unwrap_or_default().total_cmp(&rank(b).unwrap_or_default()));
     }
     let groups = groups(name, &values, all);
     let meets = |group: &&AxisGroup| group.members.iter().flatten().count() >= 2;
     // Filesystems side by side are what every table shows; as an axis they only tell more where something else varies too.
-    let least = if name == "filesystem" { 2 } else { 1 };
+    let least = if name == FILESYSTEM { 2 } else { 1 };
     if groups.iter().filter(meets).count() < least {
         return None;
     }
     Some(AxisView {
-        ordered: matches!(name, "age" | "fill") || (numbers.is_some() && values.len() > 2),
-        positions: numbers.filter(|_| name == "fill").and_then(|_| values.iter().map(|value| number(value)).collect()),
+        ordered: table.is_some_and(|axis| axis.is_ordered()) || (ranks.is_some() && values.len() > 2),
+        positions: ranks
+            .filter(|_| table.is_some_and(|axis| axis.is_scale()))
+            .and_then(|_| values.iter().map(rank).collect()),
         name: safe::terminal(name),
         values: values.iter().map(|value| safe::terminal(value)).collect(),
         groups: groups.into_iter().map(|group| AxisGroup { name: safe::terminal(&group.name), ..group }).collect(),
@@ -118,7 +114,7 @@ fn groups(name: &str, values: &[String], all: &[Asked]) -> Vec<AxisGroup> {
             Some((_, group)) => group.members[at] = Some(asked.place),
             None => {
                 let taken: Vec<&str> = groups.iter().map(|(_, group)| group.name.as_str()).collect();
-                let own = common(asked.label, name, &value);
+                let own = common(asked.options, name);
                 let named = if taken.contains(&own.as_str()) { asked.label.to_owned() } else { own };
                 let mut members = vec![None; values.len()];
                 members[at] = Some(asked.place);
@@ -138,65 +134,35 @@ fn groups(name: &str, values: &[String], all: &[Asked]) -> Vec<AxisGroup> {
 
 /// Where a contender stands on an axis.
 fn value(options: &Contender, name: &str) -> String {
-    let own = match name.split_once('.') {
-        Some(("mkfs", setting)) => options.mkfs_settings.get(setting).cloned(),
-        Some(("device", setting)) => options.device.get(setting).cloned(),
-        _ => match name {
-            "filesystem" => Some(options.filesystem.clone()),
-            "scheduler" => options.scheduler.clone(),
-            "kernel" => options.kernel.clone(),
-            "age" => options.age.clone(),
-            "fill" => options.fill.map(|share| format!("{}%", (share * 1e6).round() / 1e4)),
-            _ => None,
-        },
-    };
-    let usual = USUAL.iter().find(|(known, _)| *known == name).map_or(DEFAULT, |(_, usual)| usual);
-    own.or_else(|| options.axes.get(name).cloned()).unwrap_or_else(|| usual.to_owned())
+    match name {
+        FILESYSTEM => options.filesystem.clone(),
+        _ => axes::value(options, name).unwrap_or_else(|| axes::usual(name).to_owned()),
+    }
 }
 
 /// The contender but for its name, its places on axes, and what it has of this axis: equal for those that differ in it alone.
 fn rest(options: &Contender, name: &str) -> Contender {
-    let mut rest = Contender { label: String::new(), axes: BTreeMap::new(), ..options.clone() };
-    match name.split_once('.') {
-        Some(("mount", setting)) => {
-            let others = rest.mount.split(',').filter(|word| word.split('=').next() != Some(setting));
-            rest.mount = others.collect::<Vec<_>>().join(",");
-        }
-        Some(("mkfs", setting)) => drop(rest.mkfs_settings.remove(setting)),
-        Some(("device", setting)) => drop(rest.device.remove(setting)),
-        _ => match name {
-            "filesystem" => rest.filesystem.clear(),
-            "scheduler" => rest.scheduler = None,
-            "kernel" => rest.kernel = None,
-            "age" => rest.age = None,
-            "fill" => rest.fill = None,
-            _ => {}
-        },
-    }
+    let mut rest = match name {
+        FILESYSTEM => Contender { filesystem: String::new(), ..options.clone() },
+        _ => axes::without(options, name),
+    };
+    rest.label.clear();
+    rest.base.clear();
+    // What no option keeps stands in its place alone.
+    rest.axes
+        .retain(|name, _| axes::find(name).is_some_and(|named| named.axis.asked(options, named.setting).is_none()));
     rest
 }
 
-/// A contender's label without what its value on the axis has put there.
-fn common(label: &str, name: &str, value: &str) -> String {
-    let mark = match name.split_once('.') {
-        Some((_, setting)) => format!(" {setting}={value}"),
-        None => match name {
-            "filesystem" => {
-                let left = label.strip_prefix(value).unwrap_or(label).trim_start_matches(['+', ' ', ',', '-']);
-                return if left.is_empty() { "plain".into() } else { left.to_owned() };
-            }
-            "scheduler" => format!("+{value}"),
-            "kernel" => format!(" on {value}"),
-            "fill" => format!(" {value} full"),
-            _ => format!(" {value}"),
-        },
-    };
-    label.replacen(&mark, "", 1)
-}
-
-/// `40%`, `128`; nothing else is a number.
-fn number(text: &str) -> Option<f64> {
-    text.trim_end_matches('%').parse::<f64>().ok().filter(|value| value.is_finite())
+/// What a contender is called without its place on an axis.
+fn common(options: &Contender, name: &str) -> String {
+    if name != FILESYSTEM {
+        return axes::label(&axes::without(options, name));
+    }
+    let own = options.base.strip_prefix(&options.filesystem).unwrap_or(&options.base);
+    let left = format!("{own}{}", axes::places(options));
+    let left = left.trim_start_matches(['+', ' ', ',', '-']);
+    if left.is_empty() { "plain".into() } else { left.to_owned() }
 }
 
 #[cfg(test)]
@@ -219,10 +185,30 @@ mod tests {
 
     #[test]
     fn a_group_is_named_by_what_its_members_share() {
-        assert_eq!(common("ext4 old+bfq", "scheduler", "bfq"), "ext4 old");
-        assert_eq!(common("ext4 old+bfq", "age", "old"), "ext4+bfq");
-        assert_eq!(common("xfs rmapbt=0 40% full", "mkfs.rmapbt", "0"), "xfs 40% full");
-        assert_eq!(common("xfs+bfq", "filesystem", "xfs"), "bfq");
+        let at = |places: &[(&str, &str)]| {
+            let mut contender = Contender::plain("xfs");
+            places.iter().for_each(|(name, value)| axes::put(&mut contender, name, value));
+            contender
+        };
+        let old = at(&[("age", "old"), ("scheduler", "bfq")]);
+        assert_eq!((common(&old, "scheduler"), common(&old, "age")), ("xfs old".into(), "xfs+bfq".into()));
+        assert_eq!(common(&at(&[("mkfs.rmapbt", "0"), ("fill", "40%")]), "fill"), "xfs rmapbt=0");
+        assert_eq!(common(&at(&[("scheduler", "bfq")]), FILESYSTEM), "bfq");
+        assert_eq!(common(&Contender::plain("xfs"), FILESYSTEM), "plain");
+        let tuned = Contender::named("xfs-tuned", "xfs");
+        assert_eq!(common(&tuned, FILESYSTEM), "tuned");
+    }
+
+    #[test]
+    fn a_limit_is_an_axis_though_no_option_keeps_it() {
+        let at = |value: &str| {
+            let mut contender = Contender::plain("xfs");
+            axes::put(&mut contender, "limit.memory", value);
+            axes::put(&mut contender, "scheduler", "bfq");
+            contender
+        };
+        assert_eq!(rest(&at("512M"), "limit.memory"), rest(&at("2G"), "limit.memory"));
+        assert_ne!(rest(&at("512M"), "scheduler"), rest(&at("2G"), "scheduler"));
     }
 
     #[test]

@@ -332,9 +332,9 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
                 durability,
                 age: found.and_then(|found| found.aged.as_ref()).map(|aged| aged.state.summary.clone()),
                 asked: asked_in_words(record, &material.run.new.origin),
-                options: found.map(|found| found.options.clone()).unwrap_or_default(),
+                options: options::all(found, closing),
                 found: found.map(|found| pairs(&options::without(found))).unwrap_or_default(),
-                closing: closing.map(pairs).unwrap_or_default(),
+                closing: closing.map(|closing| pairs(&options::rest(closing))).unwrap_or_default(),
                 axes: record.asked.as_ref().map(|asked| pairs(&asked.axes)).unwrap_or_default(),
             }
         })
@@ -385,11 +385,12 @@ fn elsewhere(new: &NewRun) -> String {
     }
 }
 
-/// What was asked of a contender; of another program's results no more is known than the file.
+/// What was asked of a contender, but for its base, which its name begins with; of another program's results no more is known than the file.
 fn asked_in_words(record: &ContenderRecord, origin: &Origin) -> Vec<(String, String)> {
     match (&record.asked, origin) {
         (None, Origin::Foreign { file, .. }) => vec![("imported from".into(), file.clone())],
-        (asked, _) => pairs(asked),
+        (Some(asked), _) => pairs(&Contender { base: String::new(), ..asked.clone() }),
+        (None, _) => Vec::new(),
     }
 }
 

@@ -1,11 +1,22 @@
 //! Options as asked for, and as they were read back from the system.
 //! In: what was found in a trial. Out: a line of few words.
 
-use records::{Found, OptionFound};
+use records::{Closing, Found, OptionFound};
 
 /// What was found without its options, which are shown on their own.
 pub(super) fn without(found: &Found) -> Found {
     Found { options: Vec::new(), ..found.clone() }
+}
+
+/// What closing showed without that.
+pub(super) fn rest(closing: &Closing) -> Closing {
+    Closing { axes: Vec::new(), ..closing.clone() }
+}
+
+/// Options as read back before the work, then what axes showed after it.
+pub(super) fn all(found: Option<&Found>, closing: Option<&Closing>) -> Vec<OptionFound> {
+    let before = found.into_iter().flat_map(|found| &found.options);
+    before.chain(closing.into_iter().flat_map(|closing| &closing.axes)).cloned().collect()
 }
 
 /// In few words: `mkfs -m rmapbt=1: rmapbt=1 (xfs_info)`.

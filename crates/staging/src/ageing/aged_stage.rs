@@ -129,6 +129,7 @@ impl Target {
         stage.mount_again(&filesystem, contender)?;
         stage.state.filesystem = Some(filesystem);
         stage.read_back(contender)?;
+        stage.apply_axes(contender)?;
         stage.state.found.aged = Some(Restored { state: aged.state, restored_seconds: took });
         stage.state.began = Some(Snapshot::take());
         Ok(stage)

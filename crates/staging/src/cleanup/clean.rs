@@ -13,6 +13,7 @@ use crate::ownership::life::{self, Life, Lock};
 use crate::ownership::owned::remove_empty;
 use crate::ownership::owned::{self, Claim};
 use crate::ownership::state;
+use crate::stage::around::{group_name, remove_group};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -129,11 +130,12 @@ fn end_orphans(owner: Process, cleaned: &mut Cleaned) {
 fn order(made: &Made) -> u8 {
     match made {
         Made::Daemon { .. } => 0,
-        Made::Setting { .. } => 1,
-        Made::Folder { .. } => 2,
-        Made::Formatted { .. } => 3,
-        Made::Image { .. } => 4,
-        Made::Work { .. } => 5,
+        Made::Group { .. } => 1,
+        Made::Setting { .. } => 2,
+        Made::Folder { .. } => 3,
+        Made::Formatted { .. } => 4,
+        Made::Image { .. } => 5,
+        Made::Work { .. } => 6,
     }
 }
 
@@ -144,6 +146,7 @@ fn remove(made: &Made, content: &Content, journal: &Journal) -> Result<Left, Sta
     let this_boot = content.maker.is_of_this_boot();
     match made {
         Made::Daemon { process } => end_daemon(process, content)?,
+        Made::Group { path } => remove_group(path, journal)?,
         // A reboot forgot the setting.
         Made::Setting { path, was } => {
             if this_boot && path.exists() {
@@ -177,6 +180,7 @@ fn is_of(made: &Made, id: &str) -> bool {
         Made::Setting { path, .. } => {
             path.starts_with("/sys") && !path.components().any(|part| part == std::path::Component::ParentDir)
         }
+        Made::Group { path } => name(path) == group_name(id),
         Made::Folder { path } => *path == Path::new(RUN_FOLDER).join(id),
         Made::Image { path, .. } => owned::id_of_image(&name(path)) == Some(id),
         Made::Work { path } => name(path) == format!("bakeoff-{id}-work"),

@@ -169,6 +169,7 @@ pub(crate) fn in_words(made: &Made) -> Option<String> {
         }
         Made::Formatted { path, .. } => Some(format!("a filesystem on {}", path.display())),
         Made::Daemon { process } => process.lives().then(|| format!("process {}", process.pid)),
+        Made::Group { path } => is_there(path).then(|| format!("control group {}", path.display())),
         Made::Setting { path, was } => Some(format!("{} was {was}", path.display())),
     }
 }

@@ -63,6 +63,7 @@ impl Contenders {
             let scheduler = set.scheduler.as_deref().map(|name| self.schedulers.resolve(name)).transpose()?;
             let contender = Contender {
                 label: label.clone(),
+                base: label.clone(),
                 filesystem: set.fs,
                 mkfs: set.mkfs,
                 mount: set.mount,

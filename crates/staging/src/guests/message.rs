@@ -44,6 +44,8 @@ pub(crate) enum Ask {
     Look,
     /// What happened since they were remembered.
     Since,
+    /// Why the work failed, where that was an axis' doing.
+    Explain,
     /// Space and inodes.
     Usage,
     /// Write everything back.
@@ -71,6 +73,8 @@ pub(crate) enum Answer {
     Dropped(bool),
     /// What happened.
     Seen(Box<Evidence>),
+    /// Why, in words.
+    Explained(Option<String>),
     /// Space and inodes.
     Usage(Usage),
     /// What closing showed.

@@ -82,6 +82,10 @@ fn mounted() -> Result<(), StagingError> {
             return Err(StagingError::command(format!("mounting {point}"))(error));
         }
     }
+    // Only an axis needs it, and says so where the kernel has none.
+    if let Err(error) = Command::new(["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"]).run(&quiet) {
+        system::note(&format!("{error}"));
+    }
     Ok(())
 }
 
@@ -210,6 +214,7 @@ fn attend(mut stage: Stage<'_>, input: &mut BufReader<File>, port: &Port, journa
                 let before = looked.as_ref().unwrap_or(&now);
                 Ok(Answer::Seen(Box::new(now.since(before, stage.watch()))))
             }
+            Ask::Explain => Ok(Answer::Explained(stage.axes_explain())),
             Ask::Usage => stage.usage().map(Answer::Usage),
             Ask::Sync => stage.sync().map(|()| Answer::Done),
             Ask::DropCaches => stage.drop_caches().map(|dropped| Answer::Dropped(dropped.complete)),
@@ -231,7 +236,8 @@ fn start_agent(stage: &Stage<'_>, port: &Port) -> Result<(), StagingError> {
     let line = open_port(AGENT_PORT)?;
     let failed = |error: std::io::Error| StagingError::Guest(format!("the engine could not be started: {error}"));
     let output = line.try_clone().map_err(failed)?;
-    let words: Vec<&str> = stage.enter().iter().map(String::as_str).chain([PROGRAM, "agent"]).collect();
+    let prefix = stage.engine_prefix();
+    let words: Vec<&str> = prefix.iter().map(String::as_str).chain([PROGRAM, "agent"]).collect();
     let mut child = std::process::Command::new(words[0])
         .args(&words[1..])
         .stdin(Stdio::from(line))

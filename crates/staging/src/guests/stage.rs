@@ -10,9 +10,9 @@ use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::Stage;
 use crate::stage::target::Target;
-use records::Contender;
 use records::program::Durable;
 use records::{Backend, Closing, Found, Usage};
+use records::{Cause, Contender};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -302,7 +302,12 @@ impl GuestStage<'_> {
 
     /// What lies beneath and explains a failure, as the host sees it; None where nothing is wrong there.
     pub fn beneath(&self, during: &str) -> Option<StagingError> {
-        self.stage.beneath(during)
+        let beneath = self.stage.beneath(during);
+        // A guest that is gone does not answer, and its own end explains more.
+        beneath.or_else(|| match self.ask(&Ask::Explain) {
+            Ok(Answer::Explained(Some(why))) => Some(StagingError::failed(&self.label, why, "", Cause::Lasting)),
+            _ => None,
+        })
     }
 
     /// Directory in which to work, in the guest.

@@ -42,6 +42,8 @@ pub(crate) enum Made {
     Formatted { path: PathBuf, number: Number, sequence: Option<u64>, label: String },
     /// A process that serves a filesystem.
     Daemon { process: Process },
+    /// A control group, which is empty once its processes ended.
+    Group { path: PathBuf },
     /// A setting in sysfs, and what it was.
     Setting { path: PathBuf, was: String },
 }

@@ -1,5 +1,5 @@
-//! What lies beneath a stage and may explain a failure on it: a device or a server that is gone, a disk without room
-//! for its image.
+//! What lies beneath a stage and may explain a failure on it: a device or a server that is gone, an axis that leaves too little,
+//! a disk without room for its image.
 //! In: a stage on which something failed. Out: the error that tells the cause instead of its consequence.
 //! Decided by the state of device and disk, never by what a program printed.
 
@@ -28,6 +28,9 @@ impl Stage<'_> {
         if self.server_is_gone() {
             let problem = format!("{during} failed because the process that serves it is gone");
             return Some(StagingError::failed(label, problem, "", Cause::Passing));
+        }
+        if let Some(why) = self.axes_explain() {
+            return Some(StagingError::failed(label, why, "", Cause::Lasting));
         }
         let full = self.state.image.as_ref().and_then(lacks_room)?;
         Some(StagingError::failed(label, format!("{during} failed while {full}"), "free some space", Cause::Passing))

@@ -5,6 +5,7 @@
 use crate::error::StagingError;
 use crate::filesystems::template::Placeholders;
 use crate::ownership::cleanup_journal::Made;
+use crate::stage::around::Around;
 use crate::stage::target::{Target, Where};
 use crate::stage::{Stage, State, usage};
 use records::Contender;
@@ -96,6 +97,7 @@ fn directory_state(
         found: Found::nothing(),
         work: None,
         own: Vec::new(),
+        around: Around::default(),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::filesystems::tools;
 use crate::guests;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::image_name;
+use crate::stage::around;
 use crate::stage::queue;
 use crate::stage::target::{Where, check};
 use records::{ColdWay, Contender};
@@ -151,6 +152,7 @@ fn plan_filesystem(
     for words in filesystem.inspect.values() {
         add(journal, fill(words, &[]).prefixed(&prefix));
     }
+    let leaving = around::planned(contender, filesystem.remount_empties_cache, journal)?;
     if filesystem.sync.syncfs {
         call(journal, Call::Sync(places.mountpoint.join("work")));
     }
@@ -164,6 +166,7 @@ fn plan_filesystem(
     if let Some(check) = &filesystem.check {
         add(journal, fill(&check.command, &[]).prefixed(&prefix));
     }
+    leaving.into_iter().for_each(|command| add(journal, command));
     for setting in queue::settings(contender, &places.name)?.into_iter().rev() {
         add(journal, setting_command(&setting.path, "WAS"));
     }

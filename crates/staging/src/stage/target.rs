@@ -11,6 +11,7 @@ use crate::filesystems::template::{self, Placeholders};
 use crate::guests::{self, Guests};
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::ownership::owned::remove_empty;
+use crate::stage::around::{self, Around};
 use crate::stage::handing::Own;
 use crate::stage::{Beginning, Stage, State};
 use crate::systems;
@@ -207,6 +208,7 @@ impl Target {
         stage.mount(&filesystem, contender)?;
         stage.state.filesystem = Some(filesystem);
         stage.read_back(contender)?;
+        stage.apply_axes(contender)?;
         stage.state.began = Some(Snapshot::take());
         Ok(stage)
     }
@@ -350,6 +352,7 @@ impl State {
             found: Found::nothing(),
             work: None,
             own: Vec::new(),
+            around: Around::default(),
         }
     }
 }
@@ -388,7 +391,10 @@ pub(crate) fn check(
             guests::check(contender, kernel)?;
             systems::tools_are_here(filesystem)?;
         }
-        None => systems::usable(filesystem)?,
+        None => {
+            systems::usable(filesystem)?;
+            around::check(contender)?;
+        }
     }
     if let Some(problem) = crate::filesystems::mkfs_settings::problem(filesystem, &contender.mkfs_settings) {
         return Err(StagingError::contender(

@@ -1,0 +1,44 @@
+//! `age`: what a filesystem has lived through before the work: `fresh`, `used`, `old`, or a profile of the user's.
+//! In: the profile's name. Out: the contender's age, to which the runner has its image aged.
+
+use crate::axis::Axis;
+use records::{Contender, FRESH, USED};
+
+/// Ages in the order in which filesystems live.
+const LIVES: [&str; 3] = [FRESH, USED, "old"];
+
+pub(crate) struct Age;
+
+impl Axis for Age {
+    fn name(&self) -> &'static str {
+        "age"
+    }
+
+    fn usual(&self) -> &'static str {
+        FRESH
+    }
+
+    fn put(&self, contender: &mut Contender, _: &str, value: &str) {
+        contender.age = Some(value.to_owned());
+    }
+
+    fn clear(&self, contender: &mut Contender, _: &str) {
+        contender.age = None;
+    }
+
+    fn asked(&self, contender: &Contender, _: &str) -> Option<String> {
+        contender.age.clone()
+    }
+
+    fn label(&self, _: &str, value: &str) -> String {
+        format!(" {value}")
+    }
+
+    fn rank(&self, value: &str) -> Option<f64> {
+        Some(LIVES.iter().position(|age| *age == value).unwrap_or(LIVES.len()) as f64)
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+}

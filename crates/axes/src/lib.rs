@@ -1,0 +1,187 @@
+//! The table of axes: everything that a contender can be varied by, one file each.
+//! In: a contender and the name of an axis. Out: what it reads, how it is labelled, applied, read back and shown.
+//! Adding one is a file that implements [`Axis`] and a line in [`TABLE`]; nobody else asks which axis it is.
+
+mod age;
+mod axis;
+mod device;
+mod fill;
+mod kernel;
+mod memory;
+mod mkfs;
+mod mount;
+mod scheduler;
+mod size;
+
+pub use axis::{Applied, Axis, DEFAULT, Ground, Look, Takes};
+pub use size::exact_size;
+
+use records::Contender;
+
+/// Every axis, in the order in which contenders are multiplied and labels are written.
+static TABLE: [&dyn Axis; 8] = [
+    &mkfs::Mkfs,
+    &mount::Mount,
+    &device::Device,
+    &memory::Memory,
+    &kernel::Kernel,
+    &age::Age,
+    &fill::Fill,
+    &scheduler::Scheduler,
+];
+
+/// An axis of the table by the name that a person gave: `mkfs.rmapbt` is the setting `rmapbt` of the family `mkfs.`.
+#[derive(Clone, Copy)]
+pub struct Named<'a> {
+    /// The entry of the table.
+    pub axis: &'static dyn Axis,
+    /// What follows the family's name; empty for an axis that stands alone.
+    pub setting: &'a str,
+    /// Its place in the table.
+    pub place: usize,
+}
+
+impl Named<'_> {
+    /// The name that it was found by.
+    pub fn name(&self) -> String {
+        format!("{}{}", self.axis.name(), self.setting)
+    }
+}
+
+/// The axis of this name; None where there is none.
+pub fn find(name: &str) -> Option<Named<'_>> {
+    TABLE.iter().enumerate().find_map(|(place, axis)| {
+        let own = axis.name();
+        let setting = match own.ends_with('.') {
+            true => name.strip_prefix(own).filter(|setting| !setting.is_empty())?,
+            false => (name == own).then_some("")?,
+        };
+        Some(Named { axis: *axis, setting, place })
+    })
+}
+
+/// Names of all axes; those of families end with a dot.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|axis| axis.name())
+}
+
+/// Axes that every contender stands on, whether or not it was asked for a value: those that are no family's.
+pub fn common_names() -> impl Iterator<Item = &'static str> {
+    names().filter(|name| !name.contains('.'))
+}
+
+/// Whether names of axes begin with this word and a dot: `mkfs`, `limit`.
+pub fn is_family(word: &str) -> bool {
+    names().any(|name| name.split_once('.').is_some_and(|(family, _)| family == word))
+}
+
+/// Where a contender stands on an axis; None where it was asked for nothing.
+pub fn value(contender: &Contender, name: &str) -> Option<String> {
+    let own = find(name).and_then(|named| named.axis.asked(contender, named.setting));
+    own.or_else(|| contender.axes.get(name).cloned())
+}
+
+/// Value of a contender that was asked for nothing on an axis.
+pub fn usual(name: &str) -> &'static str {
+    find(name).map_or(DEFAULT, |named| named.axis.usual())
+}
+
+/// Puts a contender at a value of an axis. Its label is left to [`label`].
+pub fn put(contender: &mut Contender, name: &str, value: &str) {
+    contender.axes.insert(name.to_owned(), value.to_owned());
+    if let Some(named) = find(name) {
+        named.axis.put(contender, named.setting, value);
+    }
+}
+
+/// The contender with nothing asked for on an axis.
+pub fn without(contender: &Contender, name: &str) -> Contender {
+    let mut without = contender.clone();
+    without.axes.remove(name);
+    if let Some(named) = find(name) {
+        named.axis.clear(&mut without, named.setting);
+    }
+    without
+}
+
+/// What a contender is called: its base and where it stands on each axis that it was multiplied by.
+pub fn label(contender: &Contender) -> String {
+    format!("{}{}", contender.base, places(contender))
+}
+
+/// The part of a label that its axes make: ` rmapbt=0 old+bfq`.
+pub fn places(contender: &Contender) -> String {
+    let mut places: Vec<(Named<'_>, &String)> =
+        contender.axes.iter().filter_map(|(name, value)| Some((find(name)?, value))).collect();
+    places.sort_by_key(|(named, _)| named.place);
+    places.iter().map(|(named, value)| named.axis.label(named.setting, value)).collect()
+}
+
+/// The axes that a contender stands on with another value than [`DEFAULT`], to be applied around a trial.
+pub fn around(contender: &Contender) -> impl Iterator<Item = (Named<'_>, &str)> {
+    let values = contender.axes.iter().filter(|(_, value)| *value != DEFAULT);
+    values.filter_map(|(name, value)| Some((find(name)?, value.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(places: &[(&str, &str)]) -> Contender {
+        let mut contender = Contender::plain("xfs");
+        places.iter().for_each(|(name, value)| put(&mut contender, name, value));
+        contender
+    }
+
+    #[test]
+    fn a_label_is_made_of_the_base_and_each_axis_in_the_tables_order() {
+        let places =
+            [("scheduler", "bfq"), ("fill", "40%"), ("age", "old"), ("limit.memory", "2G"), ("mkfs.rmapbt", "0")];
+        assert_eq!(label(&standing(&places)), "xfs rmapbt=0 memory=2G old 40%+bfq");
+        assert_eq!(
+            label(&standing(&[("kernel", "debian:6.12"), ("mount.noatime", "on")])),
+            "xfs noatime=on on debian:6.12"
+        );
+    }
+
+    #[test]
+    fn every_axis_gives_back_what_was_put_and_nothing_when_it_is_taken_off() {
+        let places = [
+            ("mkfs.rmapbt", "0"),
+            ("mount.logbsize", "32k"),
+            ("mount.noatime", "on"),
+            ("device.read_ahead", "4M"),
+            ("limit.memory", "512M"),
+            ("kernel", "debian:6.12"),
+            ("age", "old"),
+            ("fill", "40%"),
+            ("scheduler", "bfq"),
+        ];
+        let all = standing(&places);
+        for (name, at) in places {
+            assert_eq!(value(&all, name).as_deref(), Some(at), "{name}");
+            let off = without(&all, name);
+            assert_eq!(value(&off, name), None, "{name}");
+            let mut again = off.clone();
+            put(&mut again, name, at);
+            assert_eq!(label(&again), label(&all), "{name}");
+        }
+        let bare = places.iter().fold(all, |contender, (name, _)| without(&contender, name));
+        assert_eq!(bare, Contender::plain("xfs"));
+    }
+
+    #[test]
+    fn what_is_left_to_the_defaults_changes_nothing_but_the_label() {
+        let at = standing(&[("mkfs.rmapbt", DEFAULT), ("mount.noatime", DEFAULT), ("device.read_ahead", DEFAULT)]);
+        assert_eq!((at.mkfs_settings.len(), at.mount.as_str(), at.device.len()), (0, "", 0));
+        assert_eq!(label(&at), "xfs rmapbt=default noatime=default read_ahead=default");
+        assert_eq!(around(&at).count(), 0);
+    }
+
+    #[test]
+    fn families_need_a_setting_and_names_are_whole() {
+        assert!(find("mkfs.").is_none() && find("mkfs").is_none() && find("limit.memoryx").is_none());
+        assert!(is_family("mkfs") && is_family("limit") && !is_family("age") && !is_family("lim"));
+        assert_eq!(find("device.read_ahead").map(|named| named.setting), Some("read_ahead"));
+    }
+}

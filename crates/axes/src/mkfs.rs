@@ -1,0 +1,28 @@
+//! `mkfs.NAME`: a setting of mkfs, by the name that the filesystem's file gives it.
+//! In: its value. Out: a setting of the contender, which staging writes as that file says.
+//! What a filesystem takes is checked against its file when contenders are multiplied.
+
+use crate::axis::{Axis, DEFAULT};
+use records::Contender;
+
+pub(crate) struct Mkfs;
+
+impl Axis for Mkfs {
+    fn name(&self) -> &'static str {
+        "mkfs."
+    }
+
+    fn put(&self, contender: &mut Contender, setting: &str, value: &str) {
+        if value != DEFAULT {
+            contender.mkfs_settings.insert(setting.to_owned(), value.to_owned());
+        }
+    }
+
+    fn clear(&self, contender: &mut Contender, setting: &str) {
+        contender.mkfs_settings.remove(setting);
+    }
+
+    fn asked(&self, contender: &Contender, setting: &str) -> Option<String> {
+        contender.mkfs_settings.get(setting).cloned()
+    }
+}

@@ -1,0 +1,193 @@
+//! A contender with as little memory as another machine has: what it does to the page cache, what is shown of it, and what stays of it.
+
+mod support;
+
+use ledger::{Access, Ledger, TrialRecord, TrialStatus};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+use support::{Place, root};
+
+const RUN: &str = "run sequential --fs ext4 --set forms=newer --set size=96MiB --image 512MiB --samples 1 --seed 7 --no-twin \
+                   --plain --no-report --scratch .";
+
+/// Whether this machine can limit memory; what is missing is counted.
+fn limits() -> bool {
+    let able = root("limits") && !hierarchy().is_empty();
+    if hierarchy().is_empty() {
+        prerequisites::leave_out("memory-controller", "no memory controller of control groups is mounted here");
+    }
+    able
+}
+
+/// Mountpoint below which groups with a memory limit are made; empty where there is none.
+fn hierarchy() -> String {
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let with_memory = |line: &&str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let controllers =
+            || std::fs::read_to_string(Path::new(words[1]).join("cgroup.controllers")).unwrap_or_default();
+        match words[2] {
+            "cgroup" => words[3].split(',').any(|word| word == "memory"),
+            "cgroup2" => controllers().split_whitespace().any(|word| word == "memory"),
+            _ => false,
+        }
+    };
+    mounts.lines().find(with_memory).and_then(|line| line.split(' ').nth(1)).unwrap_or_default().to_owned()
+}
+
+/// Trials of the latest run, with the label of their contender.
+fn trials(place: &Place) -> Vec<(String, TrialRecord)> {
+    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
+    let run = ledger.run(None).expect("the run");
+    let contenders = ledger.contenders(&run.id).expect("contenders");
+    let label = |trial: &TrialRecord| contenders[trial.contender as usize].label.clone();
+    ledger.trials(&run.id).expect("trials").into_iter().map(|trial| (label(&trial), trial)).collect()
+}
+
+fn trial_of<'t>(trials: &'t [(String, TrialRecord)], label: &str) -> &'t TrialRecord {
+    let found = trials.iter().find(|(name, _)| name == label);
+    &found.unwrap_or_else(|| panic!("no {label} among {:?}", trials.iter().map(|(name, _)| name).collect::<Vec<_>>())).1
+}
+
+/// Bytes that the device delivered at least in each pass over the file: other runs drop this machine's caches, which only adds to a pass.
+fn read_again(trial: &TrialRecord) -> u64 {
+    let again = trial.phases.iter().filter(|phase| phase.name == "read-repeated-warm");
+    let read: Vec<u64> = again.map(|phase| phase.evidence.device_read_bytes.expect("the device counts")).collect();
+    assert_eq!(read.len(), 3, "three passes");
+    read.into_iter().min().unwrap_or_default()
+}
+
+#[test]
+fn a_file_larger_than_the_limit_comes_from_the_device_again_and_without_one_from_the_cache() {
+    if !limits() {
+        return;
+    }
+    let place = Place::new();
+    place.bakeoff(&format!("{RUN} --axis limit.memory=32M,default")).well();
+    let all = trials(&place);
+    let (limited, free) = (trial_of(&all, "ext4 memory=32M"), trial_of(&all, "ext4 memory=default"));
+    for trial in [limited, free] {
+        assert_ne!(trial.status, TrialStatus::Failed, "{:?}", trial.reason);
+    }
+    let (again, cached) = (read_again(limited), read_again(free));
+    assert!(again > 48 << 20, "{again} bytes came from the device, of 96 MiB");
+    assert!(cached < 4 << 20, "{cached} bytes came from the device although they fit into the cache");
+    let found = limited.found.as_ref().expect("found");
+    let limit = found.options.iter().find(|option| option.asked == "limit.memory 32M").expect("read back");
+    assert_eq!(limit.found.as_deref(), Some("33554432"));
+    assert!(free.found.as_ref().is_some_and(|found| found.options.iter().all(|one| !one.asked.contains("limit"))));
+    let after = &limited.closing.as_ref().expect("closing").axes;
+    let most: u64 = after[0].found.as_ref().and_then(|text| text.parse().ok()).expect("what was used at most");
+    assert!((8 << 20..=32 << 20).contains(&most), "{after:?}");
+    assert!(!Path::new(&limit.by).exists() && !Path::new(&limit.by).parent().is_some_and(Path::exists), "{}", limit.by);
+    let said = place.bakeoff("show --pivot limit.memory").well();
+    assert!(said.out.contains("32M") && said.out.contains("default"), "{}", said.out);
+    let json: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
+    let axis = json["axes"].as_array().and_then(|axes| axes.iter().find(|axis| axis["name"] == "limit.memory"));
+    let axis = axis.unwrap_or_else(|| panic!("{}", json["axes"]));
+    assert_eq!(axis["values"], serde_json::json!(["32M", "default"]));
+    assert_eq!(axis["groups"][0]["name"], "ext4");
+}
+
+#[test]
+fn too_little_memory_is_a_failed_trial_that_says_so_and_the_others_go_on() {
+    if !limits() {
+        return;
+    }
+    let place = Place::new();
+    place.bakeoff(&format!("{RUN} --axis limit.memory=1M,256M"));
+    let all = trials(&place);
+    let starved = trial_of(&all, "ext4 memory=1M");
+    assert_eq!(starved.status, TrialStatus::Failed);
+    let why = starved.reason.as_deref().unwrap_or_default();
+    assert!(why.contains("limit.memory 1M is less than the engine needs") && why.contains("oom_kill"), "{why}");
+    assert_ne!(trial_of(&all, "ext4 memory=256M").status, TrialStatus::Failed);
+    assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
+}
+
+/// Groups of ours that are there.
+fn groups(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if entry.file_name().to_string_lossy().starts_with("bakeoff-") {
+                found.push(entry.path());
+            }
+            groups(&entry.path(), found);
+        }
+    }
+}
+
+/// Whether a process was started by another.
+fn is_child(pid: &str, parent: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.lines().any(|line| line.strip_prefix("PPid:").is_some_and(|rest| rest.trim() == parent.to_string()))
+}
+
+/// The group in which the engine of a run works.
+fn group_of(run: &mut Child) -> PathBuf {
+    let end = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < end {
+        let mut found = Vec::new();
+        groups(Path::new(&hierarchy()), &mut found);
+        let ours = |group: &PathBuf| {
+            let members = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+            members.lines().any(|pid| is_child(pid, run.id()))
+        };
+        if let Some(group) = found.into_iter().find(|group| ours(group)) {
+            return group;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("no engine entered a group");
+}
+
+#[test]
+fn a_killed_run_leaves_a_group_that_clean_removes() {
+    if !limits() {
+        return;
+    }
+    let place = Place::new();
+    let mut run = place.start(&format!("{RUN} --axis limit.memory=64M,128M"));
+    let group = group_of(&mut run);
+    run.kill().expect("SIGKILL is sent");
+    run.wait().expect("it is reaped");
+    assert!(group.exists(), "nobody was left to remove {}", group.display());
+    let said = place.bakeoff("clean --scratch .").well();
+    assert!(said.out.contains("control group"), "{}", said.out);
+    assert!(!group.exists(), "{} is still there", group.display());
+    assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_names_limits_and_shows_their_commands_beforehand() {
+    if !limits() {
+        return;
+    }
+    let place = Place::new();
+    let text = "name = \"small\"\nworkloads = [\"small-files\"]\ncompete = [\"ext4\"]\n\
+                [axes]\nlimit.memory = [\"512M\", \"2 GiB\", \"1000 MB\"]\n";
+    place.write("small.toml", text);
+    let out = place.bakeoff("plan ./small.toml --image 1GiB --commands").well().out;
+    for expected in
+        ["ext4 memory=512M", "ext4 memory=2G", "ext4 memory=1000000000", "mkdir /sys/fs/cgroup", "rmdir /sys/fs/cgroup"]
+    {
+        assert!(out.contains(expected), "{expected} is missing: {out}");
+    }
+    assert!(out.contains("echo 536870912 > /sys/fs/cgroup"), "{out}");
+    let out = place.bakeoff("plan ./small.toml --image 1GiB --exclude limit.memory=2048M").well().out;
+    assert!(!out.contains("memory=2G") && out.contains("memory=512M"), "{out}");
+}
+
+#[test]
+fn a_slip_in_a_limit_is_answered_before_anything_is_made() {
+    let place = Place::new();
+    let refused = |words: &str, expected: &[&str]| {
+        place.bakeoff(&format!("plan small-files --fs ext4 --image 1GiB {words}")).refused(expected);
+    };
+    refused("--axis limit.memry=1G", &["no axis is called `limit.memry`", "did you mean `limit.memory`?"]);
+    refused("--axis limit.memory=much", &["limit.memory=much", "`much`"]);
+    refused("--axis limit.memory=4K", &["too little memory"]);
+    place.write("p.toml", "name = \"p\"\nworkloads = [\"mail\"]\n[axes]\nlimits.memory = [\"1G\"]\n");
+    place.bakeoff("plan ./p.toml").refused(&["p.toml", "limits", "did you mean `limit`?"]);
+}
