@@ -1,4 +1,4 @@
-//! A winner for a stated mix of operations: `create=1,read=10,delete=1`, or all the work of a workload.
+//! A winner for a stated mix of operations: `create=1,read-random=10,delete=1`, or all the work of a workload.
 //! In: words typed by a person, a run. Out: times with intervals and the verdict, in text; the judge weighs.
 
 use crate::estimate;

@@ -371,7 +371,7 @@ fn run(material: &Material) -> RunView {
         },
         version: record.new.version.clone(),
         seed: record.new.seed,
-        repeat: repeat(&record.new.command_line, record.new.seed),
+        repeat: repeat(&whole_plan(&record.new), record.new.seed),
         machine: machines(&record.new),
         plan: plan(&record.new),
         ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
@@ -407,6 +407,19 @@ fn machines(new: &NewRun) -> Vec<(String, String)> {
         }
         (machine, _) => pairs(machine),
     }
+}
+
+/// The words that began a run; of shards that were put together those of the whole plan, which names no shard.
+fn whole_plan(new: &NewRun) -> Vec<String> {
+    let mut words = new.command_line.clone();
+    if new.merged.is_none() {
+        return words;
+    }
+    words.retain(|word| !word.starts_with("--shard="));
+    if let Some(at) = words.iter().position(|word| word == "--shard") {
+        words.drain(at..(at + 2).min(words.len()));
+    }
+    words
 }
 
 /// The command line as a person would type it, with the seed that makes it the same.
