@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine: `make run` and `make test`.
-# Both install what is missing (as root on Debian and its kin; elsewhere they say which packages are needed).
+# Both install what is missing (as root on Debian and its derivatives; elsewhere they say which packages are needed).
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)

@@ -336,7 +336,7 @@ pub struct FeaturesArgs {
     /// Descriptions of filesystems of your own, too: TOML files, or folders of them
     #[arg(long, value_name = "PATH", conflicts_with = "dir")]
     pub filesystems: Vec<PathBuf>,
-    /// A directory on whatever is mounted there, as far as that goes without formatting; several are told side by side
+    /// A directory on whatever is mounted there, as far as that goes without formatting; several are shown side by side
     #[arg(long, value_name = "DIR")]
     pub dir: Vec<PathBuf>,
     /// Size of the sparse images

@@ -1,6 +1,6 @@
 //! `bakeoff clean`: remove what an interrupted run left, and only what bakeoff made.
 //! In: folders in which images may lie. Out: what was found, what was removed, what remains; status 1 where something remains.
-//! The JSON form is described in docs/reference/json.md.
+//! Its JSON form: docs/reference/json.md.
 
 use crate::args::CleanArgs;
 use crate::failure::Failure;
