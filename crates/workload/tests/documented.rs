@@ -6,6 +6,7 @@ use workload::{Plan, Workload};
 
 const WORKLOAD: &str = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\n";
 const PHASE: &str = "[scales.quick]\n[[phases]]\nname = \"p\"\n";
+const WHOLE: &str = "[scales.quick]\n[[phases]]\nname = \"p\"\nwork = { files = \"f\", steps = [\"read\"] }\n";
 const PLAN: &str = "name = \"p\"\nworkloads = [\"mail\"]\n";
 
 /// What the parser knows where it meets a word that is none.
@@ -42,15 +43,15 @@ fn is_told(document: &str, words: &[String]) -> Vec<String> {
 #[test]
 fn every_key_of_a_workload_is_told() {
     let texts = [
-        format!("{WORKLOAD}zqzqzqzqzqzq = 1\n{PHASE}"),
-        format!("{WORKLOAD}{PHASE}[options.x]\nzqzqzqzqzqzq = 1\n"),
-        format!("{WORKLOAD}{PHASE}[[filesets]]\nzqzqzqzqzqzq = 1\n"),
-        format!("{WORKLOAD}{PHASE}[[filesets]]\nname = \"f\"\nlayout = \"zqzqzqzqzqzq\"\n"),
-        format!("{WORKLOAD}{PHASE}zqzqzqzqzqzq = 1\n"),
-        format!("{WORKLOAD}{PHASE}work = {{ zqzqzqzqzqzq = 1 }}\n"),
-        format!("{WORKLOAD}{PHASE}work = {{ files = \"f\", steps = [\"zqzqzqzqzqzq\"] }}\n"),
-        format!("{WORKLOAD}{PHASE}work = {{ files = \"f\", steps = [{{ share = {{ zqzqzqzqzqzq = 1 }} }}] }}\n"),
-        format!("{WORKLOAD}{PHASE}[[totals]]\nzqzqzqzqzqzq = 1\n"),
+        format!("{WORKLOAD}aaqqaaqqaaqq = 1\n{WHOLE}"),
+        format!("{WORKLOAD}[options.x]\naaqqaaqqaaqq = 1\n{WHOLE}"),
+        format!("{WORKLOAD}[[filesets]]\naaqqaaqqaaqq = 1\n{WHOLE}"),
+        format!("{WORKLOAD}[[filesets]]\nname = \"f\"\nlayout = \"aaqqaaqqaaqq\"\n{WHOLE}"),
+        format!("{WORKLOAD}{PHASE}aaqqaaqqaaqq = 1\n"),
+        format!("{WORKLOAD}{PHASE}work = {{ aaqqaaqqaaqq = 1 }}\n"),
+        format!("{WORKLOAD}{PHASE}work = {{ files = \"f\", steps = [\"aaqqaaqqaaqq\"] }}\n"),
+        format!("{WORKLOAD}{PHASE}work = {{ files = \"f\", steps = [{{ share = {{ aaqqaaqqaaqq = 1 }} }}] }}\n"),
+        format!("{WORKLOAD}[[totals]]\naaqqaaqqaaqq = 1\n{WHOLE}"),
     ];
     for text in texts {
         let error = Workload::parse(&text, "w.toml").expect_err("that word is unknown").to_string();
@@ -61,12 +62,12 @@ fn every_key_of_a_workload_is_told() {
 #[test]
 fn every_key_of_a_plan_is_told() {
     let texts = [
-        format!("{PLAN}zqzqzqzqzqzq = 1\n"),
-        format!("{PLAN}where = {{ zqzqzqzqzqzq = 1 }}\n"),
-        format!("{PLAN}[contenders.x]\nzqzqzqzqzqzq = 1\n"),
-        format!("{PLAN}[axes]\nzqzqzqzqzqzq = 1\n"),
-        format!("{PLAN}[sampling]\nzqzqzqzqzqzq = 1\n"),
-        "name = \"p\"\nworkloads = [{ zqzqzqzqzqzq = 1 }]\n".to_owned(),
+        format!("{PLAN}aaqqaaqqaaqq = 1\n"),
+        format!("{PLAN}where = {{ aaqqaaqqaaqq = 1 }}\n"),
+        format!("{PLAN}[contenders.x]\naaqqaaqqaaqq = 1\n"),
+        format!("{PLAN}[axes]\naaqqaaqqaaqq = 1\n"),
+        format!("{PLAN}[sampling]\naaqqaaqqaaqq = 1\n"),
+        "name = \"p\"\nworkloads = [{ aaqqaaqqaaqq = 1 }]\n".to_owned(),
     ];
     for text in texts {
         let error = Plan::parse(&text, "p.toml").expect_err("that word is unknown").to_string();
@@ -76,7 +77,7 @@ fn every_key_of_a_plan_is_told() {
 
 #[test]
 fn every_key_of_an_age_is_told() {
-    for text in ["zqzqzqzqzqzq = 1\n", "[churn]\nzqzqzqzqzqzq = 1\n", "[churn]\nmix = { zqzqzqzqzqzq = 1 }\n"] {
+    for text in ["aaqqaaqqaaqq = 1\n", "[churn]\naaqqaaqqaaqq = 1\n", "[churn]\nmix = { aaqqaaqqaaqq = 1 }\n"] {
         let error = parse_profile("x", text, "x.toml").expect_err("that word is unknown").to_string();
         assert_eq!(is_told("age.md", &known(&error)), Vec::<String>::new(), "{text}");
     }
