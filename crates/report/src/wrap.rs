@@ -7,6 +7,9 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 /// `first`, the others with `rest`. Runs of spaces and line ends count as one space.
 pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.is_empty() {
+        return vec![first.trim_end().to_owned()];
+    }
     let options = Options::new(width)
         .initial_indent(first)
         .subsequent_indent(rest)
