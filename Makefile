@@ -1,12 +1,12 @@
 # Two commands do everything on a fresh machine: `make run` and `make test`.
-# Both install what is missing (as root on Debian and its kin; elsewhere they say which packages are needed).
+# Both install what is missing (as root on Debian and its derivatives; elsewhere they say which packages are needed).
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: run test long fuzz torture lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
+.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -53,6 +53,10 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
+# docs/reference, from the declarations of options and of forms.
+reference:
+	$(CARGO) run --locked -p bakeoff -- manual --reference --folder docs/reference
+
 bench: build
 	@scripts/packages run bench
 	$(CARGO) run --release --locked -p benches -- --bakeoff $(BAKEOFF)
@@ -70,6 +74,9 @@ install: build
 	$(BAKEOFF) manual --folder $(TARGET)/manual
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(TARGET)/manual/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -D -m 644 $(TARGET)/manual/bakeoff.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bakeoff
+	install -D -m 644 $(TARGET)/manual/_bakeoff $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_bakeoff
+	install -D -m 644 $(TARGET)/manual/bakeoff.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/bakeoff.fish
 
 clean:
 	$(CARGO) clean

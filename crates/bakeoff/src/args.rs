@@ -1,12 +1,13 @@
 //! The command line, declared once: the parser, the help, the manual page and the completions come from it.
 //! In: words typed by a person. Out: [`Arguments`], parsed and not yet resolved.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use records::ColdWay;
 use std::path::PathBuf;
 
-/// Which filesystem, with which options and which I/O scheduler, is best on this disk for this work, and how sure is
-/// that?
+/// Which filesystem, with which options and which I/O scheduler, is best on this disk for this work, and how certain is
+/// the answer?
 ///
 /// Bakeoff formats each contender in turn, runs the work, proves what it measured, repeats until the answer is certain
 /// enough, and tells the answer in words, tables and pictures.
@@ -63,14 +64,7 @@ pub enum Verb {
     /// Write one portable file with everything about a run
     Export(ExportArgs),
     /// Say which filesystems and schedulers can compete here; for each that can't, why, and what would help
-    Systems {
-        /// Download this kernel of Debian's for guests now, rather than when a run first asks for it
-        #[arg(long, value_name = "KERNEL")]
-        fetch: Option<String>,
-        /// Descriptions of filesystems of your own, too: TOML files, or folders of them
-        #[arg(long, value_name = "PATH")]
-        filesystems: Vec<PathBuf>,
-    },
+    Systems(SystemsArgs),
     /// Find out what filesystems can do, on fresh images, beside what has been published
     Features(FeaturesArgs),
     /// Say which workloads and plans there are, and what a workload's options are
@@ -85,8 +79,7 @@ pub enum Verb {
     /// The first process of a virtual machine; started by bakeoff itself
     #[command(hide = true)]
     Guest,
-    /// Write the manual pages and shell completions
-    #[command(hide = true)]
+    /// Write the manual pages and shell completions, or the reference
     Manual(ManualArgs),
 }
 
@@ -261,7 +254,7 @@ pub struct RunArgs {
     /// Plain lines instead of a progress display
     #[arg(long, help_heading = "Output")]
     pub plain: bool,
-    /// At the end also say who is best for this mix of operations, such as create=1,read=10,delete=1, or for all the
+    /// At the end also say who is best for this mix of operations, such as create=1,read-random=10,delete=1, or for all the
     /// work of one WORKLOAD
     #[arg(long, value_name = "MIX", help_heading = "Output")]
     pub mix: Option<String>,
@@ -275,6 +268,9 @@ pub struct PlanArgs {
     /// Print every command that would be run
     #[arg(long)]
     pub commands: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bakeoff resume`
@@ -308,7 +304,7 @@ pub struct ShowArgs {
     /// The run, by its id or the beginning of it [default: the latest]
     pub run: Option<String>,
     /// List the runs of the ledger
-    #[arg(long, conflicts_with_all = ["run", "json", "csv", "markdown", "why", "mix", "published", "pivot"])]
+    #[arg(long, conflicts_with_all = ["run", "csv", "markdown", "why", "mix", "published", "pivot"])]
     pub runs: bool,
     /// As JSON
     #[arg(long, group = "form")]
@@ -319,7 +315,7 @@ pub struct ShowArgs {
     /// As Markdown tables
     #[arg(long, group = "form")]
     pub markdown: bool,
-    /// Who is best for a mix of operations, such as create=1,read=10,delete=1, or for all the work of one WORKLOAD
+    /// Who is best for a mix of operations, such as create=1,read-random=10,delete=1, or for all the work of one WORKLOAD
     #[arg(long, value_name = "MIX", group = "form")]
     pub mix: Option<String>,
     /// Published figures beside one's own, each with its source and year; never part of the statistics
@@ -334,6 +330,11 @@ pub struct ShowArgs {
     pub pivot: Option<String>,
 }
 
+/// The forms of a report by their names, and the word for all of them.
+fn formats() -> PossibleValuesParser {
+    report::Format::ALL.map(report::Format::name).into_iter().chain(["all"]).into()
+}
+
 /// `bakeoff report`
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -342,8 +343,8 @@ pub struct ReportArgs {
     /// Folder to write [default: bakeoff-report-RUN]
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Which forms
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    /// Which forms, such as html,csv [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", ignore_case = true, value_parser = formats())]
     pub format: Vec<String>,
     /// Leave out published figures, which the page otherwise holds, folded away, beside one's own; they are never part of
     /// the statistics
@@ -360,7 +361,7 @@ pub struct FeaturesArgs {
     /// Descriptions of filesystems of your own, too: TOML files, or folders of them
     #[arg(long, value_name = "PATH", conflicts_with = "dir")]
     pub filesystems: Vec<PathBuf>,
-    /// A directory on whatever is mounted there, as far as that goes without formatting; several are told side by side
+    /// A directory on whatever is mounted there, as far as that goes without formatting; several are shown side by side
     #[arg(long, value_name = "DIR")]
     pub dir: Vec<PathBuf>,
     /// Size of the sparse images
@@ -383,11 +384,28 @@ pub struct FeaturesArgs {
     pub markdown: bool,
 }
 
+/// `bakeoff systems`
+#[derive(Debug, Args)]
+pub struct SystemsArgs {
+    /// Download this kernel of Debian's for guests now, rather than when a run first asks for it
+    #[arg(long, value_name = "KERNEL", conflicts_with = "json")]
+    pub fetch: Option<String>,
+    /// Descriptions of filesystems of your own, too: TOML files, or folders of them
+    #[arg(long, value_name = "PATH")]
+    pub filesystems: Vec<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `bakeoff workloads`
 #[derive(Debug, Args)]
 pub struct WorkloadsArgs {
     /// A workload, to be shown with its phases and options
     pub name: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bakeoff doctor`
@@ -396,6 +414,9 @@ pub struct DoctorArgs {
     /// A device to look at as well
     #[arg(long, value_name = "DEVICE")]
     pub on: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bakeoff clean`
@@ -428,6 +449,9 @@ pub struct CompareArgs {
     /// Exit with status 4 where B is worse than A beyond doubt by more than this, such as worse:5%
     #[arg(long, value_name = "worse:PERCENT")]
     pub fail_on: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bakeoff claims`
@@ -438,6 +462,9 @@ pub struct ClaimsArgs {
     /// A claims file of your own, in the form of the published one
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bakeoff import`
@@ -468,4 +495,8 @@ pub struct ManualArgs {
     /// Folder to write to
     #[arg(long, value_name = "FOLDER", default_value = "manual")]
     pub folder: PathBuf,
+    /// Write the reference instead: every option, the forms of --json with their JSON Schemas, the keys of files that
+    /// describe filesystems, the columns of claims files
+    #[arg(long)]
+    pub reference: bool,
 }

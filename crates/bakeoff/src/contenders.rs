@@ -147,8 +147,14 @@ fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
 fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>, Failure> {
     let lists = [&what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.axis, &what.exclude, &what.kernel];
     if lists.iter().any(|list| !list.is_empty()) || aged(what) {
-        let text = "--dir measures what is mounted there: nothing is formatted, so --fs, --mkfs, --mount, --age, --fill, \
-                    --scheduler, --kernel and --axis have no place; use --image or --on to compare filesystems";
+        let have_no_place = "nothing is formatted, so --fs, --mkfs, --mount, --age, --fill, --scheduler, --kernel and --axis have no place";
+        let text = if what.dir.is_empty() {
+            format!(
+                "without root the current directory is measured: {have_no_place}; run with sudo to compare filesystems"
+            )
+        } else {
+            format!("--dir measures what is mounted there: {have_no_place}; use --image or --on to compare filesystems")
+        };
         return Err(Failure::usage(text));
     }
     let of = |folder: &PathBuf| {

@@ -3,7 +3,7 @@
 //! The run itself knows better after its first block, and says so.
 
 use crate::resolve;
-use judge::{Cell, Facts, Operation, OperationId, Table};
+use judge::{Cell, Facts, Operation, OperationId, Table, duration};
 use runner::ResolvedPlan;
 use workload::facts::Compiled;
 
@@ -115,14 +115,4 @@ pub fn budget(plan: &ResolvedPlan) -> Option<String> {
         duration(budget),
         ASSUMED_RATE / 1e6
     ))
-}
-
-/// "40 s", "12 min", "2 h 10 min".
-pub fn duration(seconds: f64) -> String {
-    let minutes = (seconds / 60.0).round() as u64;
-    match seconds {
-        s if s < 90.0 => format!("{s:.0} s"),
-        s if s < 5970.0 => format!("{minutes} min"),
-        _ => format!("{} h {} min", minutes / 60, minutes % 60),
-    }
 }

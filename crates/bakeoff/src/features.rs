@@ -5,13 +5,28 @@ mod beside;
 mod table;
 
 pub use beside::{Beside, published};
-pub use table::{csv, how, json, markdown, table};
+pub use table::{csv, how, markdown, table};
 
+use crate::json::Answer;
+use schemars::JsonSchema;
 use serde::Serialize;
 use staging::features::Feature;
 
+/// `bakeoff features --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Features {
+    /// What was probed.
+    pub filesystems: Vec<Probed>,
+    /// What was published about these filesystems, beside what was found.
+    pub published: Vec<Beside>,
+}
+
+impl Answer for Features {
+    const SCHEMA: &'static str = "bakeoff-features";
+}
+
 /// The answers of one filesystem or directory.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Probed {
     /// Its name.
     pub name: String,

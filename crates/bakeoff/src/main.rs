@@ -15,6 +15,8 @@ mod contenders;
 mod estimate;
 mod failure;
 mod features;
+mod forecast;
+mod json;
 mod leaderboard;
 mod log;
 mod mix_report;
@@ -22,6 +24,7 @@ mod own_files;
 mod place;
 mod progress;
 mod published;
+mod reference;
 mod resolve;
 mod session;
 mod show;
@@ -69,8 +72,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Claims(args) => verbs::claims::claims(ledger, args),
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
-        Verb::Systems { fetch: Some(kernel), .. } => verbs::systems::fetch(kernel),
-        Verb::Systems { fetch: None, filesystems } => verbs::systems::systems(filesystems),
+        Verb::Systems(args) => verbs::systems::systems(args),
         Verb::Features(args) => verbs::features::features(args),
         Verb::Workloads(args) => verbs::workloads::workloads(args),
         Verb::Doctor(args) => verbs::doctor::doctor(args),

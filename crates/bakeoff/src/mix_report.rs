@@ -1,4 +1,4 @@
-//! A winner for a stated mix of operations: `create=1,read=10,delete=1`, or all the work of a workload.
+//! A winner for a stated mix of operations: `create=1,read-random=10,delete=1`, or all the work of a workload.
 //! In: words typed by a person, a run. Out: times with intervals and the verdict, in text; the judge weighs.
 
 use crate::estimate;
@@ -40,7 +40,7 @@ fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Fa
     let lacks = || Failure::new(format!("no trial of {name} in run {} was done", material.run.id));
     let work = material.run.new.works.iter().rfind(|work| work.name == name).ok_or_else(lacks)?;
     let of_work = |trial: &&TrialRecord| {
-        trial.status == TrialStatus::Done && trial.workload == work.name && trial.scale == work.scale
+        trial.status != TrialStatus::Failed && trial.workload == work.name && trial.scale == work.scale
     };
     let trial = material.trials.iter().find(of_work).ok_or_else(lacks)?;
     let heading = samples::work_name(&material.run.new.works, work);

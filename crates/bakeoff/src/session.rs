@@ -212,7 +212,7 @@ fn carry_on(
         println!("\nReport: {}", page.display());
     }
     if let Some(time) = samples::Time::of(&ledger.trials(id)?) {
-        println!("\n{:.0} % of {} were measured work.", time.share() * 100.0, crate::estimate::duration(time.all));
+        println!("\n{:.0} % of {} were measured work.", time.share() * 100.0, judge::duration(time.all));
     }
     if show::measured_nothing(ledger, id)? {
         return Err(Failure::new(format!("run {id}: nothing could be measured; the reasons stand above")));

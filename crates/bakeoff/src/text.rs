@@ -11,22 +11,8 @@ pub fn width() -> usize {
 /// Breaks a text at spaces so that no line is wider than `width` (a longer word stands alone); the first line begins
 /// with `first`, the others with `rest`.
 pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> String {
-    let mut lines = Vec::new();
-    let mut line = first.to_owned();
-    let mut empty = true;
-    for word in harmless(text).split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::replace(&mut line, rest.to_owned()));
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    lines.push(line);
-    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    let lines = report::wrapped(&harmless(text), width, first, rest);
+    lines.into_iter().map(|line| line + "\n").collect()
 }
 
 /// The text without characters that could drive a terminal.

@@ -20,13 +20,17 @@ fn an_exported_run_gives_the_same_tables_elsewhere() {
 #[test]
 fn an_anonymous_export_names_neither_host_nor_folder() {
     let place = Place::in_memory();
-    place.bakeoff("run small-files --dir . --set files=60 --set some=20 --samples 2 --plain --no-report").well();
+    std::fs::create_dir(place.path("annas-disk")).expect("made");
+    place
+        .bakeoff("run small-files --dir annas-disk --set files=60 --set some=20 --samples 2 --plain --no-report")
+        .well();
     place.bakeoff("export --anonymous -o run.json").well();
     let text = std::fs::read_to_string(place.path("run.json")).expect("written");
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
     let host = format!("\"{}\"", host.trim());
     assert!(!text.contains(&host), "the host's name is in it");
     assert!(!text.contains(&*place.folder().to_string_lossy()), "the folder's path is in it");
+    assert!(!text.contains("annas-disk"), "the folder's name is in it");
 }
 
 #[test]

@@ -275,3 +275,72 @@ fn every_look_at_a_ledger_that_is_shown_works() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Every mix that documents or the help show can be weighed in a run of the work that they are about.
+#[test]
+fn every_mix_that_is_shown_can_be_weighed() {
+    let place = Place::in_memory();
+    std::fs::create_dir(place.path("a")).expect("made");
+    place.bakeoff("run small-files --set files=200 --set some=50 --dir a --samples 3 --plain --no-report").well();
+    let shown = commands_in_blocks().into_iter().chain(commands_in_sentences());
+    let after = |words: Vec<String>| words.windows(2).find(|pair| pair[0] == "--mix").map(|pair| pair[1].clone());
+    let mut mixes: Vec<String> = shown.filter_map(|(_, words)| after(words)).collect();
+    let help = place.bakeoff("show --help").well().out;
+    let in_help = |word: &str| word.trim_end_matches(',').to_owned();
+    mixes.extend(help.split_whitespace().filter(|word| word.starts_with("create=")).map(in_help));
+    assert!(mixes.len() >= 3, "{mixes:?}");
+    for mix in mixes {
+        place.bakeoff_words(&["show".into(), "--mix".into(), mix]).well();
+    }
+}
+
+/// Crates that a manifest depends on, and those that only its tests do.
+fn needs_of(manifest: &Path) -> (Vec<String>, Vec<String>) {
+    let text = std::fs::read_to_string(manifest).expect("a manifest");
+    let (mut used, mut tested) = (Vec::new(), Vec::new());
+    let mut section = String::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']').into();
+        } else if let Some((name, _)) = line.split_once(['.', ' ', '=']).filter(|_| !line.starts_with('#')) {
+            match section.as_str() {
+                "dependencies" => used.push(name.to_owned()),
+                "dev-dependencies" => tested.push(name.to_owned()),
+                _ => {}
+            }
+        }
+    }
+    (used, tested)
+}
+
+/// `a, b; tests of c` for each crate that is not our own, as docs/dependencies.md has it.
+fn users() -> BTreeMap<String, String> {
+    let mut found: BTreeMap<String, (Vec<String>, Vec<String>)> = BTreeMap::new();
+    let crates = std::fs::read_dir(top().join("crates")).expect("crates").flatten().map(|entry| entry.path());
+    let mut rooms: Vec<PathBuf> = crates.collect();
+    rooms.sort();
+    rooms.extend(["benches", "fuzz"].map(|room| top().join(room)));
+    let name = |room: &PathBuf| room.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let own: Vec<String> = rooms.iter().map(name).collect();
+    for room in &rooms {
+        let (used, tested) = needs_of(&room.join("Cargo.toml"));
+        let tested = tested.into_iter().filter(|one| !used.contains(one)).collect::<Vec<_>>();
+        used.iter().for_each(|one| found.entry(one.clone()).or_default().0.push(name(room)));
+        tested.into_iter().for_each(|one| found.entry(one).or_default().1.push(name(room)));
+    }
+    let in_words = |(used, tested): (Vec<String>, Vec<String>)| match (used.join(", "), tested.join(", ")) {
+        (used, tested) if tested.is_empty() => used,
+        (used, tested) if used.is_empty() => format!("tests of {tested}"),
+        (used, tested) => format!("{used}; tests of {tested}"),
+    };
+    found.into_iter().filter(|(one, _)| !own.contains(one)).map(|(one, by)| (one, in_words(by))).collect()
+}
+
+#[test]
+fn every_dependency_is_listed_with_its_users() {
+    let text = std::fs::read_to_string(top().join("docs/dependencies.md")).expect("it is there");
+    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| crate "));
+    let cells = |line: &str| line.split(" | ").map(|cell| cell.trim_matches(['|', ' ']).to_owned()).collect::<Vec<_>>();
+    let listed: BTreeMap<String, String> = rows.map(cells).map(|cells| (cells[0].clone(), cells[1].clone())).collect();
+    assert_eq!(listed, users());
+}

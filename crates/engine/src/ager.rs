@@ -167,11 +167,11 @@ impl<'a> Ager<'a> {
         let left = Duration::from_secs(self.asked.time_limit);
         match durable::make(&self.asked.durable, self.handles.base, left) {
             // A filesystem that is full may say so here too; what it could not keep is missing, and counted as lost.
-            Err(reason) if reason.contains("No space left") => {
+            Err(undone) if undone.errno == Some(Errno(libc::ENOSPC)) => {
                 self.aged.no_space += 1;
                 Ok(())
             }
-            other => other.map_err(|reason| format!("writing back: {reason}")),
+            other => other.map_err(|undone| format!("writing back: {}", undone.reason)),
         }
     }
 

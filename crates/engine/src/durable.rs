@@ -2,26 +2,42 @@
 //! In: what the program says makes data durable. Out: nothing, or what failed.
 //! A step that fails leaves the phase without a durable time rather than with a wrong one.
 
-use crate::sys::{self, Fd};
+use crate::sys::{self, Errno, Fd};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use workload::program::Durable;
 
+/// A step that failed.
+#[derive(Debug)]
+pub struct Undone {
+    /// What was done and what the system answered.
+    pub reason: String,
+    /// Its errno, where a system call failed.
+    pub errno: Option<Errno>,
+}
+
+impl Undone {
+    fn of(doing: impl std::fmt::Display, error: &std::io::Error) -> Undone {
+        Undone { reason: format!("{doing}: {error}"), errno: error.raw_os_error().map(Errno) }
+    }
+}
+
 /// Carry out everything in order, within the time that is left.
-pub fn make(durable: &Durable, root: Fd, left: Duration) -> Result<(), String> {
+pub fn make(durable: &Durable, root: Fd, left: Duration) -> Result<(), Undone> {
     if durable.syncfs {
-        sys::syncfs(root).map_err(|e| format!("syncfs on the root: {e}"))?;
+        sys::syncfs(root).map_err(|errno| Undone::of("syncfs on the root", &errno.into()))?;
     }
     if let [program, arguments @ ..] = durable.command.as_slice() {
-        command(program, arguments, left)?;
+        command(program, arguments, left).map_err(|reason| Undone { reason, errno: None })?;
     }
     durable.flush.iter().try_for_each(|path| flush(path))
 }
 
-fn flush(path: &Path) -> Result<(), String> {
-    let file = std::fs::File::open(path).map_err(|e| format!("opening {} to flush it: {e}", path.display()))?;
-    file.sync_all().map_err(|e| format!("fsync of {}: {e}", path.display()))
+fn flush(path: &Path) -> Result<(), Undone> {
+    let path_shown = path.display();
+    let file = std::fs::File::open(path).map_err(|e| Undone::of(format!("opening {path_shown} to flush it"), &e))?;
+    file.sync_all().map_err(|e| Undone::of(format!("fsync of {path_shown}"), &e))
 }
 
 fn command(program: &str, arguments: &[String], left: Duration) -> Result<(), String> {

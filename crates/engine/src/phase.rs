@@ -330,8 +330,8 @@ impl Pass<'_> {
                 shared.common(Common::Durable).store(clock.now(), Ordering::Release);
                 0
             }
-            Err(reason) => {
-                shared.slot(0).note(&Note::Fatal(reason));
+            Err(undone) => {
+                shared.slot(0).note(&Note::Fatal(undone.reason));
                 1
             }
         });

@@ -4,6 +4,7 @@
 
 use crate::judgement::{Interval, Ranking, Sentence};
 use crate::table::OperationId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -17,7 +18,7 @@ pub struct Side<'a> {
 }
 
 /// Two runs or two contenders, operation by operation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// One for each operation (and contender, where runs are compared) that both have.
     pub rows: Vec<Compared>,
@@ -30,7 +31,7 @@ pub struct Comparison {
 }
 
 /// One operation of a comparison: B against A.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
     /// Which operation.
     pub operation: OperationId,
@@ -55,7 +56,7 @@ pub struct Compared {
 }
 
 /// What may be said of B against A.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// B is better.
@@ -83,7 +84,7 @@ pub struct FailOnError {
     pub given: String,
 }
 
-/// Parts of a mix: `create=1,read=10,delete=1`.
+/// Parts of a mix: `create=1,read-random=10,delete=1`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Mix {
     /// Name of the operation (`workload/operation` where workloads share the name), and how many times it is done.
@@ -94,7 +95,7 @@ pub struct Mix {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MixError {
     /// It cannot be read.
-    #[error("cannot understand the mix \"{given}\": write create=1,read=10,delete=1")]
+    #[error("cannot understand the mix \"{given}\": write create=1,read-random=10,delete=1")]
     Unreadable {
         /// What was given.
         given: String,
@@ -177,7 +178,7 @@ pub struct Claim {
 }
 
 /// What a claim says of left and right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimRelation {
     /// Left is better.
@@ -201,7 +202,7 @@ pub struct ClaimVerdict {
     pub interval: Option<Interval>,
     /// Published factor.
     pub published: Option<f64>,
-    /// Whether the interval holds the published factor, where both are there.
+    /// Whether the interval contains the published factor, where both are there.
     pub factor_agrees: Option<bool>,
     /// In a sentence.
     pub text: String,

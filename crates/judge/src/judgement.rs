@@ -3,6 +3,7 @@
 //! Every statement carries the cells it rests on, so that `show --why` can name the trials.
 
 use crate::table::Backend;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The judgement of one table.
@@ -66,7 +67,7 @@ pub struct Figure {
 }
 
 /// A 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -77,7 +78,7 @@ pub struct Interval {
 }
 
 /// What an interval is an interval of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimand {
     /// The median, by order statistics.

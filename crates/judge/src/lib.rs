@@ -35,7 +35,7 @@ pub use table::{
     Operation, OperationId, Sample, Table, TableError,
 };
 
-pub use budget::plan_budget;
+pub use budget::{duration, plan_budget};
 pub use claims::judge_claims;
 pub use compare::{compare, compare_contenders};
 pub use decide::decide;

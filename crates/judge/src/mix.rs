@@ -13,7 +13,7 @@ use crate::words;
 const MAX_PARTS: usize = 64;
 
 impl Mix {
-    /// Reads `create=1,read=10,delete=1`.
+    /// Reads `create=1,read-random=10,delete=1`.
     ///
     /// # Errors
     /// It is written in another way, empty, or a count is not positive.

@@ -2,6 +2,7 @@
 //! In: made by the runner or the report from the ledger. Out: read by every function of this crate.
 //! Missing is missing: a cell without samples is left out, and a value that was not measured is never zero.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use thiserror::Error;
@@ -81,7 +82,7 @@ pub struct Durability {
 }
 
 /// Which row of the table.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 pub struct OperationId {
     /// Name of the workload.
     pub workload: String,

@@ -150,15 +150,28 @@ fn an_anonymous_export_names_no_host_serial_or_path() {
         Some(Machine { hostname: "secret-box".into(), boot_parameters: "memory=64 MB/s".into(), ..Machine::default() });
     let disk = BlockDevice { serial: Some("WD-123456".into()), model: Some("A disk".into()), ..BlockDevice::default() };
     imported.trials[0].found = Some(Found { device: Some(disk), ..Found::nothing() });
-    imported.run.new.command_line = vec!["bakeoff".into(), "run".into(), "--dir=/home/anna/disk".into()];
+    imported.run.new.command_line = [
+        "bakeoff",
+        "run",
+        "mine/plan.toml",
+        "--dir=/home/anna/disk",
+        "--dir",
+        "srv",
+        "--scratch",
+        "annas images",
+        "--samples",
+        "3",
+    ]
+    .map(String::from)
+    .into();
     let output = "made 0f3c2f6e-1b7a-4c55-9d3e-7a1f00c0ffee on secret-box, WD-123456 at /dev/sdb";
     imported.trials[0].reason = Some(output.into());
     let id = ledger.keep_imported(&imported).expect("it is kept");
     let text = export(&ledger, &id, true).expect("it is exported");
-    for secret in ["secret-box", "WD-123456", "/home", "anna", "0f3c2f6e", "/dev/sdb"] {
+    for secret in ["secret-box", "WD-123456", "/home", "anna", "0f3c2f6e", "/dev/sdb", "mine", "\"srv\"", "images"] {
         assert!(!text.contains(secret), "{secret} is told");
     }
-    for kept in ["A disk", "64 MB/s"] {
+    for kept in ["A disk", "64 MB/s", "\"--samples\",\"3\"", "\"--scratch\""] {
         assert!(text.contains(kept), "{kept} was lost");
     }
     let again = import_bytes(text.as_bytes(), "run.json").expect("it is still a run");

@@ -3,7 +3,8 @@
 
 use crate::{LiteratureError, short_enough, wrong};
 use judge::{Claim, ClaimRelation};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Most claims that one text may hold.
 pub const CLAIMS_LIMIT: usize = 10_000;
@@ -31,7 +32,7 @@ impl Published {
 }
 
 /// When a method stopped the clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
     /// When the last call had returned.
@@ -41,21 +42,38 @@ pub enum Clock {
 }
 
 /// One line of a claims file; the columns of `published/claims.csv`, and one that a user's file may have beside them.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Line {
+    /// Names the claim in what is printed; unique.
     id: String,
+    /// Where it was published: a key of `published/sources.csv`, or any word of yours.
     source: String,
+    /// Kind of device that it was said of: `hdd`, `raid10-hdd`, `ssd`, `nvme` or `any`; shown, never compared.
     device: String,
+    /// Workload by its name.
     workload: String,
+    /// Operation of the workload, as `bakeoff show --json` names it without the cache; with ` cpu` behind it, its CPU time.
     operation: String,
+    /// Cache state of the operation: `cold`, `warm`, `as-found` ...; `used` for a claim about aged filesystems; empty: the only one.
     cache: String,
+    /// Contender that something is said of: a filesystem, or an option set of `contenders.toml`.
     left: String,
+    /// What it is said to be: `faster`, `equal` or `less` (needs less).
     relation: String,
+    /// Contender that it is compared with.
     right: String,
+    /// How many times, above 0; empty where it was not said. It stands beside what was measured and enters no statistics.
     factor: Option<f64>,
+    /// The claim in words.
     statement: String,
+    /// When the clock of its method stopped; `durable` where it is not given, but for a few published sources.
     clock: Option<Clock>,
+}
+
+/// The columns of a claims file, for its documentation.
+pub fn claims_schema() -> schemars::Schema {
+    schemars::schema_for!(Line)
 }
 
 /// Every claim of a text; `file` names it in errors.

@@ -6,7 +6,7 @@ mod claims;
 mod features;
 mod figures;
 
-pub use claims::{CLAIMS_LIMIT, Clock, Published, claims};
+pub use claims::{CLAIMS_LIMIT, Clock, Published, claims, claims_schema};
 pub use features::{Feature, Features, features, range};
 pub use figures::{Figure, Source, figures, sources};
 

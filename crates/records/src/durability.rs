@@ -2,6 +2,7 @@
 //! In: a filesystem's facts, and the words found among its options and features. Out: [`Durability`].
 //! Contenders of different classes are never ranked without this beside them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a contender promises.
@@ -23,7 +24,7 @@ pub struct Durability {
 }
 
 /// Order in which data and the metadata that leads to it reach the device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataMode {
     /// Both are journaled, or both appear at once (copy on write).
@@ -37,7 +38,7 @@ pub enum DataMode {
 }
 
 /// What a journal or log covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Journaling {
     /// Nothing: a crash needs a check of the whole filesystem.

@@ -16,6 +16,7 @@ pub mod outcome;
 pub mod plan;
 pub mod program;
 pub mod run;
+pub mod size;
 
 pub use cause::Cause;
 pub use cold::{ColdStart, ColdWay};
@@ -29,3 +30,4 @@ pub use run::{
     CommandRecord, ContenderRecord, Evidence, Merged, NewRun, Origin, Part, PhaseRecord, RunRecord, RunStatus,
     TrialRecord, TrialStatus, WorkRecord,
 };
+pub use size::show_bytes;

@@ -2,6 +2,7 @@
 //! In: what the workers counted and timed. Out: kept whole in the ledger, so that every figure can be computed again.
 //! A value that was not measured is absent, never zero.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -152,7 +153,7 @@ pub struct Verified {
 }
 
 /// What this machine's memory allows, measured without any filesystem: no honest figure exceeds it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ceiling {
     /// Bytes a second that the data generator makes, one worker.

@@ -10,8 +10,8 @@ mod section;
 use crate::ReportError;
 use crate::chart::{CHARTS, ChartData, LIBRARY};
 use crate::number;
-use crate::terminal::duration;
 use crate::view::{Material, SentenceView, View, WorkloadView, plural};
+use judge::duration;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("../assets/page.css");

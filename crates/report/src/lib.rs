@@ -10,8 +10,10 @@ mod number;
 mod safe;
 pub mod terminal;
 pub mod view;
+mod wrap;
 
 pub use error::ReportError;
 pub use export::{Format, write, write_view};
 pub use safe::{screen, terminal as one_line};
 pub use view::{Material, View};
+pub use wrap::wrapped;

@@ -142,19 +142,6 @@ pub fn percent(share: f64) -> String {
     if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// Bytes in binary units, as sizes are given: 16 GiB.
-pub fn bytes(count: u64) -> String {
-    const NAMES: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    for (name, size) in NAMES {
-        if count >= size {
-            let value = count as f64 / size as f64;
-            let whole = count.is_multiple_of(size);
-            return if whole { format!("{value:.0} {name}") } else { format!("{value:.1} {name}") };
-        }
-    }
-    format!("{count} bytes")
-}
-
 /// The number that a setting is, in base units: `4`, `128 MiB`, `50 %`; `None` for words.
 pub fn quantity(text: &str) -> Option<f64> {
     let text = text.trim();
@@ -217,7 +204,7 @@ mod tests {
     #[test]
     fn ratios_and_shares_keep_few_digits() {
         assert_eq!((ratio(1.6), ratio(12.34), ratio(140.4)), ("1.6".into(), "12.3".into(), "140".into()));
-        assert_eq!((bytes(16 << 30), bytes(1536), bytes(12)), ("16 GiB".into(), "1.5 KiB".into(), "12 bytes".into()));
+
         assert_eq!((percent(0.034), percent(0.42)), ("3.4 %".into(), "42 %".into()));
     }
 }

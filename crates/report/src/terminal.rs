@@ -16,6 +16,7 @@ pub use why::why;
 use crate::number;
 use crate::safe;
 use crate::view::{View, WorkloadView, plural};
+use judge::duration;
 use style::{Tone, wrapped};
 use unicode_width::UnicodeWidthStr;
 
@@ -114,14 +115,4 @@ fn ending(view: &View, style: Style) -> String {
 fn line(text: &mut String, what: &str) {
     text.push_str(what.trim_end());
     text.push('\n');
-}
-
-/// `12 s`, `4 min 10 s`, `3 h 5 min`.
-pub(crate) fn duration(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match whole {
-        0..=119 => format!("{whole} s"),
-        120..=7199 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-    }
 }

@@ -229,7 +229,29 @@ fn bonnie_lines_have_the_fields_of_bonnie() {
     }
     let trial = material.trials.iter().find(|trial| trial.workload == "bonnie").expect("a bonnie trial");
     let write = trial.phases.iter().find(|phase| phase.name == "block-write").expect("block writes");
-    assert_eq!(lines[0][11].parse::<f64>().ok(), figure(write, write.outcome.durable_ns).map(|value| value / 1024.0));
+    let rate = figure(write, write.outcome.durable_ns).map(|value| format!("{:.0}", value / 1024.0));
+    assert_eq!(Some(lines[0][11].to_owned()), rate, "whole KiB a second");
+    assert!(lines.iter().all(|line| line[5] == "192M" && line[6] == "8192"), "sizes of file and chunk: {lines:?}");
+}
+
+/// A size that nobody set is told by what was written.
+#[test]
+fn bonnie_lines_have_the_size_of_the_file_where_it_was_not_set_by_hand() {
+    let bench = made_up(Size { contenders: 3, blocks: 2 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let mut material = Material::read(&bench.ledger, None).expect("a run");
+    material
+        .run
+        .new
+        .works
+        .iter_mut()
+        .for_each(|work| work.settings.retain(|name, _| name != "size" && name != "chunk"));
+    write(&material, folder.path(), &[Format::Bonnie]).expect("written");
+    let text = fs::read_to_string(folder.path().join("bonnie.csv")).expect("bonnie.csv");
+    let trial = material.trials.iter().find(|trial| trial.workload == "bonnie").expect("a bonnie trial");
+    let phase = trial.phases.iter().find(|phase| phase.name == "block-write").expect("block writes");
+    let size = format!("{}M", phase.outcome.bytes_written >> 20);
+    assert!(text.lines().all(|line| line.split(',').nth(5) == Some(size.as_str())), "{size}: {text}");
 }
 
 #[test]

@@ -74,16 +74,19 @@ pub fn after_block(table: &Table, policy: &Policy, decision: &Decision, first: b
     }
 }
 
-/// Why a run with a budget ended, what stayed open, and how long that would have taken.
-pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: &str) -> String {
+/// Why a run with a budget ended, what stayed open, and how long that would have taken; `why` where it was not the decision.
+pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: Option<&str>) -> String {
+    let text = why.unwrap_or(&decision.text);
     if decision.open.is_empty() || policy.seconds_left.is_none() {
-        return why.into();
+        return text.into();
     }
-    let mut text = format!("{why} Open: {}.", named(table, &decision.open));
+    let mut text = format!("{text} Open: {}.", named(table, &decision.open));
+    // A decision that ends a run for its budget says itself what the rest would take.
+    let is_told = why.is_none() && decision.reason == judge::Reason::Budget;
     let endless = Policy { seconds_left: None, max_blocks: u32::MAX, ..*policy };
     let all = judge::plan_budget(table, &endless).ok().and_then(|plan| plan.seconds_for_all);
-    if let Some(seconds) = all.filter(|_| !why.contains(" more.")) {
-        text.push_str(&format!(" Resolving all would take about {} more.", duration(seconds)));
+    if let Some(seconds) = all.filter(|_| !is_told) {
+        text.push_str(&format!(" Resolving all would take about {} more.", judge::duration(seconds)));
     }
     text
 }
@@ -108,17 +111,6 @@ fn named(table: &Table, open: &[Open]) -> String {
         text.push_str(&format!("; and {} more operations", operations.len() - NAMED));
     }
     text
-}
-
-/// "40 s", "12 min", "2 h 10 min".
-pub fn duration(seconds: f64) -> String {
-    let minutes = (seconds / 60.0).round() as u64;
-    match seconds {
-        s if s < 10.0 => format!("{s:.1} s"),
-        s if s < 100.0 => format!("{s:.0} s"),
-        s if s < 5970.0 => format!("{minutes} min"),
-        _ => format!("{} h {} min", minutes / 60, minutes % 60),
-    }
 }
 
 #[cfg(test)]
@@ -184,7 +176,7 @@ mod tests {
         let policy = Policy { seconds_left: Some(10.0), ..Policy::default() };
         let decision = judge::decide(&table(), &policy).expect("a decision");
         assert!(!decision.goes_on(), "{decision:?}");
-        let text = ending(&table(), &policy, &decision, &decision.text);
+        let text = ending(&table(), &policy, &decision, None);
         assert!(text.contains("small-files/create cold:") && text.contains("xfs"), "{text}");
         assert!(text.contains("more."), "how long it would have taken: {text}");
     }

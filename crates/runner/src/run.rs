@@ -231,25 +231,21 @@ impl Run<'_> {
             return Ok(Step::Go(everything));
         }
         let (table, policy, decision) = self.decide(state, block)?;
-        let ending = |why: &str| Ok(Step::Stop(budget::ending(&table, &policy, &decision, why)));
+        let ending = |why: Option<&str>| Ok(Step::Stop(budget::ending(&table, &policy, &decision, why)));
         // Failed trials give no samples, so the judge may ask for more blocks than the cap allows.
         let most = policy.max_blocks;
         if block >= most {
-            return if decision.goes_on() {
-                ending(&format!("{most} blocks were run."))
-            } else {
-                ending(&decision.text)
-            };
+            return if decision.goes_on() { ending(Some(&format!("{most} blocks were run."))) } else { ending(None) };
         }
         let text = budget::after_block(&table, &policy, &decision, block == 1);
         self.watcher.news(News::BlockEnded { block: block - 1, decision: &text, table: &table });
         if !decision.goes_on() {
-            return ending(&decision.text);
+            return ending(None);
         }
         let wanted: BTreeSet<(usize, usize)> = decision.next.iter().filter_map(|next| self.pair(next)).collect();
         let chosen: Vec<_> = everything.into_iter().filter(|pair| wanted.contains(pair)).collect();
         if chosen.is_empty() {
-            return ending(&decision.text);
+            return ending(None);
         }
         Ok(Step::Go(chosen))
     }
@@ -269,9 +265,9 @@ impl Run<'_> {
         if self.gone(state) + state.times.expected(pair).unwrap_or(0.0) <= most {
             return Ok(None);
         }
-        let why = format!("The budget of {} ends within block {}.", budget::duration(most), block + 1);
+        let why = format!("The budget of {} ends within block {}.", judge::duration(most), block + 1);
         let (table, policy, decision) = self.decide(state, block)?;
-        Ok(Some(Ended::Finished(budget::ending(&table, &policy, &decision, &why))))
+        Ok(Some(Ended::Finished(budget::ending(&table, &policy, &decision, Some(&why)))))
     }
 
     fn pair(&self, needed: &Needed) -> Option<(usize, usize)> {

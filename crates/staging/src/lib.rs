@@ -21,7 +21,7 @@ pub use cleanup::leftover::{Leftover, Stranger, Survey, first_seen, survey};
 pub use devices::scheduler::{SchedulerFound, Schedulers, schedulers_found};
 pub use error::StagingError;
 pub use filesystems::contender::Contenders;
-pub use filesystems::description::Filesystem;
+pub use filesystems::description::{Filesystem, PLACES};
 pub use filesystems::mkfs_settings::{Exclusion, NamedSetting};
 pub use filesystems::options::check as check_options;
 pub use filesystems::registry::Registry;

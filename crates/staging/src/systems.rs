@@ -6,12 +6,13 @@ use crate::error::StagingError;
 use crate::filesystems::description::{Filesystem, ToolNeed};
 use crate::filesystems::registry::Registry;
 use crate::filesystems::tools;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use system::{Command, Journal};
 
 /// One filesystem, and whether it can compete here.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct System {
     /// Name.
     pub name: String,
@@ -36,7 +37,7 @@ pub struct System {
 }
 
 /// One program that a filesystem needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// The program.
     pub program: String,

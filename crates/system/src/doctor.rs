@@ -5,12 +5,13 @@
 use crate::block::{BlockDevice, Sysfs as _};
 use crate::counters::{Snapshot, Watch};
 use crate::machine::{self, Machine};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// Good, or not applicable here.
@@ -22,7 +23,7 @@ pub enum Level {
 }
 
 /// One check.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// What was looked at.
     pub name: String,

@@ -32,7 +32,7 @@ pub use records::{Contender, contender, facts, outcome, program};
 pub use catalogue::WorkCatalogue;
 pub use error::{LanguageError, Result, nearest};
 pub use names::{Known, check_names};
-pub use plan::{Fresh, Place, Plan, PlannedWork, Sampling};
+pub use plan::{Place, Plan, PlannedWork, Sampling};
 pub use plan_syntax::{parse_aliases, parse_contenders};
 pub use product::{AxisFacts, AxisProduct, Exclusion, SettingFacts};
 pub use workload::{OptionFacts, Workload};

@@ -35,8 +35,6 @@ pub struct Plan {
     pub sampling: Sampling,
     /// Seed of orders and of every workload; None: drawn at the start of a run and recorded.
     pub seed: Option<u64>,
-    /// When a contender is formatted anew.
-    pub fresh: Fresh,
     /// How cold phases are started; None: the command line or the default says.
     #[serde(default)]
     pub cold: Option<ColdWay>,
@@ -83,15 +81,4 @@ pub struct Sampling {
     /// Phases over blocks are repeated until they are steady, as SNIA asks for SSDs.
     #[serde(default)]
     pub steady: bool,
-}
-
-/// When a contender is formatted and mounted anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fresh {
-    /// Before every workload of every block.
-    #[default]
-    Trial,
-    /// Once a block; the block's workloads follow one another on the same filesystem.
-    Block,
 }

@@ -7,7 +7,7 @@ use crate::axes::Axes;
 use crate::compile::identifier;
 use crate::contender::Contender;
 use crate::error::{LanguageError, Problem, Result, from_toml, limit_length};
-use crate::plan::{Fresh, Place, Plan, PlannedWork, Sampling, Until};
+use crate::plan::{Place, Plan, PlannedWork, Sampling, Until};
 use crate::quantity::{parse_bytes, parse_duration, parse_share};
 use crate::syntax::Scalar;
 use crate::workload::FILE_LIMIT;
@@ -43,8 +43,6 @@ struct RawPlan {
     #[serde(default)]
     sampling: RawSampling,
     seed: Option<u64>,
-    #[serde(default)]
-    fresh: Fresh,
     cold: Option<ColdWay>,
 }
 
@@ -212,7 +210,6 @@ fn plan(raw: RawPlan) -> Outcome<Plan> {
         workloads: raw.workloads.into_iter().map(planned).collect(),
         sampling: sampling(&raw.sampling)?,
         seed: raw.seed,
-        fresh: raw.fresh,
         cold: raw.cold,
     })
 }

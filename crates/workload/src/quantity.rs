@@ -3,6 +3,7 @@
 //! Decimal units are powers of 1000, binary ones (`KiB`, and the single letters that dd and util-linux use) of 1024.
 
 use crate::error::Problem;
+pub use records::show_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -84,20 +85,6 @@ pub fn parse_share(text: &str) -> std::result::Result<f64, String> {
         Some(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err(format!("`{text}` is not a share from 0 % to 100 %; write it as `5%`")),
     }
-}
-
-/// Bytes in the largest binary unit that keeps them short and exact to one digit: `1.5 GiB`, `512 B`.
-pub fn show_bytes(bytes: u64) -> String {
-    for (name, factor) in [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)] {
-        if bytes >= factor {
-            let tenths = (u128::from(bytes) * 10 + u128::from(factor) / 2) / u128::from(factor);
-            return match tenths % 10 {
-                0 => format!("{} {name}", tenths / 10),
-                tenth => format!("{}.{tenth} {name}", tenths / 10),
-            };
-        }
-    }
-    format!("{bytes} B")
 }
 
 fn in_words<T>(result: std::result::Result<T, Problem>) -> std::result::Result<T, String> {
@@ -359,12 +346,5 @@ mod tests {
         for text in ["", "GiB", "-1", "1 2", "1 GiB GiB", "* 2", "2 *", "+", "$", "1..2", "1e9", "١"] {
             assert!(parse_bytes(text).is_err(), "{text:?} was taken");
         }
-    }
-
-    #[test]
-    fn bytes_are_shown_short() {
-        assert_eq!(show_bytes(512), "512 B");
-        assert_eq!(show_bytes(1536), "1.5 KiB");
-        assert_eq!(show_bytes(5 << 30), "5 GiB");
     }
 }

@@ -6,8 +6,7 @@ use workload::axes::Axes;
 use workload::catalogue::Kind;
 use workload::names::resolve;
 use workload::{
-    AxisFacts, AxisProduct, Contender, Exclusion, Fresh, Known, Place, Plan, SettingFacts, Until, WorkCatalogue,
-    check_names,
+    AxisFacts, AxisProduct, Contender, Exclusion, Known, Place, Plan, SettingFacts, Until, WorkCatalogue, check_names,
 };
 
 const FILESYSTEMS: &[&str] = &["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"];
@@ -109,13 +108,12 @@ fn a_name_is_a_filesystem_or_a_set_and_may_carry_a_scheduler_old_or_new() {
 }
 
 #[test]
-fn a_plan_says_where_how_often_and_how_fresh() {
+fn a_plan_says_where_and_how_often() {
     let text = r#"
 name = "p"
 workloads = ["mail", { name = "bonnie", scale = "full", settings = { size = "1 GiB", n = "4:0:0:1" } }]
 where = { image = "3 GiB" }
 seed = 42
-fresh = "block"
 cold = "drop"
 [sampling]
 min = 3
@@ -125,7 +123,7 @@ budget = "10 m"
 until = "winner"
 "#;
     let plan = Plan::parse(text, "p").unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!((plan.place, plan.seed, plan.fresh), (Some(Place::Image(3 << 30)), Some(42), Fresh::Block));
+    assert_eq!((plan.place, plan.seed), (Some(Place::Image(3 << 30)), Some(42)));
     assert_eq!((plan.workloads[0].scale.as_str(), plan.workloads[1].scale.as_str()), ("quick", "full"));
     assert_eq!(plan.workloads[1].settings["size"], "1 GiB");
     assert_eq!(plan.cold, Some(records::ColdWay::Drop));

@@ -164,7 +164,7 @@ impl Chosen {
             said.push(format!(
                 "Left out for the budget: {}; {blocks} blocks of it would take about {}",
                 gone.name,
-                estimate::duration(costs[least])
+                judge::duration(costs[least])
             ));
             entries.iter_mut().for_each(|entry| entry.works.retain(|name| *name != gone.name));
             entries.retain(|entry| !entry.works.is_empty());

@@ -4,6 +4,7 @@
 
 use super::Probed;
 use crate::failure::Failure;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 const FEATURES: &str = include_str!("../../../../published/features.csv");
@@ -22,7 +23,7 @@ const ABOUT: [(&str, &[&str]); 7] = [
 ];
 
 /// One published cell beside what was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Beside {
     /// Where it was published.
     pub source: String,

@@ -1,10 +1,9 @@
-//! Features as tables: for the terminal, folded to its width; as Markdown, CSV and JSON.
+//! Features as tables: for the terminal, folded to its width; as Markdown and CSV.
 //! In: what was probed and what was published. Out: text.
 
 use super::{Beside, Probed};
 use crate::failure::Failure;
 use crate::text;
-use serde::Serialize;
 use staging::features::QUESTIONS;
 
 /// Columns of the questions, and the narrowest of an answer.
@@ -163,19 +162,6 @@ pub fn csv(probed: &[Probed], beside: &[Beside]) -> Result<String, Failure> {
     }
     let bytes = writer.into_inner().map_err(|error| Failure::new(format!("writing CSV: {error}")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// As JSON.
-///
-/// # Errors
-/// Never in practice: all of it is text and numbers.
-pub fn json(probed: &[Probed], beside: &[Beside]) -> Result<String, Failure> {
-    #[derive(Serialize)]
-    struct All<'a> {
-        filesystems: &'a [Probed],
-        published: &'a [Beside],
-    }
-    Ok(serde_json::to_string_pretty(&All { filesystems: probed, published: beside })? + "\n")
 }
 
 #[cfg(test)]

@@ -5,13 +5,118 @@ use crate::args::ClaimsArgs;
 use crate::catalogue::Catalogue;
 use crate::claims::{self, Clock, Ground, Published};
 use crate::failure::Failure;
+use crate::json::{self, Answer};
 use crate::text;
-use judge::{ClaimOutcome, ClaimVerdict};
+use judge::{ClaimOutcome, ClaimRelation, ClaimVerdict, Interval};
 use ledger::{Access, Ledger};
 use records::BlockDevice;
 use report::{Material, View};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// `bakeoff claims --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct Held {
+    /// The run's id.
+    run: String,
+    /// The device that its trials were on, in words.
+    device: String,
+    /// Every claim, in the order of the claims file.
+    claims: Vec<HeldClaim>,
+}
+
+/// A claim, and what became of it.
+#[derive(Serialize, JsonSchema)]
+struct HeldClaim {
+    /// Its id in the claims file.
+    id: String,
+    /// Where it was published: a key of `published/sources.csv`.
+    source: String,
+    /// In words.
+    statement: String,
+    /// Kind of device that it was said of.
+    device: String,
+    /// When its method stopped the clock.
+    clock: Clock,
+    /// Workload.
+    workload: String,
+    /// Operation.
+    operation: String,
+    /// Cache state.
+    cache: String,
+    /// Left contender.
+    left: String,
+    /// What it is said to be.
+    relation: ClaimRelation,
+    /// Right contender.
+    right: String,
+    /// How many times, where it was said.
+    published: Option<f64>,
+    /// What became of it.
+    outcome: Outcome,
+    /// Why it cannot be tested in this run; null where it can.
+    obstacle: Option<String>,
+    /// How many times worse right is than left, as measured.
+    measured: Option<f64>,
+    /// 95 % interval of that.
+    interval: Option<Interval>,
+    /// Whether the interval contains the published factor, where both are there.
+    factor_agrees: Option<bool>,
+    /// The verdict in a sentence.
+    text: String,
+}
+
+/// What became of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Outcome {
+    /// As claimed.
+    Holds,
+    /// The other way round; of a claim of equality: they differ.
+    Reversed,
+    /// The samples show no difference; of a claim of equality: they do not tell.
+    NoDifferenceShown,
+    /// It cannot be tested in this run.
+    NotTestable,
+}
+
+impl Answer for Held {
+    const SCHEMA: &'static str = "bakeoff-claims";
+}
+
+impl HeldClaim {
+    fn of(published: &Published, verdict: &ClaimVerdict) -> HeldClaim {
+        let claim = published.claim.clone();
+        let (outcome, obstacle) = match &verdict.outcome {
+            ClaimOutcome::Holds => (Outcome::Holds, None),
+            ClaimOutcome::Reversed => (Outcome::Reversed, None),
+            ClaimOutcome::NoDifferenceShown => (Outcome::NoDifferenceShown, None),
+            ClaimOutcome::NotTestable(why) => (Outcome::NotTestable, Some(why.clone())),
+        };
+        HeldClaim {
+            id: claim.id,
+            source: claim.source,
+            statement: claim.statement,
+            device: published.device.clone(),
+            clock: published.clock,
+            workload: claim.workload,
+            operation: claim.operation,
+            cache: claim.cache,
+            left: claim.left,
+            relation: claim.relation,
+            right: claim.right,
+            published: claim.factor,
+            outcome,
+            obstacle,
+            measured: verdict.measured,
+            interval: verdict.interval,
+            factor_agrees: verdict.factor_agrees,
+            text: verdict.text.clone(),
+        }
+    }
+}
 
 /// Column in which a claim's text begins.
 const INDENT: &str = "           ";
@@ -29,6 +134,11 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
         Err(why) => format!("{name} is not in this run, and {why}"),
     };
     let verdicts = claims::held(&claims, &view.table, &Ground { ages: ages(&material), absent: &absent });
+    if args.json {
+        let held = claims.iter().zip(&verdicts).map(|(claim, verdict)| HeldClaim::of(claim, verdict)).collect();
+        json::print(&Held { run: material.run.id.clone(), device: device(&material), claims: held })?;
+        return Ok(0);
+    }
     print!("{}", told(&material, &claims, &verdicts));
     Ok(0)
 }
@@ -97,8 +207,8 @@ fn one(published: &Published, verdict: &ClaimVerdict, width: usize) -> String {
     let mut said = text::wrapped(&claim.statement, width, &format!("{outcome:<11}"), INDENT);
     said.push_str(&text::wrapped(&verdict.text, width, INDENT, INDENT));
     let agrees = match verdict.factor_agrees {
-        Some(true) => "; the interval holds the published factor",
-        Some(false) => "; the interval does not hold the published factor",
+        Some(true) => "; the interval contains the published factor",
+        Some(false) => "; the interval excludes the published factor",
         None => "",
     };
     let clock = match published.clock {

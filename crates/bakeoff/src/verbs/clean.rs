@@ -1,11 +1,13 @@
 //! `bakeoff clean`: remove what an interrupted run left, and only what bakeoff made.
 //! In: folders in which images may lie. Out: what was found, what was removed, what remains; status 1 where something remains.
-//! The JSON form is described in docs/clean.md.
+//! Its JSON form: docs/reference/json.md.
 
 use crate::args::CleanArgs;
 use crate::failure::Failure;
+use crate::json::{self, Answer};
 use crate::place;
 use crate::resolve::AGED_FOLDER;
+use schemars::JsonSchema;
 use serde::Serialize;
 use staging::{AgedCache, Cleaned, Leftover, Stranger};
 use std::path::{Path, PathBuf};
@@ -14,39 +16,54 @@ use system::Journal;
 /// Exit status where something is left that could not be removed.
 const REMAINS: u8 = 1;
 
-/// Version of the JSON form.
-const SCHEMA: u32 = 1;
-
 /// What was found and done.
-#[derive(Serialize)]
-struct Outcome {
-    schema: &'static str,
-    schema_version: u32,
+#[derive(Serialize, JsonSchema)]
+pub struct Outcome {
+    /// Whether nothing was done.
     dry_run: bool,
+    /// Interrupted runs.
     runs: Vec<Run>,
+    /// What looks like a run's and is not known here.
     strangers: Vec<Stranger>,
+    /// Images of aged filesystems.
     aged: Vec<Aged>,
+    /// Whether something of a run remains that could not be removed: exit status 1.
     remains: bool,
 }
 
+impl Answer for Outcome {
+    const SCHEMA: &'static str = "bakeoff-clean";
+}
+
 /// An interrupted run.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Run {
+    /// Its id.
     id: String,
+    /// Its process; null where its mark cannot be read.
     process: Option<u32>,
+    /// What was found, in sentences.
     found: Vec<String>,
+    /// What was removed.
     removed: Vec<String>,
+    /// What the run did not make, and why it is left.
     left_alone: Vec<String>,
+    /// What was set aside, and why; with `--dry-run` that of the last try.
     problems: Vec<String>,
 }
 
 /// An aged image that is kept.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Aged {
+    /// Folder that keeps it.
     folder: PathBuf,
+    /// What it is an image of, in words.
     title: String,
+    /// Its length in bytes.
     bytes: u64,
+    /// What it takes on the disk.
     bytes_on_disk: u64,
+    /// Whether it was removed.
     removed: bool,
     #[serde(skip)]
     words: String,
@@ -63,7 +80,7 @@ pub fn clean(args: &CleanArgs) -> Result<u8, Failure> {
     }
     let outcome = carry_out(args, &folders)?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&outcome)?);
+        json::print(&outcome)?;
     } else {
         print!("{}", outcome.in_words(args));
     }
@@ -95,15 +112,7 @@ fn carry_out(args: &CleanArgs, folders: &[PathBuf]) -> Result<Outcome, Failure> 
     let runs: Vec<Run> =
         found.leftovers.into_iter().enumerate().map(|(at, leftover)| of_run(leftover, cleaned.get(at))).collect();
     let remains = runs.iter().any(|run| !run.problems.is_empty());
-    Ok(Outcome {
-        schema: "bakeoff-clean",
-        schema_version: SCHEMA,
-        dry_run: args.dry_run,
-        runs,
-        strangers,
-        aged,
-        remains,
-    })
+    Ok(Outcome { dry_run: args.dry_run, runs, strangers, aged, remains })
 }
 
 fn of_run(leftover: Leftover, cleaned: Option<&Cleaned>) -> Run {

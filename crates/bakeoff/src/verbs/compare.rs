@@ -3,10 +3,13 @@
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
+use crate::json::{self, Answer};
 use crate::text;
 use judge::{Change, Compared, Comparison, FailOn, Side, Table};
 use ledger::{Access, Ledger};
 use report::{Material, View};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::Path;
 
 /// Exit status of a regression that --fail-on asked about.
@@ -19,6 +22,48 @@ struct Named {
     run: String,
     table: Table,
     contender: Option<usize>,
+}
+
+/// `bakeoff compare --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct Answered {
+    /// What B is compared with.
+    a: OneSide,
+    /// What is judged.
+    b: OneSide,
+    /// Operation by operation.
+    comparison: Comparison,
+    /// Share by which B may be worse (`--fail-on`); null where that was not asked.
+    fail_on: Option<f64>,
+    /// Rows of the comparison, by index, that are worse by more than that: a regression, exit status 4.
+    failures: Vec<usize>,
+}
+
+/// What was compared.
+#[derive(Serialize, JsonSchema)]
+struct OneSide {
+    /// The run's id.
+    run: String,
+    /// A contender of it; null where whole runs are compared.
+    contender: Option<String>,
+}
+
+impl Answer for Answered {
+    const SCHEMA: &'static str = "bakeoff-compare";
+}
+
+impl Answered {
+    fn of(comparison: &Comparison, a: &Named, b: &Named, gate: Option<FailOn>) -> Answered {
+        let side = |named: &Named| OneSide {
+            run: named.run.clone(),
+            contender: named.contender.map(|index| named.table.contenders[index].name.clone()),
+        };
+        let failed = gate.map(|gate| comparison.failures(&gate)).unwrap_or_default();
+        let rows = comparison.rows.iter().enumerate();
+        let failures = rows.filter(|(_, row)| failed.contains(row)).map(|(index, _)| index).collect();
+        let fail_on = gate.map(|gate| gate.worse);
+        Answered { a: side(a), b: side(b), comparison: comparison.clone(), fail_on, failures }
+    }
 }
 
 /// Compares, prints, and judges by `--fail-on`.
@@ -42,6 +87,11 @@ pub fn compare(path: &Path, args: &CompareArgs) -> Result<u8, Failure> {
     };
     if comparison.rows.is_empty() {
         return Err(Failure::new(format!("{} and {} have no operation of one contender in common", a.name, b.name)));
+    }
+    if args.json {
+        let answered = Answered::of(&comparison, &a, &b, gate);
+        json::print(&answered)?;
+        return Ok(if answered.failures.is_empty() { 0 } else { REGRESSION });
     }
     print!("{}", shown(&comparison, &a, &b));
     let Some(gate) = gate else { return Ok(0) };

@@ -4,8 +4,8 @@
 use crate::args::FeaturesArgs;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
-use crate::features::{self, Probed};
-use crate::{out, text};
+use crate::features::{self, Features, Probed};
+use crate::{json, out, text};
 use staging::{Target, Where};
 use system::Journal;
 use workload::quantity::parse_bytes;
@@ -17,7 +17,7 @@ pub fn features(args: &FeaturesArgs) -> Result<u8, Failure> {
     let probed = if args.dir.is_empty() { filesystems(args, &catalogue)? } else { directories(args, &catalogue)? };
     let beside = features::published(&probed)?;
     if args.json {
-        out::data(&features::json(&probed, &beside)?);
+        json::print(&Features { filesystems: probed, published: beside })?;
     } else if args.csv {
         out::data(&features::csv(&probed, &beside)?);
     } else if args.markdown {

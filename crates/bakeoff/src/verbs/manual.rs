@@ -1,8 +1,9 @@
 //! `bakeoff manual`: manual pages and shell completions, generated from the command line's declaration.
-//! In: a folder. Out: bakeoff.1 and one page a verb, completions for bash, zsh and fish.
+//! In: a folder. Out: bakeoff.1 and one page a verb, completions for bash, zsh and fish; or the reference, as Markdown and schemas.
 
 use crate::args::{Arguments, ManualArgs};
 use crate::failure::Failure;
+use crate::reference;
 use clap::CommandFactory;
 use clap_complete::Shell;
 use std::fs::File;
@@ -19,13 +20,25 @@ pub fn manual(args: &ManualArgs) -> Result<u8, Failure> {
         |error: std::io::Error| Failure::new(format!("writing the manual to {}: {error}", args.folder.display()));
     // The generators follow links and overwrite; so they write where nobody else does.
     let pages = tempfile::tempdir().map_err(doing)?;
-    clap_mangen::generate_to(Arguments::command(), pages.path()).map_err(doing)?;
-    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        clap_complete::generate_to(shell, &mut Arguments::command(), "bakeoff", pages.path()).map_err(doing)?;
+    if args.reference {
+        for (name, text) in reference::files()? {
+            std::fs::write(pages.path().join(name), text).map_err(doing)?;
+        }
+    } else {
+        generate(pages.path()).map_err(doing)?;
     }
     put(pages.path(), &args.folder).map_err(doing)?;
-    println!("manual pages and completions are in {}", args.folder.display());
+    let what = if args.reference { "the reference is" } else { "manual pages and completions are" };
+    println!("{what} in {}", args.folder.display());
     Ok(0)
+}
+
+fn generate(folder: &Path) -> io::Result<()> {
+    clap_mangen::generate_to(Arguments::command(), folder)?;
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+        clap_complete::generate_to(shell, &mut Arguments::command(), "bakeoff", folder)?;
+    }
+    Ok(())
 }
 
 /// Puts all pages in place, or none where one would take the place of something else.
@@ -52,12 +65,11 @@ fn put(pages: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file is a page or a completion of an earlier bakeoff, by what they all begin with or hold.
+/// Whether a file is a page, a completion or the reference of an earlier bakeoff, by what they all begin with or hold.
 fn is_page(file: &File) -> io::Result<bool> {
     let mut text = Vec::new();
     file.take(PAGE_LIMIT).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
-    Ok([".TH bakeoff", "#compdef bakeoff", "_bakeoff() {", "complete -c bakeoff"]
-        .iter()
-        .any(|sign| text.contains(sign)))
+    let signs = [".TH bakeoff", "#compdef bakeoff", "_bakeoff() {", "complete -c bakeoff", reference::SIGN];
+    Ok(signs.iter().any(|sign| text.contains(sign)))
 }

@@ -36,7 +36,7 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     if let Some(file) = &args.what.claims {
         let file = crate::claims::own(file).map(Path::to_path_buf);
         println!();
-        claims::claims(ledger, &ClaimsArgs { run: None, file })?;
+        claims::claims(ledger, &ClaimsArgs { run: None, file, json: false })?;
     }
     Ok(0)
 }

@@ -3,17 +3,20 @@
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
+use crate::json::{self, Answer};
 use crate::{mix_report, out, published};
 use jiff::Timestamp;
 use ledger::{Access, Ledger};
 use report::{Material, View, terminal};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::Path;
 
 /// Shows a run.
 pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
     let ledger = Ledger::open(path, Access::Read)?;
     if args.runs {
-        return runs(&ledger);
+        return runs(&ledger, args.json);
     }
     let material = Material::read(&ledger, args.run.as_deref())?;
     let view = View::of(&material)?;
@@ -46,11 +49,47 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn runs(ledger: &Ledger) -> Result<u8, Failure> {
-    for run in ledger.runs()? {
-        let began = Timestamp::from_millisecond(run.began_ms).unwrap_or_default();
-        let status = format!("{:?}", run.status).to_lowercase();
-        println!("{}  {}  {status:<11}  {}", run.id, began.strftime("%Y-%m-%d %H:%M UTC"), run.new.title);
+/// `bakeoff show --runs --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct Runs {
+    /// The runs of the ledger, the latest first.
+    runs: Vec<OneRun>,
+}
+
+/// A run of a ledger.
+#[derive(Serialize, JsonSchema)]
+struct OneRun {
+    /// Its id.
+    id: String,
+    /// When it began: RFC 3339, UTC.
+    began: String,
+    /// `open`, `interrupted` or `finished`.
+    status: String,
+    /// Its question in a line.
+    title: String,
+}
+
+impl Answer for Runs {
+    const SCHEMA: &'static str = "bakeoff-runs";
+}
+
+fn runs(ledger: &Ledger, as_json: bool) -> Result<u8, Failure> {
+    let began = |ms: i64| Timestamp::from_millisecond(ms).unwrap_or_default();
+    let status = |run: &ledger::RunRecord| format!("{:?}", run.status).to_lowercase();
+    let all = ledger.runs()?;
+    if as_json {
+        let one = |run: &ledger::RunRecord| OneRun {
+            id: run.id.clone(),
+            began: began(run.began_ms).to_string(),
+            status: status(run),
+            title: run.new.title.clone(),
+        };
+        json::print(&Runs { runs: all.iter().map(one).collect() })?;
+        return Ok(0);
+    }
+    for run in &all {
+        let began = began(run.began_ms).strftime("%Y-%m-%d %H:%M UTC");
+        println!("{}  {began}  {:<11}  {}", run.id, status(run), run.new.title);
     }
     Ok(0)
 }

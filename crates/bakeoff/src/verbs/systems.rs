@@ -1,65 +1,129 @@
 //! `bakeoff systems`: which filesystems, schedulers and kernels can compete here; for each that can't, why.
 //! In: the catalogue and this machine. Out: a list on standard output.
 
+use crate::args::SystemsArgs;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
+use crate::json::{self, Answer};
 use crate::text;
-use std::path::PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+use staging::System;
+use std::collections::BTreeMap;
+use std::path::Path;
 
-/// Prints every filesystem with its tools, the schedulers and the kernels.
-pub fn systems(named: &[PathBuf]) -> Result<u8, Failure> {
-    let catalogue = Catalogue::with(&[], named)?;
+/// Schedulers that today's kernels have.
+const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// Kernels of Debian that guests are started with.
+const KERNELS: [&str; 2] = ["debian:6.1", "debian:6.12"];
+
+/// What can compete here.
+#[derive(Serialize, JsonSchema)]
+pub struct Systems {
+    /// Filesystems, in order of their names.
+    systems: Vec<System>,
+    /// This machine's kernel, as `uname -r` has it.
+    running_kernel: String,
+    /// Kernels for guests, beside any that is named by its path.
+    kernels: Vec<Kernel>,
+    /// Why guests cannot run here and what would help; null where they can.
+    guests_lack: Option<String>,
+    /// Whether there is /dev/kvm; without it guests are emulated.
+    has_kvm: bool,
+    /// I/O schedulers of today's kernels; which of them a device has is known once it is looked at.
+    schedulers: Vec<String>,
+    /// Old names of schedulers, and what took their place.
+    scheduler_aliases: BTreeMap<String, String>,
+    /// Option sets by name, which `--fs` takes as it takes filesystems.
+    option_sets: Vec<String>,
+}
+
+/// A kernel for guests.
+#[derive(Serialize, JsonSchema)]
+struct Kernel {
+    /// Its name, as `--kernel` takes it.
+    name: String,
+    /// Whether it is downloaded already; if not, apt fetches it when it is first asked for.
+    is_here: bool,
+}
+
+impl Answer for Systems {
+    const SCHEMA: &'static str = "bakeoff-systems";
+}
+
+/// Says what can compete, or downloads a kernel.
+pub fn systems(args: &SystemsArgs) -> Result<u8, Failure> {
+    if let Some(kernel) = &args.fetch {
+        staging::fetch_kernel(kernel)?;
+        println!("{kernel} is here");
+        return Ok(0);
+    }
+    let found = look(&Catalogue::with(&[], &args.filesystems)?);
+    if args.json {
+        json::print(&found)?;
+    } else {
+        in_words(&found);
+    }
+    Ok(0)
+}
+
+fn look(catalogue: &Catalogue) -> Systems {
+    let kernel = |name: &str| Kernel { name: name.into(), is_here: staging::kernel_is_here(name) };
+    Systems {
+        systems: staging::systems(&catalogue.filesystems.clone().may_run(), &system::Journal::new()),
+        running_kernel: system::machine::describe().kernel,
+        kernels: KERNELS.into_iter().map(kernel).collect(),
+        guests_lack: staging::guests_lack(),
+        has_kvm: Path::new("/dev/kvm").exists(),
+        schedulers: SCHEDULERS.map(str::to_owned).into(),
+        scheduler_aliases: catalogue.work.aliases.clone(),
+        option_sets: catalogue.work.contenders.keys().cloned().collect(),
+    }
+}
+
+fn in_words(found: &Systems) {
     println!("Marked * can compete on this machine's kernel, marked + in a virtual machine on another one\n");
-    for system in staging::systems(&catalogue.filesystems.clone().may_run(), &system::Journal::new()) {
-        let mark = match (system.can_compete, &system.guest) {
-            (true, _) => '*',
-            (false, Some(_)) => '+',
-            (false, None) => ' ',
-        };
-        println!("{mark} {:<10} {}", system.name, system.title);
-        for tool in &system.tools {
-            let version = tool.version.as_deref().unwrap_or(if tool.found { "version unknown" } else { "missing" });
-            println!("    {:<18} {version}", tool.program);
-        }
-        if let Some(kernel) = &system.guest {
-            println!("    in a guest: {} lacks it, {kernel} has it, and --fs {} runs there", running(), system.name);
-        } else if !system.can_compete {
-            system.obstacles.iter().for_each(|obstacle| println!("    can't compete: {obstacle}"));
-            system.help.iter().for_each(|help| println!("    what would help: {help}"));
-        }
-        if !system.note.is_empty() {
-            print!("{}", text::wrapped(&format!("{}\n", system.note), text::width(), "    ", "    "));
-        }
-    }
-    kernels();
-    println!("\nI/O schedulers of today's kernels: none, mq-deadline, kyber, bfq");
-    let heirs: Vec<String> = catalogue.work.aliases.iter().map(|(old, new)| format!("{old} is now {new}")).collect();
+    found.systems.iter().for_each(|system| one(system, &found.running_kernel));
+    kernels(found);
+    println!("\nI/O schedulers of today's kernels: {}", found.schedulers.join(", "));
+    let heirs: Vec<String> = found.scheduler_aliases.iter().map(|(old, new)| format!("{old} is now {new}")).collect();
     println!("Old names are understood: {}", heirs.join(", "));
-    println!("Option sets: {}", catalogue.work.contenders.keys().cloned().collect::<Vec<_>>().join(", "));
-    Ok(0)
+    println!("Option sets: {}", found.option_sets.join(", "));
 }
 
-/// Downloads a kernel, where it is not here yet.
-pub fn fetch(kernel: &str) -> Result<u8, Failure> {
-    staging::fetch_kernel(kernel)?;
-    println!("{kernel} is here");
-    Ok(0)
-}
-
-fn running() -> String {
-    format!("Linux {}", system::machine::describe().kernel)
-}
-
-fn kernels() {
-    println!("\nKernels: host ({}), debian:6.1, debian:6.12, or a kernel by its path", running());
-    for name in ["debian:6.1", "debian:6.12"] {
-        let state =
-            if staging::kernel_is_here(name) { "is here" } else { "is downloaded with apt when it is first asked for" };
-        println!("  {name:<12} {state}");
+fn one(system: &System, running: &str) {
+    let mark = match (system.can_compete, &system.guest) {
+        (true, _) => '*',
+        (false, Some(_)) => '+',
+        (false, None) => ' ',
+    };
+    println!("{mark} {:<10} {}", system.name, system.title);
+    for tool in &system.tools {
+        let version = tool.version.as_deref().unwrap_or(if tool.found { "version unknown" } else { "missing" });
+        println!("    {:<18} {version}", tool.program);
     }
-    match staging::guests_lack() {
+    if let Some(kernel) = &system.guest {
+        println!("    in a guest: Linux {running} lacks it, {kernel} has it, and --fs {} runs there", system.name);
+    } else if !system.can_compete {
+        system.obstacles.iter().for_each(|obstacle| println!("    can't compete: {obstacle}"));
+        system.help.iter().for_each(|help| println!("    what would help: {help}"));
+    }
+    if !system.note.is_empty() {
+        print!("{}", text::wrapped(&format!("{}\n", system.note), text::width(), "    ", "    "));
+    }
+}
+
+fn kernels(found: &Systems) {
+    let names: Vec<&str> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    println!("\nKernels: host (Linux {}), {}, or a kernel by its path", found.running_kernel, names.join(", "));
+    for kernel in &found.kernels {
+        let state = if kernel.is_here { "is here" } else { "is downloaded with apt when it is first asked for" };
+        println!("  {:<12} {state}", kernel.name);
+    }
+    match &found.guests_lack {
         Some(help) => println!("  guests cannot run here; what would help: {help}"),
-        None if std::path::Path::new("/dev/kvm").exists() => {
+        None if found.has_kvm => {
             println!(
                 "  guests run under KVM where it boots one, which is tried at the start of a run, else emulated by QEMU"
             );

@@ -17,9 +17,15 @@ const KIND: &str = "bakeoff-run";
 /// Parts of the names of values that tell whose machine it is.
 const TELLING: [&str; 10] =
     ["hostname", "host_name", "serial", "wwn", "wwid", "uuid", "by_id", "machine_id", "username", "address"];
+/// Names of values that are paths, absolute or not.
+const PATHS: [&str; 7] = ["path", "scratch", "directories", "folder", "filesystems", "file", "backing_file"];
+/// Options whose value is a path or a device.
+const PATH_OPTIONS: [&str; 9] =
+    ["--dir", "--scratch", "--report", "--ledger", "--on", "--erase", "--filesystems", "--claims", "--file"];
 /// Shortest secret that is looked for elsewhere; shorter ones would match by chance.
 const SHORTEST: usize = 4;
 const LEFT_OUT: &str = "(left out)";
+const PATH: &str = "(path)";
 
 #[derive(Serialize, Deserialize)]
 struct Portable {
@@ -182,11 +188,42 @@ fn scrub(value: &mut Value, telling: bool, secrets: &[String]) {
         Value::Array(items) => items.iter_mut().for_each(|item| scrub(item, telling, secrets)),
         Value::Object(fields) => {
             for (name, field) in fields.iter_mut().filter(|(name, _)| *name != "hdr") {
+                match name.as_str() {
+                    "command_line" => command_line(field),
+                    name if PATHS.contains(&name) => path(field),
+                    _ => {}
+                }
                 scrub(field, telling || is_telling(name), secrets);
             }
         }
         Value::Number(_) if telling => *value = Value::Null,
         _ => {}
+    }
+}
+
+/// A path or a list of them; whatever else has the name is left alone.
+fn path(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = PATH.into(),
+        Value::Array(items) => items.iter_mut().filter(|item| item.is_string()).for_each(path),
+        _ => {}
+    }
+}
+
+/// Words that are paths: values of options that take one, files and whatever else has a slash, but for the program's own name.
+fn command_line(value: &mut Value) {
+    let mut is_value = false;
+    for word in value.as_array_mut().into_iter().flatten().skip(1) {
+        let Value::String(text) = word else { continue };
+        let option = text.split_once('=').filter(|(option, _)| PATH_OPTIONS.contains(option)).map(|(option, _)| option);
+        let is_file = !text.starts_with('-') && (text.contains('/') || text.ends_with(".toml"));
+        let next = PATH_OPTIONS.contains(&text.as_str());
+        if let Some(option) = option {
+            *text = format!("{option}={PATH}");
+        } else if is_value || is_file {
+            *text = PATH.into();
+        }
+        is_value = next;
     }
 }
 
@@ -208,7 +245,7 @@ fn without_paths(text: &str) -> String {
         let first = text[at + letter.len_utf8()..].chars().next();
         if begins && first.is_some_and(|first| first.is_alphanumeric() || "._-".contains(first)) {
             while letters.next_if(|(_, next)| !next.is_whitespace() && !"\"',;:()<>|".contains(*next)).is_some() {}
-            out.push_str("(path)");
+            out.push_str(PATH);
             before = ')';
             continue;
         }

@@ -42,14 +42,11 @@ fn line(contender: &str, work: &WorkRecord, trial: &TrialRecord) -> Vec<String> 
         contender.replace([',', '"'], " "),
         "1".into(),
         whole_seconds.to_string(),
-        mebibytes(&setting("size")),
-        setting("chunk").trim_end_matches(" B").to_owned(),
+        mebibytes(work, trial),
+        chunk(work, trial),
         String::new(),
         seekers.into(),
     ];
-    if let Some(size) = bytes_of(&setting("chunk")) {
-        line[6] = size.to_string();
-    }
     for name in BLOCKS {
         line.extend(rate(work, trial, name, 1024.0));
     }
@@ -78,7 +75,7 @@ fn rate(work: &WorkRecord, trial: &TrialRecord, name: &str, unit: f64) -> [Strin
     let Some((phase, facts)) = find(work, trial, name) else {
         return [String::new(), String::new()];
     };
-    let value = samples::headline(phase, facts).map(|value| crate::number::exact(value / unit));
+    let value = samples::headline(phase, facts).map(|value| rate_in_digits(value / unit));
     let cpu = samples::cpu_percent(phase).map(|cpu| format!("{cpu:.0}"));
     [value.unwrap_or_default(), cpu.unwrap_or_default()]
 }
@@ -100,9 +97,26 @@ fn find<'a>(work: &'a WorkRecord, trial: &'a TrialRecord, name: &str) -> Option<
     Some((phase, work.phases.iter().find(|facts| facts.name == name)?))
 }
 
-/// `192 MiB` as Bonnie++ writes sizes: `192M`.
-fn mebibytes(text: &str) -> String {
-    bytes_of(text).map(|bytes| format!("{}M", bytes >> 20)).unwrap_or_default()
+/// Bytes of the file work as Bonnie++ writes sizes: `192M`. Where the size was not set by hand, block writing tells it.
+fn mebibytes(work: &WorkRecord, trial: &TrialRecord) -> String {
+    let set = work.settings.get("size").and_then(|text| bytes_of(text));
+    let written = || Some(find(work, trial, "block-write")?.0.outcome.bytes_written).filter(|bytes| *bytes > 0);
+    set.or_else(written).map(|bytes| format!("{}M", bytes >> 20)).unwrap_or_default()
+}
+
+/// Bytes of one call of the block work.
+fn chunk(work: &WorkRecord, trial: &TrialRecord) -> String {
+    let set = work.settings.get("chunk").and_then(|text| bytes_of(text));
+    let measured = || {
+        let (phase, _) = find(work, trial, "block-write")?;
+        phase.outcome.bytes_written.checked_div(phase.outcome.items).filter(|bytes| *bytes > 0)
+    };
+    set.or_else(measured).map(|bytes| bytes.to_string()).unwrap_or_default()
+}
+
+/// A rate with the digits that Bonnie++ writes: whole from a hundred on, else with one decimal.
+fn rate_in_digits(value: f64) -> String {
+    if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
 /// Bytes of a size such as `8 KiB`.

@@ -1,8 +1,8 @@
 //! The end of the page: the device, contenders as asked and found, the machine, commands, and how to do it again.
 //! In: a view and its material. Out: HTML.
 
-use crate::terminal::duration;
 use crate::view::{Material, View};
+use judge::duration;
 use maud::{Markup, html};
 use records::{CommandRecord, TrialRecord};
 use std::collections::BTreeMap;

@@ -2,7 +2,6 @@
 //! In: the environment. Out: a [`Style`], and text painted and wrapped by it.
 
 use std::io::IsTerminal;
-use unicode_width::UnicodeWidthStr;
 
 /// Width of a page where the terminal does not say.
 const USUAL_WIDTH: usize = 80;
@@ -93,27 +92,14 @@ impl Style {
 
 /// Breaks a text at spaces so that no line is wider than `width`; lines after the first begin with `indent`.
 pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut lines: Vec<String> = vec![];
-    let mut current: String = text.chars().take_while(|letter| *letter == ' ').collect();
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        if !empty && current.width() + 1 + word.width() > width {
-            lines.push(std::mem::replace(&mut current, indent.to_owned()));
-            empty = true;
-        }
-        if !empty {
-            current.push(' ');
-        }
-        current.push_str(word);
-        empty = false;
-    }
-    lines.push(current);
-    lines.join("\n")
+    let first: String = text.chars().take_while(|letter| *letter == ' ').collect();
+    crate::wrapped(text, width, &first, indent).join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unicode_width::UnicodeWidthStr;
 
     #[test]
     fn bars_grow_with_their_share_and_are_never_nothing() {

@@ -371,7 +371,7 @@ fn run(material: &Material) -> RunView {
         },
         version: record.new.version.clone(),
         seed: record.new.seed,
-        repeat: repeat(&record.new.command_line, record.new.seed),
+        repeat: repeat(&whole_plan(&record.new.command_line, record.new.merged.is_some()), record.new.seed),
         machine: machines(&record.new),
         plan: plan(&record.new),
         ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
@@ -408,6 +408,19 @@ fn machines(new: &NewRun) -> Vec<(String, String)> {
         }
         (machine, _) => pairs(machine),
     }
+}
+
+/// The words that began a run; of shards that were put together those of the whole plan, which names no shard.
+fn whole_plan(words: &[String], put_together: bool) -> Vec<String> {
+    let mut words = words.to_vec();
+    if !put_together {
+        return words;
+    }
+    words.retain(|word| !word.starts_with("--shard="));
+    if let Some(at) = words.iter().position(|word| word == "--shard") {
+        words.drain(at..(at + 2).min(words.len()));
+    }
+    words
 }
 
 /// The command line as a person would type it, with the seed that makes it the same.
@@ -474,4 +487,19 @@ fn unique(slug: String, taken: &mut HashSet<String>) -> String {
         number += 1;
     }
     candidate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_that_were_put_together_are_repeated_as_the_whole_plan() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let whole = words("bakeoff run mail --samples 4 --seed 7");
+        assert_eq!(whole_plan(&words("bakeoff run mail --shard 2/4 --samples 4 --seed 7"), true), whole);
+        assert_eq!(whole_plan(&words("bakeoff run mail --shard=2/4 --samples 4 --seed 7"), true), whole);
+        let one = words("bakeoff run mail --shard 2/4 --samples 4 --seed 7");
+        assert_eq!(whole_plan(&one, false), one, "a shard alone is repeated as a shard");
+    }
 }

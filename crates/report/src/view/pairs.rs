@@ -1,7 +1,6 @@
 //! A record as people read it: pairs of heading and value.
 //! In: any record. Out: pairs; nothing of it is known here by name, so that a new field shows itself.
 
-use crate::number;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -38,7 +37,7 @@ fn descend(value: &Value, heading: &str, pairs: &mut Vec<(String, String)>) {
         }
         Value::Number(number) if heading.ends_with("bytes") && number.is_u64() => {
             let count = number.as_u64().unwrap_or_default();
-            push(pairs, heading.trim_end_matches("bytes").trim_end_matches([',', ' ']), number::bytes(count));
+            push(pairs, heading.trim_end_matches("bytes").trim_end_matches([',', ' ']), records::show_bytes(count));
         }
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
             for (number, item) in items.iter().enumerate() {

@@ -6,13 +6,12 @@ mod content;
 mod record;
 
 use crate::cleanup::leftover::Stranger;
-use crate::devices::image::in_words;
 use crate::error::StagingError;
 use crate::ownership::life::Maker;
 use crate::ownership::owned::{self, Identity, OwnedImage};
 use content::{forget, hash};
 use record::Records;
-use records::{AgedState, Cause};
+use records::{AgedState, Cause, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -413,7 +412,7 @@ impl AgedImage {
 
     /// "ext4 old 80%, 8 GiB".
     pub fn in_words(&self) -> String {
-        format!("{}, image of {} ({} on disk)", self.title, in_words(self.bytes), in_words(self.allocated()))
+        format!("{}, image of {} ({} on disk)", self.title, show_bytes(self.bytes), show_bytes(self.allocated()))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::ownership::cleanup_journal::{self, Content, Made, Written};
 use crate::ownership::life::Life;
 use crate::ownership::owned::{self, Claim};
 use crate::ownership::state;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ pub(crate) enum Source {
 }
 
 /// Something that looks like a run's and is not removed, since nothing proves that it was made here by a run that is gone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stranger {
     /// The file.
     pub path: PathBuf,

@@ -39,8 +39,8 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
     // Sparse images take only what is written, but nobody knows beforehand how much that is.
     if bytes > free {
         return Err(StagingError::NoRoom {
-            size: in_words(bytes),
-            problem: format!("too large: {} has {} free", folder.display(), in_words(free)),
+            size: records::show_bytes(bytes),
+            problem: format!("too large: {} has {} free", folder.display(), records::show_bytes(free)),
             way_out: "name a smaller --image, free some space, or name another folder for images".into(),
         });
     }
@@ -230,14 +230,4 @@ pub(crate) fn detach(journal: &Journal, mark: &Mark, file: &Path) -> Result<(), 
     let identity = mark.image(file).map(|owned| owned.identity);
     loops::detach(journal, file, identity)?;
     loops::await_detached(file, identity)
-}
-
-/// Bytes as a person reads them.
-pub(crate) fn in_words(bytes: u64) -> String {
-    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    match UNITS.iter().find(|(_, shift)| bytes >= 1 << shift) {
-        Some((unit, shift)) if bytes.is_multiple_of(1 << shift) => format!("{} {unit}", bytes >> shift),
-        Some((unit, shift)) => format!("{:.1} {unit}", bytes as f64 / (1u64 << shift) as f64),
-        None => format!("{bytes} bytes"),
-    }
 }

@@ -1,10 +1,11 @@
 //! Answers about features: yes, no, a size, or why it cannot be told.
 //! In: what was tried and what the system answered. Out: words for people, and values for those who compare.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One question and its answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Feature {
     /// Name of the question, as in [`super::QUESTIONS`].
     pub key: String,
@@ -15,7 +16,7 @@ pub struct Feature {
 }
 
 /// What was found out.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// The answer in a few words: `yes`, `255`, `16 TiB`.
     pub text: String,

@@ -3,7 +3,7 @@
 
 use super::answer::largest;
 use super::{Answer, Found};
-use crate::devices::image::in_words;
+use records::show_bytes;
 use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags};
 use std::fs::File;
 use std::io::Write;
@@ -75,7 +75,7 @@ pub(super) fn size_words(bytes: u64) -> String {
     match bytes {
         bytes if bytes >= 1 << 60 => format!("{} EiB", (bytes as f64 / (1u64 << 60) as f64).round()),
         bytes if bytes >= 1 << 50 => format!("{} PiB", (bytes as f64 / (1u64 << 50) as f64).round()),
-        bytes => in_words(bytes),
+        bytes => show_bytes(bytes),
     }
 }
 
@@ -83,7 +83,7 @@ fn sparse(root: &Path) -> std::io::Result<Answer> {
     let file = fresh(root, "sparse")?;
     file.write_all_at(&[7; 4096], 64 << 20)?;
     let blocks = taken(&file)?;
-    let how = format!("a file of 64 MiB with 4 KiB at its end takes {}", in_words(blocks));
+    let how = format!("a file of 64 MiB with 4 KiB at its end takes {}", show_bytes(blocks));
     Ok(if blocks < 1 << 20 { Answer::yes(how) } else { Answer::no(how) })
 }
 
@@ -95,7 +95,7 @@ fn punch(root: &Path) -> std::io::Result<Answer> {
         return Ok(Answer::no(format!("fallocate(PUNCH_HOLE): {error}")));
     }
     let after = taken(&file)?;
-    let how = format!("2 of 4 MiB punched out: {} before, {} after", in_words(before), in_words(after));
+    let how = format!("2 of 4 MiB punched out: {} before, {} after", show_bytes(before), show_bytes(after));
     Ok(if after + SOME / 4 <= before { Answer::yes(how) } else { Answer::no(how) })
 }
 
@@ -105,7 +105,7 @@ fn preallocate(root: &Path) -> std::io::Result<Answer> {
         return Ok(Answer::no(format!("fallocate: {error}")));
     }
     let blocks = taken(&file)?;
-    let how = format!("4 MiB asked for without writing take {}", in_words(blocks));
+    let how = format!("4 MiB asked for without writing take {}", show_bytes(blocks));
     Ok(if blocks >= SOME { Answer::yes(how) } else { Answer::no(how) })
 }
 
@@ -150,7 +150,7 @@ fn attribute(root: &Path) -> Answer {
     }
     let most = largest(1, LARGEST_ATTRIBUTE, |length| set(length).is_ok());
     let how = "one attribute user.bakeoff on a file without others";
-    Answer { has: Some(true), ..Answer::amount(most, in_words(most), how) }
+    Answer { has: Some(true), ..Answer::amount(most, show_bytes(most), how) }
 }
 
 /// The value of `system.posix_acl_access` for a right of user 1 (acl(5); linux/posix_acl_xattr.h: version 2, then tag, rights, id).

@@ -3,13 +3,14 @@
 //! A tool's success is not taken for the feature: a quota is shown, a snapshot is read, sizes are asked for.
 
 use super::{Answer, Found};
-use crate::devices::image::{self, in_words};
+use crate::devices::image;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::feature_tools::{More, Options, Resize};
 use crate::stage::Stage;
 use crate::stage::target::{Target, Where};
 use records::Contender;
+use records::show_bytes;
 use std::path::Path;
 use std::time::Duration;
 use system::Command;
@@ -95,7 +96,7 @@ fn compression(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, Stagi
     std::fs::write(&path, &text).map_err(|error| StagingError::file("write", &path, error))?;
     stage.sync()?;
     let grown = stage.usage()?.used_bytes.saturating_sub(before);
-    let how = format!("by {}: {} of repeated text take {}", by(options), in_words(TEXT as u64), in_words(grown));
+    let how = format!("by {}: {} of repeated text take {}", by(options), show_bytes(TEXT as u64), show_bytes(grown));
     Ok(if grown < TEXT as u64 / 4 { Answer::yes(how) } else { Answer::no(how) })
 }
 
@@ -162,7 +163,7 @@ fn add_device(stage: &mut Stage<'_>, second: &Path) -> Result<Answer, StagingErr
     let before = stage.usage()?.total_bytes;
     run(stage, &command, &More { second: Some(second), ..More::default() })?;
     let after = stage.usage()?.total_bytes;
-    let how = format!("a second device added: {} before, {} after", in_words(before), in_words(after));
+    let how = format!("a second device added: {} before, {} after", show_bytes(before), show_bytes(after));
     Ok(if after > before { Answer::yes(how) } else { Answer::no(how) })
 }
 
@@ -204,7 +205,7 @@ fn resized(stage: &mut Stage<'_>, resize: &Resize, mib: u64, longer: bool) -> Re
     }
     let after = stage.usage()?.total_bytes;
     let state = if offline { "unmounted" } else { "while mounted" };
-    let how = format!("{refused}{state}: {} before, {} after", in_words(before), in_words(after));
+    let how = format!("{refused}{state}: {} before, {} after", show_bytes(before), show_bytes(after));
     let did = if longer { after > before } else { after < before };
     let text = if offline { "yes, unmounted" } else { "yes, mounted" };
     Ok(if did { Answer { text: text.into(), ..Answer::yes(how) } } else { Answer::no(how) })

@@ -7,12 +7,13 @@ use crate::error::StagingError;
 use crate::filesystems::feature_tools::FeatureTools;
 use crate::filesystems::mkfs_settings::{Exclusion, NamedSetting};
 use records::{DataMode, Journaling};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// One filesystem.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filesystem {
     /// Name by which contenders refer to it: the file's name without `.toml`.
@@ -84,7 +85,7 @@ pub struct Filesystem {
 }
 
 /// What a filesystem needs in a guest, beside its tools.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuestFacts {
     /// Kernel that has it, for machines whose own has not: `debian:6.1`.
@@ -98,7 +99,7 @@ pub struct GuestFacts {
 }
 
 /// Tools that need not be installed: their package excludes another filesystem's.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnpackedFacts {
     /// Folder with `sbin/`, and `lib/` for libraries that only these programs use, below `~/.cache/bakeoff` or `/usr/lib/bakeoff`.
@@ -108,7 +109,7 @@ pub struct UnpackedFacts {
 }
 
 /// A program that a filesystem needs.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolNeed {
     /// The program.
@@ -123,7 +124,7 @@ pub struct ToolNeed {
 }
 
 /// How a filesystem is made.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Make {
     /// The command.
@@ -141,7 +142,7 @@ pub struct Make {
 }
 
 /// A device of a contender's own: an mkfs option may name it, and it is taken like the device under test.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceRule {
     /// What it is, in a word: `journal`.
@@ -168,7 +169,7 @@ pub struct DeviceRule {
 }
 
 /// An mkfs option that is given by default.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MakeDefault {
     /// The flag: `-E`.
@@ -180,7 +181,7 @@ pub struct MakeDefault {
 }
 
 /// How a filesystem is mounted.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mounting {
     /// The command; empty where making mounts it.
@@ -216,7 +217,7 @@ pub struct Mounting {
 }
 
 /// How a filesystem is checked.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
     /// The command, run after unmounting.
@@ -234,7 +235,7 @@ fn zero() -> Vec<i32> {
 }
 
 /// How free space is looked at, of a filesystem that is not mounted.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpaceFacts {
     /// The command.
@@ -244,7 +245,7 @@ pub struct FreeSpaceFacts {
 }
 
 /// How one mkfs option is read back.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadBack {
     /// The flag.
@@ -267,7 +268,7 @@ pub struct ReadBack {
 }
 
 /// How a value is found in a tool's output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// `key=value` stands somewhere as a word.
@@ -287,7 +288,7 @@ pub enum Form {
 }
 
 /// What a filesystem promises.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DurabilityFacts {
     /// fsync and commits flush the device's cache.
@@ -308,7 +309,7 @@ pub struct DurabilityFacts {
 }
 
 /// Something found that changes what a filesystem promises.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DurabilityRule {
     /// Applies where one of these words is among the options or features found.
@@ -330,7 +331,7 @@ pub struct DurabilityRule {
 }
 
 /// What makes written data safe.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyncFacts {
     /// syncfs(2) writes everything back.
@@ -344,7 +345,7 @@ pub struct SyncFacts {
 }
 
 /// Sizes.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Smallest device in bytes on which it can be made and is itself.
@@ -354,7 +355,7 @@ pub struct Limits {
 }
 
 /// A process of its own that serves a filesystem.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DaemonFacts {
     /// Starts it; it stays in the foreground.
@@ -394,7 +395,10 @@ impl Filesystem {
         let commands = read.templates();
         let odd = commands.into_iter().flatten().find_map(|word| unknown_place(word));
         if let Some(place) = odd.or_else(|| read.features.unknown_place()) {
-            return Err(wrong(format!("{{{place}}} stands in a command; known are {}", PLACES.join(", "))));
+            return Err(wrong(format!(
+                "{{{place}}} stands in a command; known are {}",
+                PLACES.map(|(name, _)| name).join(", ")
+            )));
         }
         Ok(read)
     }
@@ -430,8 +434,18 @@ impl Filesystem {
     }
 }
 
-/// What can stand in braces in a command.
-const PLACES: [&str; 9] = ["device", "devices", "name", "options", "list", "mountpoint", "label", "nodes", "pid"];
+/// What can stand in braces in a command, and what it becomes.
+pub const PLACES: [(&str, &str); 9] = [
+    ("device", "the device's node"),
+    ("devices", "words that tell a check where the contender's own devices are"),
+    ("name", "the device's name in sysfs and /proc"),
+    ("options", "the options, each a word"),
+    ("list", "the options in one word, with commas"),
+    ("mountpoint", "the folder on which it is mounted"),
+    ("label", "volume label or pool name, at most 12 letters; carries the run's mark"),
+    ("nodes", "a folder that holds a link to the device's node and nothing else"),
+    ("pid", "the process that serves the filesystem, where there is one"),
+];
 
 /// A word in braces that is no place; `${...}` is the shell's own.
 pub(crate) fn unknown_place(word: &str) -> Option<&str> {
@@ -439,7 +453,7 @@ pub(crate) fn unknown_place(word: &str) -> Option<&str> {
         let name = &word[at + 1..at + 1 + word[at + 1..].find('}')?];
         let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());
         let is_shell = word[..at].ends_with('$');
-        (is_word && !is_shell && !PLACES.contains(&name)).then_some(name)
+        (is_word && !is_shell && !PLACES.iter().any(|(known, _)| *known == name)).then_some(name)
     })
 }
 

@@ -3,11 +3,12 @@
 //! Commands know `{device}`, `{mountpoint}`, `{label}`, and `{second}` (another device), `{folder}` and `{mib}` where they apply.
 
 use crate::filesystems::template::Placeholders;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::Path;
 
 /// What a filesystem's tools can show.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FeatureTools {
     /// Makes it on a device of any size, best without writing: tells the largest volume.
@@ -31,7 +32,7 @@ pub struct FeatureTools {
 }
 
 /// Options with which a feature is there.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// mkfs words.
@@ -43,7 +44,7 @@ pub struct Options {
 }
 
 /// How a snapshot is taken, and where it is seen.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
     /// The command.
@@ -53,7 +54,7 @@ pub struct Snapshot {
 }
 
 /// How it grows or shrinks.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resize {
     /// The command.

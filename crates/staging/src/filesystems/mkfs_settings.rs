@@ -3,11 +3,12 @@
 //! How a setting is read back follows from its flag and key, by the filesystem's `readback` rules.
 
 use crate::filesystems::description::{Filesystem, Form};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// One setting: a flag with a value (`-b 4096`), an item in a flag's list (`-m rmapbt=1`), or a feature (`-O ^has_journal`).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamedSetting {
     /// The flag.
@@ -25,7 +26,7 @@ pub struct NamedSetting {
 }
 
 /// Settings that exclude each other.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
     /// Values by axis: `{ "mkfs.crc" = "off", "mkfs.rmapbt" = "on" }`; `*` stands for any but off.

@@ -3,7 +3,7 @@
 //! In: a stage on which something failed. Out: the error that tells the cause instead of its consequence.
 //! Decided by the state of device and disk, never by what a program printed.
 
-use crate::devices::image::{self, Image};
+use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::stage::Stage;
 use crate::stage::target::Where;
@@ -75,7 +75,7 @@ fn lacks_room(image: &Image) -> Option<String> {
     let (free, needed) =
         (found.f_bavail * found.f_frsize, image.device.size_bytes.saturating_sub(facts.blocks() * 512));
     (free < needed).then(|| {
-        let (free, needed) = (image::in_words(free), image::in_words(needed));
+        let (free, needed) = (records::show_bytes(free), records::show_bytes(needed));
         format!("{} had {free} free for an image that may still grow by {needed}", folder.display())
     })
 }

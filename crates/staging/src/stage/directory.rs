@@ -37,7 +37,7 @@ pub(crate) fn fits(contender: &Contender, path: &Path) -> Result<(), StagingErro
     if contender.filesystem == crate::DIRECTORY {
         return Ok(());
     }
-    let problem = format!("{} cannot be put up in the directory {}", contender.filesystem, path.display());
+    let problem = format!("{} cannot be set up in the directory {}", contender.filesystem, path.display());
     Err(StagingError::contender(&contender.label, problem, "name a device with --on, or an image with --image"))
 }
 

@@ -227,8 +227,8 @@ impl Target {
         let size = self.bytes().unwrap_or(0);
         if bytes > size {
             return Err(StagingError::Size {
-                size: image::in_words(bytes),
-                problem: format!("too large: the device has {}", image::in_words(size)),
+                size: records::show_bytes(bytes),
+                problem: format!("too large: the device has {}", records::show_bytes(size)),
                 way_out: "read less of it, or name a larger --image".into(),
             });
         }
@@ -407,9 +407,9 @@ pub(crate) fn check(
     let least = filesystem.limits.smallest;
     match bytes {
         Some(bytes) if bytes < least => Err(StagingError::Size {
-            size: image::in_words(bytes),
+            size: records::show_bytes(bytes),
             problem: format!("too small for {}: {}", filesystem.name, filesystem.limits.because),
-            way_out: format!("at least {}", image::in_words(least)),
+            way_out: format!("at least {}", records::show_bytes(least)),
         }),
         _ => Ok(()),
     }

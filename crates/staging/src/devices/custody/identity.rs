@@ -125,8 +125,7 @@ fn partitions_with(uuid: &str) -> usize {
 
 /// The device in words.
 pub(super) fn in_words(identity: &Identity) -> String {
-    let mut words =
-        vec![crate::devices::image::in_words(identity.size_bytes), format!("sectors of {}", identity.logical_sector)];
+    let mut words = vec![records::show_bytes(identity.size_bytes), format!("sectors of {}", identity.logical_sector)];
     words.extend(identity.model.clone());
     words.extend(identity.serial.as_ref().map(|serial| format!("serial {serial}")));
     words.extend(identity.by_id.first().map(|name| format!("by-id {name}")));

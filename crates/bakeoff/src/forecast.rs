@@ -1,0 +1,353 @@
+//! What a plan would do, as values: contenders, work, order, time and space, and with `--commands` every command.
+//! In: a resolved plan. Out: a [`Forecast`], which `bakeoff plan --json` writes.
+
+use crate::catalogue::Catalogue;
+use crate::json::Answer;
+use crate::{estimate, resolve};
+use runner::{Place, PlannedContender, ResolvedPlan, places};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What `bakeoff plan` says of a plan. Nothing is touched to find it out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Forecast {
+    /// The question in a line.
+    title: String,
+    /// Where it runs.
+    place: Ground,
+    /// Who competes, in the order of the plan; a hidden second entry stands at the end.
+    contenders: Vec<Entry>,
+    /// The work.
+    workloads: Vec<Load>,
+    /// Seed of orders and contents.
+    seed: u64,
+    /// Which part of a plan this is that is cut over several machines, such as `2/4`; null for all of it.
+    shard: Option<String>,
+    /// The first block: workloads in their order, each with its contenders in theirs.
+    first_block: Vec<Turn>,
+    /// How often all of this is done.
+    blocks: Blocks,
+    /// What it takes.
+    costs: Costs,
+    /// What was left out of the product of axes or not multiplied by one, and where commands of users' files come from: sentences.
+    notes: Vec<String>,
+    /// Commands that would be run; null without `--commands`.
+    commands: Option<Commands>,
+}
+
+impl Answer for Forecast {
+    const SCHEMA: &'static str = "bakeoff-plan";
+}
+
+/// Where a plan runs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum Ground {
+    /// A fresh sparse image for each trial, through a loop device.
+    Image {
+        /// Size of each image.
+        bytes: u64,
+        /// Folder of the images.
+        scratch: PathBuf,
+    },
+    /// A block device, formatted anew for each trial.
+    Device {
+        /// The device.
+        path: PathBuf,
+    },
+    /// Directories; nothing is formatted.
+    Directories {
+        /// One for each contender.
+        paths: Vec<PathBuf>,
+    },
+}
+
+/// A contender.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Entry {
+    /// Its name in tables.
+    name: String,
+    /// Filesystem.
+    filesystem: String,
+    /// All that was asked for beside it, by the names that axes have: `mkfs`, `mkfs.rmapbt`, `mount`, `scheduler`, `kernel`, `age`,
+    /// `fill`, `device.read_ahead` ...
+    settings: Vec<Setting>,
+    /// Index of the contender that it repeats, unseen by tables, for the noise floor; null for all others.
+    twin_of: Option<usize>,
+}
+
+/// One thing that was asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Setting {
+    /// Name.
+    pub name: String,
+    /// Value.
+    pub value: String,
+}
+
+/// A workload at a scale.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Load {
+    /// Its name.
+    name: String,
+    /// Scale, and the settings that differ from it.
+    scale: String,
+    /// Most files that exist at once.
+    files_at_most: u64,
+    /// Most bytes that exist in files at once.
+    bytes_at_most: u64,
+    /// Bytes that one trial writes.
+    bytes_written: u64,
+    /// Bytes that one trial reads, from the device or from a cache.
+    bytes_read: u64,
+    /// Whether it reads what ageing left.
+    needs_aged: bool,
+    /// Indices of the contenders that are put through it.
+    contenders: Vec<usize>,
+}
+
+/// A workload of a block.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Turn {
+    /// Index into `workloads`.
+    workload: usize,
+    /// Indices into `contenders`, in the order in which they work.
+    contenders: Vec<usize>,
+}
+
+/// How often every contender is formatted, mounted and measured.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Blocks {
+    /// Blocks at least, in this shard.
+    least: u32,
+    /// Blocks at most, in all shards.
+    most: u32,
+    /// Time to spend; null for no limit.
+    budget_seconds: Option<f64>,
+    /// Half-width of an interval that is precise enough, a share.
+    precision: f64,
+}
+
+/// What a plan takes, on a device of an assumed speed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Costs {
+    /// Trials of one block.
+    trials_per_block: usize,
+    /// Seconds that one block takes.
+    seconds_per_block: f64,
+    /// The device's assumed speed.
+    assumed_bytes_per_second: f64,
+    /// Bytes that the workloads write in the least number of blocks; journals and metadata come beside them.
+    bytes_written: u64,
+    /// What ageing takes; null where nothing is aged.
+    ageing: Option<Ageing>,
+}
+
+/// What ageing takes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Ageing {
+    /// Filesystems that are aged.
+    pub filesystems: usize,
+    /// Bytes written to age them, once.
+    pub bytes_once: u64,
+    /// Bytes written to restore them for the trials of one block.
+    pub bytes_per_block: u64,
+    /// Folder that keeps the images.
+    pub folder: PathBuf,
+    /// Room for them.
+    pub bytes_at_most: u64,
+}
+
+/// Commands, as a person would type them.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Commands {
+    /// Before the first trial, for the versions of tools.
+    versions: Vec<String>,
+    /// For each trial of a contender.
+    trials: Vec<TrialCommands>,
+}
+
+/// Commands of one trial of a contender.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TrialCommands {
+    /// Index into `contenders`.
+    contender: usize,
+    /// The commands in their order; what stands between mounting and unmounting is done again for each phase.
+    commands: Vec<String>,
+    /// Why it cannot compete; null where it can.
+    obstacle: Option<String>,
+}
+
+impl Forecast {
+    /// What a plan would do; `commands` adds every command.
+    pub fn of(plan: &ResolvedPlan, catalogue: &Catalogue, commands: bool) -> Forecast {
+        let (_, most) = plan.sampling.range();
+        let works = plan.works.iter().enumerate();
+        Forecast {
+            title: plan.title.clone(),
+            place: ground(&plan.place),
+            contenders: plan.contenders.iter().map(|entry| of_contender(plan, entry)).collect(),
+            workloads: works.map(|(index, work)| of_work(plan, index, work)).collect(),
+            seed: plan.seed,
+            shard: plan.shard.map(|shard| shard.to_string()),
+            first_block: runner::order_of_block(plan, 0)
+                .into_iter()
+                .map(|(workload, contenders)| Turn { workload, contenders })
+                .collect(),
+            blocks: Blocks {
+                least: plan.least_blocks(),
+                most,
+                budget_seconds: plan.sampling.budget_seconds,
+                precision: plan.sampling.precision,
+            },
+            costs: Costs {
+                trials_per_block: plan.trials_per_block(),
+                seconds_per_block: estimate::block_seconds(plan),
+                assumed_bytes_per_second: estimate::ASSUMED_RATE,
+                bytes_written: bytes_written(plan),
+                ageing: ageing(plan),
+            },
+            notes: plan.notes.clone(),
+            commands: commands.then(|| all_commands(plan, catalogue)),
+        }
+    }
+}
+
+fn ground(place: &Place) -> Ground {
+    match place {
+        Place::Image { bytes, scratch } => Ground::Image { bytes: *bytes, scratch: scratch.clone() },
+        Place::Device { path, .. } => Ground::Device { path: path.clone() },
+        Place::Directories(paths) => Ground::Directories { paths: paths.clone() },
+    }
+}
+
+fn of_contender(plan: &ResolvedPlan, entry: &PlannedContender) -> Entry {
+    Entry {
+        name: entry.asked.label.clone(),
+        filesystem: entry.asked.filesystem.clone(),
+        settings: settings(plan, entry),
+        twin_of: entry.twin_of,
+    }
+}
+
+/// What was asked for beside the filesystem, by the names that axes have.
+pub fn settings(plan: &ResolvedPlan, entry: &PlannedContender) -> Vec<Setting> {
+    let asked = &entry.asked;
+    let mut settings = Vec::new();
+    let mut put = |name: String, value: String| settings.push(Setting { name, value });
+    if !asked.mkfs.is_empty() {
+        put("mkfs".into(), asked.mkfs.join(" "));
+    }
+    asked.mkfs_settings.iter().for_each(|(name, value)| put(format!("mkfs.{name}"), value.clone()));
+    if !asked.mount.is_empty() {
+        put("mount".into(), asked.mount.clone());
+    }
+    asked.scheduler.iter().for_each(|scheduler| put("scheduler".into(), scheduler.clone()));
+    asked.kernel.iter().for_each(|kernel| put("kernel".into(), kernel.clone()));
+    if let Some((profile, fill)) = plan.ages.as_ref().and_then(|ages| ages.of(asked)) {
+        put("age".into(), profile.name.clone());
+        put("fill".into(), runner::percent(fill));
+    }
+    asked.device.iter().for_each(|(name, value)| put(format!("device.{name}"), value.clone()));
+    settings
+}
+
+fn of_work(plan: &ResolvedPlan, index: usize, work: &runner::Work) -> Load {
+    let estimate = &work.compiled.estimate;
+    Load {
+        name: work.name.clone(),
+        scale: work.compiled.scale.clone(),
+        files_at_most: estimate.files_at_most,
+        bytes_at_most: estimate.bytes_at_most,
+        bytes_written: estimate.bytes_written,
+        bytes_read: estimate.bytes_read + estimate.device_bytes_read,
+        needs_aged: estimate.needs_aged,
+        contenders: plan.contenders_of(index),
+    }
+}
+
+/// Bytes that the workloads write in the least number of blocks.
+pub fn bytes_written(plan: &ResolvedPlan) -> u64 {
+    let of_work = |(index, work): (usize, &runner::Work)| {
+        work.compiled.estimate.bytes_written.saturating_mul(plan.contenders_of(index).len() as u64)
+    };
+    let block = plan.works.iter().enumerate().map(of_work).fold(0, u64::saturating_add);
+    block.saturating_mul(u64::from(plan.least_blocks()))
+}
+
+/// What ageing takes beforehand, and what restoring takes for the trials of a block; None where nothing is aged.
+pub fn ageing(plan: &ResolvedPlan) -> Option<Ageing> {
+    let (ages, volume) = (plan.ages.as_ref()?, resolve::size_of(&plan.place)?);
+    let mut made = std::collections::BTreeSet::new();
+    let (mut bytes_once, mut bytes_per_block) = (0u64, 0u64);
+    for (index, entry) in plan.contenders.iter().enumerate() {
+        let Some((profile, fill)) = ages.of(&entry.asked) else { continue };
+        let works = (0..plan.works.len()).filter(|work| plan.meets(index, *work)).count();
+        bytes_per_block += (volume as f64 * fill) as u64 * works as u64;
+        // Schedulers share an image: what differs only in them is aged once.
+        let asked = &entry.asked;
+        let settings = format!("{:?}", (&asked.mkfs, &asked.mkfs_settings, &asked.mount));
+        if made.insert((asked.filesystem.clone(), settings, profile.name.clone(), runner::percent(fill))) {
+            bytes_once += workload::age_profiles::writes(profile, volume, fill);
+        }
+    }
+    (!made.is_empty()).then(|| Ageing {
+        filesystems: made.len(),
+        bytes_once,
+        bytes_per_block,
+        folder: ages.folder.clone(),
+        bytes_at_most: ages.limit,
+    })
+}
+
+/// The commands that tell versions of tools, before the first trial.
+pub fn version_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<String> {
+    if matches!(plan.place, Place::Directories(_)) {
+        return Vec::new();
+    }
+    let names: Vec<&str> = plan.contenders.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
+    staging::version_commands(&catalogue.filesystems, &names)
+}
+
+/// The commands of each trial of every contender that tables show, by index; an error where it cannot compete.
+pub fn trial_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<(usize, Result<Vec<String>, String>)> {
+    let ground = places(&plan.place);
+    let shown = plan.contenders.iter().enumerate().filter(|(_, entry)| entry.twin_of.is_none());
+    let of_entry = |(index, entry): (usize, &PlannedContender)| {
+        let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
+        let lines = staging::commands_for(&catalogue.filesystems, &entry.asked, place, plan.cold);
+        let begin = aged_commands(plan, entry);
+        (index, lines.map(|lines| begin.into_iter().chain(lines).collect()).map_err(|error| error.to_string()))
+    };
+    shown.map(of_entry).collect()
+}
+
+fn all_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Commands {
+    let trials = trial_commands(plan, catalogue).into_iter().map(|(contender, lines)| match lines {
+        Ok(commands) => TrialCommands { contender, commands, obstacle: None },
+        Err(why) => TrialCommands { contender, commands: Vec::new(), obstacle: Some(why) },
+    });
+    Commands { versions: version_commands(plan, catalogue), trials: trials.collect() }
+}
+
+/// How an aged contender is set up: made and aged once, restored for each trial.
+fn aged_commands(plan: &ResolvedPlan, entry: &PlannedContender) -> Vec<String> {
+    let Some((ages, (profile, fill))) = plan.ages.as_ref().and_then(|ages| Some((ages, ages.of(&entry.asked)?))) else {
+        return Vec::new();
+    };
+    let image = ages.folder.join("KEY.img");
+    let image = image.display();
+    let mut lines = vec![
+        format!("# made once, aged as {} to {}, and kept as {image};", profile.name, runner::percent(fill)),
+        "# each trial begins with these instead of making it:".to_owned(),
+    ];
+    lines.extend(match &plan.place {
+        Place::Device { path, .. } => {
+            let path = path.display();
+            [format!("blkdiscard --zeroout {path}"), format!("dd if={image} of={path} bs=1M conv=sparse,nocreat,fsync")]
+        }
+        _ => [format!("cp --reflink=auto --sparse=auto {image} IMAGE"), "sync --data IMAGE".into()],
+    });
+    lines
+}

@@ -1,0 +1,248 @@
+//! The reference, generated from declarations: options from the parser's, forms of files and of `--json` from their types.
+//! In: nothing. Out: Markdown and JSON Schemas by file name, as they lie in docs/reference.
+
+use crate::args::Arguments;
+use crate::failure::Failure;
+use crate::json;
+use clap::{Arg, Command, CommandFactory};
+use schemars::{Schema, schema_for};
+use serde_json::{Map, Value};
+
+/// Stands in every file of the reference.
+pub const SIGN: &str = "Written by `bakeoff manual --reference`";
+
+/// What a reader who would edit one is told.
+const WAYS: &str = "do not edit: change the declaration, then run `make reference`.";
+
+/// Every file of the reference.
+///
+/// # Errors
+/// Never in practice: schemas are text.
+pub fn files() -> Result<Vec<(String, String)>, Failure> {
+    let mut files = vec![
+        ("commands.md".to_owned(), commands()),
+        ("json.md".to_owned(), forms()),
+        ("filesystems.md".to_owned(), filesystems()),
+        ("claims.md".to_owned(), claims()),
+    ];
+    for (verb, mut schema) in json::schemas() {
+        schema.insert("$comment".into(), SIGN.into());
+        files.push((format!("{verb}.schema.json"), serde_json::to_string_pretty(&schema)? + "\n"));
+    }
+    Ok(files)
+}
+
+fn page(title: &str, about: &str) -> String {
+    format!("# {title}\n\n<!-- {SIGN}; {WAYS} -->\n\n{about}\n")
+}
+
+/// Every verb with its options.
+fn commands() -> String {
+    let mut command = Arguments::command();
+    command.build();
+    let mut text = page("Commands", "Every verb and option, as `--help` has them.");
+    text.push_str(&section(&command, "bakeoff"));
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help") {
+        text.push_str(&section(verb, &format!("bakeoff {}", verb.get_name())));
+    }
+    text
+}
+
+fn section(command: &Command, name: &str) -> String {
+    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("\n## {name}\n\n{}\n\n| | meaning | default |\n|---|---|---|\n", plain(&about));
+    let of_all = |arg: &&Arg| arg.is_global_set() && name != "bakeoff";
+    let shown = |arg: &&Arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str());
+    for arg in command.get_arguments().filter(shown).filter(|arg| !of_all(arg)) {
+        text.push_str(&format!("| `{}` | {} | {} |\n", spelled(arg), meaning(arg), default(arg)));
+    }
+    text
+}
+
+/// `-o, --output FOLDER`, `[RUN]`.
+fn spelled(arg: &Arg) -> String {
+    let value = arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let value = value.replace('|', "\\|");
+    let Some(long) = arg.get_long() else {
+        return if arg.is_required_set() { value } else { format!("[{value}]") };
+    };
+    let short = arg.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
+    let takes = arg.get_action().takes_values();
+    let optional = arg.get_num_args().is_some_and(|range| range.min_values() == 0);
+    match (takes, optional) {
+        (false, _) => format!("{short}--{long}"),
+        (true, true) => format!("{short}--{long}[={value}]"),
+        (true, false) => format!("{short}--{long} {value}"),
+    }
+}
+
+fn meaning(arg: &Arg) -> String {
+    let mut text = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
+    let values = arg.get_possible_values();
+    if !values.is_empty() && arg.get_action().takes_values() {
+        let one = |value: &clap::builder::PossibleValue| match value.get_help() {
+            Some(help) => format!("`{}` ({help})", value.get_name()),
+            None => format!("`{}`", value.get_name()),
+        };
+        text.push_str(&format!(". Values: {}", values.iter().map(one).collect::<Vec<_>>().join(", ")));
+    }
+    plain(&text).replace('|', "\\|")
+}
+
+fn default(arg: &Arg) -> String {
+    let values: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    if values.is_empty() || !arg.get_action().takes_values() {
+        String::new()
+    } else {
+        format!("`{}`", values.join(" "))
+    }
+}
+
+/// The forms of `--json`.
+fn forms() -> String {
+    let about = "What the verbs write to standard output with `--json`: one document, errors on standard error as ever. Values are in \
+                 base units (bytes, seconds; shares of 1). A key that has nothing to say is `null`, never left out. New keys may \
+                 be added without a new `schema_version`. `VERB.schema.json` beside this page is the JSON Schema of each. `show \
+                 --json` and `results.json` are described in [results-schema.md](../results-schema.md).";
+    let mut text = page("Forms of `--json`", about);
+    for (verb, schema) in json::schemas() {
+        let verb = if verb == "runs" { "show --runs" } else { verb };
+        text.push_str(&format!("\n## bakeoff {verb} --json\n"));
+        text.push_str(&types(&schema));
+    }
+    text
+}
+
+/// The language of `filesystems/*.toml`.
+fn filesystems() -> String {
+    let places = staging::PLACES.map(|(place, meaning)| format!("- `{{{place}}}`: {meaning}\n")).concat();
+    let about = format!(
+        "A filesystem is one TOML file, `NAME.toml`: compiled in from [filesystems/](../../filesystems), or yours, in \
+         `filesystems/` below the configuration folder (`$XDG_CONFIG_HOME/bakeoff`, else `~/.config/bakeoff`), in \
+         `filesystems/` beside a plan file, or named with `--filesystems`. An unknown key is an error. Commands are lists of \
+         words, run without a shell. Keys marked \\* are required. In commands stand\n\n{places}\nand under `[features]` also \
+         `{{second}}` (another device), `{{folder}}` and `{{mib}}` (MiB)."
+    );
+    page("Files that describe filesystems", &about) + &types(&schema_for!(staging::Filesystem))
+}
+
+/// The columns of a claims file.
+fn claims() -> String {
+    let about = "A claims file is CSV with a heading line, as [published/claims.csv](../../published/claims.csv); `bakeoff claims \
+                 --file FILE` holds its claims against a run, `bakeoff run --claims=FILE` makes the run that tests them. At most \
+                 10,000 claims. Columns marked \\* are required; the others may be left out or empty.";
+    page("Claims files", about) + &types(&literature::claims_schema())
+}
+
+/// The root of a schema and all types that it refers to, a table each.
+fn types(schema: &Schema) -> String {
+    let root = schema.as_object().cloned().unwrap_or_default();
+    let mut text = one_type("", &root);
+    for (name, of) in object(&root, "$defs").into_iter().flatten() {
+        if let Some(of) = of.as_object() {
+            text.push_str(&one_type(name, of));
+        }
+    }
+    text
+}
+
+fn one_type(name: &str, of: &Map<String, Value>) -> String {
+    let heading = if name.is_empty() { String::new() } else { format!("\n### {name}\n") };
+    let mut text = format!("{heading}\n{}\n", described(of));
+    if let Some(keys) = object(of, "properties") {
+        text.push_str(&table(of, keys));
+    }
+    let cases: Vec<&Map<String, Value>> =
+        ["oneOf", "anyOf"].iter().flat_map(|key| array(of, key)).filter_map(Value::as_object).collect();
+    if !cases.is_empty() {
+        text.push('\n');
+    }
+    for case in &cases {
+        text.push_str(&one_case(case));
+    }
+    if let Some(words) = of.get("enum").and_then(Value::as_array) {
+        let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_str().unwrap_or_default())).collect();
+        text.push_str(&format!("\nOne of {}.\n", words.join(", ")));
+    }
+    text
+}
+
+/// A variant: a word with what it means, or a table of its own.
+fn one_case(case: &Map<String, Value>) -> String {
+    match (case.get("const").and_then(Value::as_str), object(case, "properties")) {
+        (Some(word), _) => format!("- `{word}`: {}\n", described(case)),
+        (None, Some(keys)) => format!("\n{}\n{}", described(case), table(case, keys)),
+        (None, None) => {
+            array(case, "enum").map(|word| format!("- `{}`\n", word.as_str().unwrap_or_default())).collect()
+        }
+    }
+}
+
+fn table(of: &Map<String, Value>, keys: &Map<String, Value>) -> String {
+    let required: Vec<&str> = array(of, "required").filter_map(Value::as_str).collect();
+    // In what a verb writes every key is there; the mark tells something only where some may be left out.
+    let some_optional = keys.keys().any(|key| !required.contains(&key.as_str()));
+    let mut text = String::from("\n| key | type | meaning |\n|---|---|---|\n");
+    for (key, of) in keys {
+        let mark = if some_optional && required.contains(&key.as_str()) { " \\*" } else { "" };
+        let empty = Map::new();
+        let of = of.as_object().unwrap_or(&empty);
+        text.push_str(&format!("| `{key}`{mark} | {} | {} |\n", kind(of), described(of)));
+    }
+    text
+}
+
+/// A type in words.
+fn kind(of: &Map<String, Value>) -> String {
+    if let Some(word) = of.get("const") {
+        return format!("`{word}`");
+    }
+    if let Some(name) = of.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
+        return format!("[{name}](#{})", name.to_lowercase());
+    }
+    let cases: Vec<String> = array(of, "anyOf").filter_map(Value::as_object).map(kind).collect();
+    if !cases.is_empty() {
+        return cases.join(" or ");
+    }
+    match of.get("type") {
+        Some(Value::String(name)) => named(name, of),
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).map(|name| named(name, of)).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "any".into(),
+    }
+}
+
+fn named(name: &str, of: &Map<String, Value>) -> String {
+    match name {
+        "array" if of.contains_key("prefixItems") => {
+            let each: Vec<String> = array(of, "prefixItems").filter_map(Value::as_object).map(kind).collect();
+            format!("[{}]", each.join(", "))
+        }
+        "array" => format!("list of {}", object(of, "items").map_or_else(|| "anything".into(), kind)),
+        "object" => match object(of, "additionalProperties") {
+            Some(values) => format!("table of {}", kind(values)),
+            None => "table".into(),
+        },
+        other => other.into(),
+    }
+}
+
+/// What a doc comment says, its links as plain names.
+fn described(of: &Map<String, Value>) -> String {
+    let text = plain(of.get("description").and_then(Value::as_str).unwrap_or_default());
+    text.replace("[`", "`").replace("`]", "`").replace("crate::", "").replace('|', "\\|")
+}
+
+/// A text on one line.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn object<'a>(of: &'a Map<String, Value>, key: &str) -> Option<&'a Map<String, Value>> {
+    of.get(key)?.as_object()
+}
+
+fn array<'a>(of: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a Value> {
+    of.get(key).and_then(Value::as_array).into_iter().flatten()
+}
