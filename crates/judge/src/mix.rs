@@ -2,11 +2,11 @@
 //! In: a table and a [`Mix`]. Out: a [`MixJudgement`].
 //! Times are added within each block and only then compared, so that what operations share is not counted twice.
 
+use crate::assess;
 use crate::comparison::{Mix, MixError, MixJudgement, MixTime};
-use crate::judgement::{Estimand, Interval, Relation, Sentence};
+use crate::judgement::{Estimand, Figure, Interval, Ranking, Relation, Sentence};
 use crate::series::Series;
 use crate::table::{Cell, Direction, Operation, OperationId, Sample, Table};
-use crate::weigh;
 use crate::words;
 
 /// Most parts of a mix.
@@ -44,8 +44,10 @@ pub fn judge_mix(table: &Table, mix: &Mix) -> Result<MixJudgement, MixError> {
     }
     let first = parts.first().map(|part| part.0).ok_or_else(|| MixError::Unreadable { given: String::new() })?;
     let (mixed, shares, left_out) = mixed(table, &parts);
-    let weighed = weigh::weigh(&mixed);
-    let times = weighed.figures.iter().map(|figure| MixTime {
+    let row = mixed.operations.len() - 1;
+    let assessed = assess::assess(&mixed);
+    let of_mix = |figure: &&Figure| figure.operation == row;
+    let times = assessed.figures.iter().filter(of_mix).map(|figure| MixTime {
         contender: figure.contender,
         seconds: figure.median,
         interval: figure
@@ -53,15 +55,15 @@ pub fn judge_mix(table: &Table, mix: &Mix) -> Result<MixJudgement, MixError> {
             .map(|i| Interval { of: if i.of == Estimand::Median { i.of } else { Estimand::GeometricMean }, ..i }),
         shares: shares[figure.contender].clone(),
     });
+    let times = times.collect();
     let cells: Vec<usize> =
         (0..table.cells.len()).filter(|&cell| parts.iter().any(|part| part.0 == table.cells[cell].operation)).collect();
-    let mut sentences: Vec<Sentence> = words::sentences(&mixed, &weighed);
+    let mut sentences: Vec<Sentence> = words::sentences_of(&mixed, &assessed, &|operation| operation == row);
     for sentence in &mut sentences {
         sentence.operation = None;
         sentence.cells = cells.clone();
     }
-    let times = times.collect();
-    let mut rankings = weighed.rankings;
+    let mut rankings: Vec<Ranking> = assessed.rankings.into_iter().filter(|ranking| ranking.operation == row).collect();
     rankings.iter_mut().for_each(|ranking| ranking.operation = first);
     Ok(MixJudgement { times, left_out, rankings, sentences })
 }
@@ -112,7 +114,8 @@ fn find(table: &Table, name: &str) -> Result<usize, MixError> {
 
 type Mixed = (Table, Vec<Vec<f64>>, Vec<(usize, String)>);
 
-/// A table of one operation, the mix, whose samples are the sums by block; the shares of the parts; who lacks what.
+/// The table with one more operation, the mix, whose samples are the sums by block: the whole table says how far samples scatter, and what
+/// is beyond doubt is so beside everything else that is said of it. And the shares of the parts; who lacks what.
 fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
     let names: Vec<String> =
         parts.iter().map(|p| format!("{} x {}", p.1, table.operations[p.0].id.operation)).collect();
@@ -122,13 +125,11 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
         unit: "s".into(),
         direction: Direction::LowerIsBetter,
         secondary: false,
+        summary: false,
     };
-    let mut out = Table {
-        contenders: table.contenders.clone(),
-        operations: vec![operation],
-        cells: Vec::new(),
-        planned_blocks: table.planned_blocks,
-    };
+    let mut out = table.clone();
+    out.operations.push(operation);
+    let row = table.operations.len();
     let mut shares = vec![Vec::new(); table.contenders.len()];
     let mut left_out = Vec::new();
     for (contender, shares) in shares.iter_mut().enumerate() {
@@ -152,7 +153,7 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
         }
         let total: f64 = sums.iter().sum();
         *shares = sums.iter().map(|sum| sum / total).collect();
-        out.cells.push(Cell { operation: 0, contender, samples, ..Cell::default() });
+        out.cells.push(Cell { operation: row, contender, samples, ..Cell::default() });
     }
     (out, shares, left_out)
 }
