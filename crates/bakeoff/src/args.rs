@@ -307,8 +307,11 @@ pub struct ShowArgs {
     /// The run, by its id or the beginning of it [default: the latest]
     pub run: Option<String>,
     /// List the runs of the ledger
-    #[arg(long, conflicts_with_all = ["run", "json", "csv", "markdown", "why", "mix", "published", "pivot"])]
+    #[arg(long, conflicts_with_all = ["run", "full", "json", "csv", "markdown", "why", "mix", "published", "pivot"])]
     pub runs: bool,
+    /// Every table, figure, interval and warning, and the answer again at the end
+    #[arg(long, group = "form")]
+    pub full: bool,
     /// As JSON
     #[arg(long, group = "form")]
     pub json: bool,
@@ -427,6 +430,9 @@ pub struct CompareArgs {
     /// Exit with status 4 where B is worse than A beyond doubt by more than this, such as worse:5%
     #[arg(long, value_name = "worse:PERCENT")]
     pub fail_on: Option<String>,
+    /// List what only one of the two has
+    #[arg(long)]
+    pub unmatched: bool,
 }
 
 /// `bakeoff claims`

@@ -9,9 +9,9 @@ fn main() {
         let pc = |a: u64, b: u64| 100.0 * a as f64 / b.max(1) as f64;
         let mut f = x.forecasts.clone(); f.sort_by(f64::total_cmp);
         let q = |p: f64| f.get((f.len() as f64 * p) as usize).copied().unwrap_or(f64::NAN);
-        println!("{name:42} win {:5.1} false {:5.1} lines {:5.1} ties {:5.1} | right {:5.1} trials {:4} | bound wrong {:5.1} certain {:5.1} wrong {:5.1} | fc {:.2} [{:.2} {:.2}] n{} cov {:.1}",
+        println!("{name:42} win {:5.1} false {:5.1} lines {:5.1} ties {:5.1} | right {:5.1} trials {:4} | bound wrong {:5.1} certain {:5.1} wrong {:5.1} | fc {:.2} [{:.2} {:.2}] n{} cov {:.1} res {:.1}",
             pc(x.false_winners,x.tables), pc(x.false_statements,x.tables), pc(x.false_lines,x.lines), pc(x.false_ties,x.tables), pc(x.right,x.tables), x.median_trials(),
-            pc(x.wrong_bounds,x.choices), pc(x.certain_choices,x.choices), pc(x.wrong_choices,x.choices), q(0.5), q(0.25), q(0.75), f.len(), x.ratios[0].and(x.ratios[1]).percent());
+            pc(x.wrong_bounds,x.choices), pc(x.certain_choices,x.choices), pc(x.wrong_choices,x.choices), q(0.5), q(0.25), q(0.75), f.len(), x.ratios[0].and(x.ratios[1]).percent(), pc(x.resembling, x.tables));
     };
     let stop = |cap: u32, resolution: f64| Rule::Stop(Policy { max_blocks: cap, resolution, ..Policy::default() });
     let oracle = |cap: u32, resolution: f64| Rule::Oracle(Policy { max_blocks: cap, resolution, ..Policy::default() });

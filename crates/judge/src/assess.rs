@@ -6,7 +6,7 @@ use crate::figure;
 use crate::judgement::{Figure, Judgement, Note, NoteKind, Ranking};
 use crate::notes;
 use crate::numbers::median;
-use crate::rank::{ALPHA, Evidence, Fit};
+use crate::rank::{Fit, twins};
 use crate::series::Series;
 use crate::table::{Table, TableError};
 use crate::words;
@@ -89,16 +89,13 @@ pub fn assess(table: &Table) -> Assessed {
 /// make more ties.
 fn floor(table: &Table, fit: &Fit) -> Floor {
     let mut floor = Floor { median: None, by_operation: vec![None; table.operations.len()], broken: Vec::new() };
-    for (twin, of) in twins(table) {
+    for pair in twins(table) {
         for (at, row) in fit.rows.iter().enumerate() {
-            let member = |contender: usize| row.members.iter().find(|member| member.contender == contender);
-            let (Some(original), Some(repeated)) = (member(of), member(twin)) else { continue };
-            let Some(found) = Evidence::of(original, repeated, fit.scatter.prior(at, of, twin)) else { continue };
+            let Some(found) = fit.twin(at, pair) else { continue };
             let share = found.log.abs().exp_m1();
             let most = &mut floor.by_operation[row.operation];
             *most = Some(most.map_or(share, |before| before.max(share)));
-            let level = fit.looks().level(ALPHA / fit.rows.len() as f64);
-            if share > table.margin() && found.p <= level {
+            if fit.is_broken(at) {
                 floor.broken.push(row.operation);
             }
         }
@@ -108,20 +105,13 @@ fn floor(table: &Table, fit: &Fit) -> Floor {
     floor
 }
 
-fn twins(table: &Table) -> impl Iterator<Item = (usize, usize)> {
-    table.contenders.iter().enumerate().filter_map(|(twin, contender)| {
-        let of = table.contender(contender.twin_of.as_deref()?)?;
-        Some((twin, of))
-    })
-}
-
 fn table_notes(table: &Table, assessed: &Assessed) -> Vec<Note> {
     let mut found = Vec::new();
     for &operation in assessed.floor.broken.iter().filter(|&&operation| !table.operations[operation].secondary) {
         let name = &table.operations[operation].id.operation;
         let share = assessed.floor.by_operation[operation].unwrap_or(0.0);
         let text = format!(
-            "{name}: one contender, entered twice, differed from itself by {:.0} %",
+            "{name}: one contender, entered twice, differed from itself by {:.0} %, so that no smaller difference is said of others",
             share * 100.0
         );
         found.push(notes::note(NoteKind::Disturbed, text));

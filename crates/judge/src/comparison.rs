@@ -96,6 +96,9 @@ pub struct FailOnError {
 pub struct Mix {
     /// Name of the operation (`workload/operation` where workloads share the name), and how many times it is done.
     pub parts: Vec<(String, f64)>,
+    /// What it is called in a sentence; empty: by its parts.
+    #[serde(default)]
+    pub name: String,
 }
 
 /// Why a mix cannot be judged.

@@ -130,13 +130,14 @@ fn open(table: &Table, policy: &Policy, fit: &Fit, rankings: &[Ranking], known: 
     for ranking in rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary) {
         let fails = |contender| table.cell(ranking.operation, contender).is_some_and(keeps_failing);
         let waited_for = |other: &&Standing| !is_out(table, other.contender) && !fails(other.contender);
+        let won = blocks_to_win(fit, ranking);
         for other in ranking.others.iter().filter(waited_for) {
             if !is_resolved(other, policy.resolution) && !fails(ranking.best) {
                 open.push(Open {
                     operation: ranking.operation,
                     contender: other.contender,
                     half_width: other.interval.map(|i| (i.high / i.low).sqrt() - 1.0),
-                    blocks_left: blocks_for(fit, ranking, other, policy.resolution),
+                    blocks_left: blocks_for(fit, ranking, other, policy.resolution).into_iter().chain(won).min(),
                     why: Unsettled::Against(ranking.best),
                 });
             }
@@ -170,16 +171,33 @@ fn blocks_for(fit: &Fit, ranking: &Ranking, other: &Standing, resolution: f64) -
     let row = fit.row_of(ranking.operation, ranking.best)?;
     let found = fit.versus(row, ranking.best, other.contender)?.evidence;
     let pairs = fit.pairs(row, other.contender);
-    let resolves = |more: u32| would_resolve(&found, found.samples as u32 + more, pairs, resolution);
-    let mut enough = (0..).map(|power| 1 << power).take_while(|more| *more <= MOST_BLOCKS_AHEAD).find(|&more| resolves(more))?;
-    let mut few = enough / 2;
-    while enough - few > 1 {
-        let middle = few + (enough - few) / 2;
-        if resolves(middle) { enough = middle } else { few = middle }
-    }
-    Some(enough)
+    least(|more| would_resolve(&found, found.samples as u32 + more, pairs, resolution))
 }
 
+/// Blocks until the best of a line has beaten every other, if the estimates stand: picking it costs nothing then.
+fn blocks_to_win(fit: &Fit, ranking: &Ranking) -> Option<u32> {
+    let row = fit.row_of(ranking.operation, ranking.best)?;
+    let others = ranking.others.iter().map(|other| {
+        let found = fit.versus(row, ranking.best, other.contender)?.evidence;
+        least(|more| would_resolve(&found, found.samples as u32 + more, 1.0, 0.0))
+    });
+    others.collect::<Option<Vec<u32>>>()?.into_iter().max()
+}
+
+/// The least number of blocks that is enough, where more are never too many.
+fn least(enough: impl Fn(u32) -> bool) -> Option<u32> {
+    let doubled = (0..).map(|power| 1 << power).take_while(|more| *more <= MOST_BLOCKS_AHEAD);
+    let mut many = doubled.into_iter().find(|&more| enough(more))?;
+    let mut few = many / 2;
+    while many - few > 1 {
+        let middle = few + (many - few) / 2;
+        if enough(middle) { many = middle } else { few = middle }
+    }
+    Some(many)
+}
+
+/// How many of its errors away from the estimate the truth is taken to be in a forecast, by simulation.
+const FORECAST: f64 = 1.1;
 /// Most blocks that are looked ahead.
 const MOST_BLOCKS_AHEAD: u32 = 1024;
 
@@ -187,7 +205,8 @@ fn would_resolve(found: &Evidence, blocks: u32, pairs: f64, resolution: f64) -> 
     let (now, then) = (found.samples as f64, f64::from(blocks));
     let level = Looks::at(blocks as usize).level(ALPHA / pairs);
     let half = t_critical(level, then - 1.0 + found.prior_df) * found.error * (now / then).sqrt();
-    found.log - half >= -resolution.ln_1p()
+    // The truth is likely to lie about an error away from the estimate, and where that is close to what can't be told it can only be further off.
+    (found.log + resolution.ln_1p()).hypot(FORECAST * found.error) >= half
 }
 
 fn whole(blocks: f64) -> u32 {

@@ -9,7 +9,7 @@ use crate::table::Table;
 /// Each epoch of looks ends when there are so many times the blocks that it began with.
 const EPOCH: f64 = 10.0 / 3.0;
 /// What the first two epochs get of a level; of what is left each later one gets half of what the one before had.
-const SHARES: [f64; 2] = [0.65, 0.2];
+const SHARES: [f64; 2] = [0.5, 0.35];
 /// How fast the chance of crossing a bound grows with the logarithm of the samples, in units of z squared.
 const GROWTH: f64 = 0.45;
 
@@ -57,8 +57,8 @@ mod tests {
     fn epochs_share_a_level_and_never_more() {
         assert_eq!(Looks::at(3), Looks::at(9));
         assert_ne!(Looks::at(9), Looks::at(10));
-        let shares: f64 = (0..40).map(|epoch| Looks::at((3.0 * EPOCH.powi(epoch) + 0.5) as usize).0).sum();
+        let shares: f64 = (0..40).map(|epoch| Looks::at((3.0 * EPOCH.powi(epoch)).ceil() as usize).0).sum();
         assert!((shares - 1.0).abs() < 1e-3, "{shares}");
-        assert!(Looks::at(3).level(0.05) < 0.01 && Looks::at(3).level(0.05) > 0.003);
+        assert!(Looks::at(3).level(0.05) < 0.01 && Looks::at(3).level(0.05) > 0.002);
     }
 }

@@ -28,7 +28,7 @@ impl Mix {
             }
             parts.push((name.trim().to_string(), count));
         }
-        Ok(Mix { parts })
+        Ok(Mix { parts, name: String::new() })
     }
 }
 
@@ -39,11 +39,11 @@ impl Mix {
 pub fn judge_mix(table: &Table, mix: &Mix) -> Result<MixJudgement, MixError> {
     let mut parts = Vec::with_capacity(mix.parts.len());
     for (name, count) in &mix.parts {
-        let operation = find(table, name)?;
+        let operation = find(table, mix, name)?;
         parts.push((operation, *count, seconds_of(&table.operations[operation], name)?));
     }
     let first = parts.first().map(|part| part.0).ok_or_else(|| MixError::Unreadable { given: String::new() })?;
-    let (mixed, shares, left_out) = mixed(table, &parts);
+    let (mixed, shares, left_out) = mixed(table, &parts, &mix.name);
     let row = mixed.operations.len() - 1;
     let assessed = assess::assess(&mixed);
     let of_mix = |figure: &&Figure| figure.operation == row;
@@ -87,14 +87,33 @@ fn seconds_of(operation: &Operation, name: &str) -> Result<Seconds, MixError> {
     }
 }
 
-fn find(table: &Table, name: &str) -> Result<usize, MixError> {
-    let matches = |operation: &Operation| {
-        let id = &operation.id;
-        let short = [id.operation.clone(), format!("{} {}", id.operation, id.cache)];
-        let full = short.iter().map(|short| format!("{}/{short}", id.workload));
-        !operation.secondary && (short.iter().any(|s| s == name) || full.into_iter().any(|f| f == name))
+/// Whether an operation goes by this name: its own, with or without its cache state, with or without its workload.
+fn goes_by(operation: &Operation, name: &str) -> bool {
+    let id = &operation.id;
+    let short = [id.operation.clone(), format!("{} {}", id.operation, id.cache), format!("{}:{}", id.operation, id.cache)];
+    let full = short.iter().map(|short| format!("{}/{short}", id.workload));
+    !operation.secondary && (short.iter().any(|s| s == name) || full.into_iter().any(|f| f == name))
+}
+
+/// The operation of a part. Where several go by its name, that of the one workload which has all parts, and there that which begins cold.
+fn find(table: &Table, mix: &Mix, name: &str) -> Result<usize, MixError> {
+    let mut found: Vec<usize> =
+        (0..table.operations.len()).filter(|&at| goes_by(&table.operations[at], name)).collect();
+    let workload = |at: usize| table.operations[at].id.workload.as_str();
+    let has_all = |at: &usize| {
+        let of_it = || table.operations.iter().filter(|operation| operation.id.workload == workload(*at));
+        mix.parts.iter().all(|part| of_it().any(|operation| goes_by(operation, &part.0)))
     };
-    let found: Vec<usize> = (0..table.operations.len()).filter(|&at| matches(&table.operations[at])).collect();
+    if found.len() > 1 {
+        let whole: Vec<usize> = found.iter().copied().filter(has_all).collect();
+        let same = whole.iter().all(|&at| workload(at) == workload(whole[0]));
+        let cold: Vec<usize> = whole.iter().copied().filter(|&at| table.operations[at].id.cache == "cold").collect();
+        match (same, whole.len(), cold.as_slice()) {
+            (true, 1, _) => found = whole,
+            (true, _, [only]) => found = vec![*only],
+            _ => {}
+        }
+    }
     let name_all = |operations: &mut dyn Iterator<Item = &Operation>| {
         let names: Vec<String> = operations
             .filter(|operation| !operation.secondary)
@@ -116,12 +135,12 @@ type Mixed = (Table, Vec<Vec<f64>>, Vec<(usize, String)>);
 
 /// The table with one more operation, the mix, whose samples are the sums by block: the whole table says how far samples scatter, and what
 /// is beyond doubt is so beside everything else that is said of it. And the shares of the parts; who lacks what.
-fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
+fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
     let names: Vec<String> =
         parts.iter().map(|p| format!("{} x {}", p.1, table.operations[p.0].id.operation)).collect();
     let operation = Operation {
         id: OperationId::new("mix", &names.join(" + "), ""),
-        phrase: format!("the mix {}", names.join(" + ")),
+        phrase: if name.is_empty() { format!("the mix {}", names.join(" + ")) } else { name.into() },
         unit: "s".into(),
         direction: Direction::LowerIsBetter,
         secondary: false,

@@ -97,6 +97,8 @@ pub struct Fit {
     levels: Vec<f64>,
     looks: Looks,
     margin: f64,
+    /// For each row, the share by which a contender that was entered twice differs from itself beyond doubt, or the margin: less is said of nobody.
+    least: Vec<f64>,
 }
 
 /// Two contenders of one row.
@@ -129,7 +131,26 @@ impl Fit {
         let contests: Vec<Contest> =
             rows.iter().enumerate().map(|(at, row)| Contest::new(at, row, &scatter, looks)).collect();
         let levels = levels(&rows, &contests, looks);
-        Fit { rows, scatter, contests, levels, looks, margin: table.margin() }
+        let mut fit = Fit { rows, scatter, contests, levels, looks, margin: table.margin(), least: Vec::new() };
+        fit.least = (0..fit.rows.len()).map(|row| fit.least_in(table, row)).collect();
+        fit
+    }
+
+    fn least_in(&self, table: &Table, row: usize) -> f64 {
+        let level = self.looks.level(ALPHA / self.rows.len() as f64);
+        let broken = twins(table).filter_map(|pair| self.twin(row, pair)).filter(|found| found.p <= level);
+        broken.map(|found| found.log.abs().exp_m1()).fold(self.margin, f64::max)
+    }
+
+    /// How a contender that was entered twice differs from itself in a row.
+    pub fn twin(&self, row: usize, (twin, of): (usize, usize)) -> Option<Evidence> {
+        let member = |contender: usize| self.rows[row].members.iter().find(|member| member.contender == contender);
+        Evidence::of(member(of)?, member(twin)?, self.scatter.prior(row, of, twin))
+    }
+
+    /// Whether a contender that was entered twice differs from itself in a row by more than the margin, beyond doubt.
+    pub fn is_broken(&self, row: usize) -> bool {
+        self.least[row] > self.margin
     }
 
     /// Rankings of all rows.
@@ -148,9 +169,9 @@ impl Fit {
             .map(|(rival, proven)| Standing {
                 contender: rival.contender,
                 ratio: rival.log().exp(),
-                interval: rival.interval,
+                interval: self.shown(row, rival),
                 samples: rival.evidence.map_or(0, |found| found.samples),
-                relation: self.relation(rival.evidence.as_ref(), rival.interval, proven, rival.likely),
+                relation: self.relation(row, rival.evidence.as_ref(), rival.interval, (proven, rival.likely)),
                 p: rival.evidence.map(|found| found.p),
                 unequal_durability: durability.differs(&table.contenders[rival.contender].durability),
             })
@@ -168,9 +189,21 @@ impl Fit {
         }
     }
 
-    fn relation(&self, found: Option<&Evidence>, shown: Option<Interval>, proven: bool, likely: bool) -> Relation {
+    /// The interval of a rival; where the machine itself makes such differences it contains 1.
+    fn shown(&self, row: usize, rival: &Rival) -> Option<Interval> {
+        let within = self.is_broken(row) && rival.log().abs() < self.least[row].ln_1p();
+        rival.interval.map(|interval| held_to(interval, rival.likely && !within, rival.log()))
+    }
+
+    fn relation(
+        &self,
+        row: usize,
+        found: Option<&Evidence>,
+        shown: Option<Interval>,
+        (proven, likely): (bool, bool),
+    ) -> Relation {
         let (Some(found), Some(interval)) = (found, shown) else { return Relation::TooFew };
-        let worth = found.log.abs() >= self.margin.ln_1p();
+        let worth = found.log.abs() >= self.least[row].ln_1p();
         match () {
             () if proven && worth => Relation::Worse,
             () if likely && worth => Relation::LikelyWorse,
@@ -195,8 +228,8 @@ impl Fit {
             let rival = &contest.others[at];
             let proven = contest.rejected(self.levels[row], self.looks)[at];
             let evidence = rival.evidence?;
-            let shown = rival.interval?;
-            let relation = self.relation(Some(&evidence), Some(shown), proven, rival.likely);
+            let shown = self.shown(row, rival)?;
+            let relation = self.relation(row, Some(&evidence), Some(shown), (proven, rival.likely));
             let beyond = evidence.interval(level(self.levels[row], rival.pairs));
             return Some(if turned {
                 Versus { evidence: evidence.turned(), interval: shown.turned(), beyond: beyond.turned(), relation }
@@ -214,13 +247,8 @@ impl Fit {
         let proven = evidence.shows(level(self.levels[row], pairs), self.levels[row] / pairs);
         let likely = evidence.shows(level(ALPHA, pairs), ALPHA / pairs);
         let interval = held_to(interval, likely, evidence.log);
-        let relation = self.relation(Some(&evidence), Some(interval), proven, likely);
+        let relation = self.relation(row, Some(&evidence), Some(interval), (proven, likely));
         Some(Versus { evidence, interval, beyond, relation })
-    }
-
-    /// The look that is being had.
-    pub fn looks(&self) -> Looks {
-        self.looks
     }
 
     /// How many comparisons the best of a row is held against at once, for one that is not told yet.
@@ -228,6 +256,14 @@ impl Fit {
         let rival = self.contests[row].others.iter().find(|rival| rival.contender == contender);
         rival.map_or(1.0, |rival| rival.pairs)
     }
+}
+
+/// Contenders that were entered twice: the second entry, and the first.
+pub fn twins(table: &Table) -> impl Iterator<Item = (usize, usize)> {
+    table.contenders.iter().enumerate().filter_map(|(twin, contender)| {
+        let of = table.contender(contender.twin_of.as_deref()?)?;
+        Some((twin, of))
+    })
 }
 
 fn all_pairs(members: usize) -> f64 {

@@ -248,8 +248,14 @@ fn resemblance(rows: &[Row]) -> f64 {
     for (_, series) in &mut by_contender {
         series.sort_by_key(|known| known.0);
         let means: Vec<f64> = series.iter().map(|(_, sum, count)| sum / count).collect();
-        products += means.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>();
-        squares += means.iter().map(|left| left * left).sum::<f64>();
+        let own = means.iter().map(|left| left * left).sum::<f64>();
+        if own <= 0.0 {
+            continue;
+        }
+        // Each counts as much as it has samples, however wildly they scatter.
+        let count = means.len() as f64;
+        products += count * means.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / own;
+        squares += count;
         pairs += means.len().saturating_sub(1);
         blocks = blocks.max(means.len());
     }

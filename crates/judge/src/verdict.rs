@@ -149,10 +149,11 @@ pub struct Confidence {
 }
 
 /// Confidence in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// Fewer than three samples: nothing can be said.
+    #[default]
     None,
     /// Fewer than five samples somewhere, or a fifth of the figures disturbed, or noise above 10 %, or a quarter of the comparisons open.
     Low,

@@ -1,7 +1,7 @@
 //! What a budget buys and what it leaves open, in words; and whether the next trial still fits.
 //! In: the judge's table and decision, times of trials. Out: sentences for whoever watches and for the ledger.
 
-use judge::{Decision, Open, Policy, Table};
+use judge::{Decision, Open, Policy, RESOLUTION, Reason, Table};
 use records::{Sampling, Until};
 use std::collections::BTreeMap;
 
@@ -25,6 +25,7 @@ pub fn policy(sampling: &Sampling, gone: f64, limit: Option<f64>) -> Policy {
         min_blocks,
         max_blocks,
         precision: sampling.precision,
+        resolution: RESOLUTION,
         until: match (sampling.samples, sampling.until) {
             (Some(_), Until::Precision) => judge::Until::Blocks,
             (_, Until::Winner) => judge::Until::Winner,
@@ -82,7 +83,7 @@ pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: &str) ->
     let mut text = format!("{why} Open: {}.", named(table, &decision.open));
     let endless = Policy { seconds_left: None, max_blocks: u32::MAX, ..*policy };
     let all = judge::plan_budget(table, &endless).ok().and_then(|plan| plan.seconds_for_all);
-    if let Some(seconds) = all.filter(|_| !why.contains(" more.")) {
+    if let Some(seconds) = all.filter(|_| decision.reason != Reason::Budget) {
         text.push_str(&format!(" Resolving all would take about {} more.", duration(seconds)));
     }
     text
@@ -152,7 +153,7 @@ mod tests {
             contenders: vec![contender("ext4"), contender("xfs")],
             operations: vec![Operation { id, unit: "s".into(), ..Operation::default() }],
             cells: vec![cell(0, [1.0, 2.0, 1.4]), cell(1, [1.9, 1.2, 2.1])],
-            planned_blocks: None,
+            margin: None,
         }
     }
 

@@ -162,6 +162,14 @@ impl Scenario {
         scenario
     }
 
+    /// Any gaps up to 2.
+    pub fn random(size: f64, contenders: usize, operations: usize, seed: u64) -> Self {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut row = || (0..contenders).map(|_| rng.random_range(0.0..2.0_f64.ln())).collect::<Vec<f64>>();
+        let costs = (0..operations).map(|_| row()).collect();
+        Scenario::of(Noise::LogNormal, size, costs)
+    }
+
     /// Seven operations of six contenders as a quick run of six filesystems had them: times behind the best, from 1 to 8, with noise that
     /// differs from line to line.
     pub fn like_a_quick_run(size: f64) -> Self {

@@ -49,6 +49,8 @@ pub struct Tally {
     pub wrong_bounds: u64,
     /// Choices beyond doubt or likely of a contender that another one beats in its worst shortfall by more than a hundredth.
     pub wrong_choices: u64,
+    /// Tables that say that something stays with a contender.
+    pub resembling: u64,
     /// Choices that were said to be likely or beyond doubt.
     pub certain_choices: u64,
     /// Blocks that were promised at the first look over those that it took, where both are known.
@@ -77,6 +79,7 @@ impl Tally {
         self.false_statements += other.false_statements;
         self.right += other.right;
         self.lines += other.lines;
+        self.resembling += other.resembling;
         self.false_lines += other.false_lines;
         self.false_ties += other.false_ties;
         self.choices += other.choices;
@@ -183,14 +186,16 @@ fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
             }
         }
         Rule::Oracle(policy) => {
-            let mut next = decide(&world.table, &policy).expect("a sound table").next;
-            let mut blocks = 0;
-            while !next.is_empty() {
+            let all = decide(&world.table, &policy).expect("a sound table").next;
+            let mut open: Vec<usize> = all.iter().map(|trial| trial.contender).collect();
+            for block in 1..=policy.max_blocks {
+                let next: Vec<_> = all.iter().filter(|trial| open.contains(&trial.contender)).cloned().collect();
+                if next.is_empty() {
+                    break;
+                }
                 world.run_block(&next);
-                blocks += 1;
-                if blocks >= policy.min_blocks {
-                    let open = undecided(&world, &policy);
-                    next.retain(|trial| open.contains(&trial.contender));
+                if block >= policy.min_blocks {
+                    open = undecided(&world, &policy);
                 }
             }
             tally.trials.push(world.trials);
@@ -204,6 +209,8 @@ fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
     let right =
         |r: &judge::Ranking| r.won && r.others.iter().all(|o| world.log_ratio(r.operation, o.contender, r.best) > 0.0);
     tally.right = u64::from(judged.rankings.iter().all(right));
+    let resembles = |note: &judge::Note| note.kind == judge::NoteKind::Resemblance;
+    tally.resembling = u64::from(judged.notes.iter().any(resembles));
     choice(&world, &mut tally);
     cover(&world, &judged, known, &mut tally);
     tally.trials.push(world.trials);
@@ -302,7 +309,7 @@ fn choice(world: &World, tally: &mut Tally) {
 
 fn cover(world: &World, judged: &Judgement, known: (f64, f64), tally: &mut Tally) {
     for figure in &judged.figures {
-        let Some(interval) = figure.interval else { continue };
+        let Some(interval) = figure.interval.filter(|_| figure.contender < world.scenario().costs[0].len()) else { continue };
         let centre = if interval.of == Estimand::Median { known.1 } else { known.0 };
         let truth = world.cost(figure.operation, figure.contender) + centre;
         tally.cells[usize::from(figure.samples >= 10)].count(interval.low, truth, interval.high);

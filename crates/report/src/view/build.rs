@@ -6,7 +6,7 @@ use super::cells::{RowContext, differ};
 use super::pairs::pairs;
 use super::scaling::scalings;
 use super::{
-    CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView, RunView,
+    AnswerView, CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView, RunView,
     SentenceView, View, WorkloadView,
 };
 use super::{costs, options, story};
@@ -49,6 +49,7 @@ impl View {
         }));
         let mut view = View {
             run: run(material),
+            answer: AnswerView::default(),
             failures: failures(material),
             contenders,
             workloads,
@@ -65,6 +66,9 @@ impl View {
             table,
             judgement,
         };
+        let found = judge::answer(&view.table)
+            .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
+        view.answer = super::answer::answer(&view, &found);
         view.pivots = super::pivot::pivots(&view);
         Ok(view)
     }
