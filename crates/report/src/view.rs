@@ -14,6 +14,7 @@ mod pivot;
 mod scaling;
 mod spread;
 mod story;
+mod variants;
 
 pub use answer::{AnswerView, WorkloadLine};
 pub use axes::{AxisGroup, AxisView};
@@ -26,6 +27,7 @@ pub use scaling::{ScalingRow, ScalingView};
 pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
 pub(crate) use story::plural;
+pub use variants::VariantsView;
 
 use crate::number::Unit;
 use judge::{Backend, Durability, NoteKind, Table};
@@ -51,6 +53,8 @@ pub struct View {
     pub axes: Vec<AxisView>,
     /// Each axis judged: its best value for each group, then the groups with their best values.
     pub pivots: Vec<PivotView>,
+    /// Variants of the work, compared within each contender.
+    pub variants: Vec<VariantsView>,
     /// The same work with one number varied.
     pub scalings: Vec<ScalingView>,
     /// What it costs beside speed, one for each workload.

@@ -21,7 +21,7 @@ pub struct Effort {
 
 impl Effort {
     /// Minutes.
-    pub const FULL: Effort = Effort { equal: 10_000, gaps: 200, slack: 0.0 };
+    pub const FULL: Effort = Effort { equal: 2_200, gaps: 60, slack: 2.0 };
     /// Seconds.
     pub const SHORT: Effort = Effort { equal: 220, gaps: 10, slack: 3.5 };
 }

@@ -12,7 +12,7 @@ pub(super) fn overview(view: &View) -> Markup {
     html! {
         section aria-labelledby="overview" {
             h2 id="overview" { "Overview" }
-            p.quiet { "How many times worse than the best of each line; 1 is the best, and marked are those to which no difference was shown." }
+            p.quiet { "How many times slower than the best of each line; green: as good as the best." }
             div.scroll tabindex="0" role="region" aria-labelledby="overview" {
                 table.overview {
                     thead { tr {

@@ -18,10 +18,23 @@ const COLUMN: (usize, usize) = (7, 12);
 /// Lines of a contender's heading.
 const HEADING: usize = 3;
 
-/// The answer of a run as it fits a screen.
+/// The answer of a run as it fits a screen. Where nothing is compared with anything, the figures themselves are the answer.
 pub fn answer(view: &View, style: Style) -> String {
     let mut text = sentences(view, style);
-    text.push_str(&table(view, style));
+    let measured = (0..view.contenders.len()).filter(|&place| has_figures(view, place)).count();
+    if measured > 1 {
+        text.push_str(&table(view, style));
+        return text;
+    }
+    for one in &view.variants {
+        for said in &one.sentences {
+            line(&mut text, &style.fitted(&wrapped(&safe::terminal(said), style.width, "  ")));
+        }
+    }
+    for workload in view.workloads.iter().filter(|_| measured == 1) {
+        line(&mut text, "");
+        text.push_str(&super::table::tables(view, workload, style));
+    }
     text
 }
 
@@ -105,7 +118,7 @@ fn lines(view: &View) -> (Vec<Line<'_>>, usize) {
         let parts = rows().filter(|row| !is_sum(row) && (all <= ROWS || spread(row) > least));
         let indent = if workload.rows.iter().any(is_sum) || view.workloads.len() == 1 { "  " } else { "" };
         let own = |row: &RowView| match indent {
-            "" => format!("{}, {}", short(&workload.title), row.title),
+            "" => format!("{}, {}", short(workload), row.title),
             _ => format!("{indent}{}", row.title),
         };
         lines.extend(parts.map(|row| Line { title: own(row), row }));
@@ -115,13 +128,13 @@ fn lines(view: &View) -> (Vec<Line<'_>>, usize) {
 }
 
 fn sum_title(workload: &WorkloadView) -> String {
-    format!("{}, all steps", short(&workload.title))
+    format!("{}, all steps", short(workload))
 }
 
-/// A title's first words, as far as they leave room.
-fn short(title: &str) -> String {
-    let head = title.split([':', ',', '(']).next().unwrap_or(title).trim();
-    cut(head, NAMES - ", all steps".len())
+/// A workload's title where it leaves room, else its name.
+fn short(workload: &WorkloadView) -> String {
+    let room = NAMES - ", all steps".len();
+    if workload.title.width() <= room { workload.title.clone() } else { cut(&workload.name, room) }
 }
 
 /// How far apart the contenders of a line are.
@@ -167,7 +180,7 @@ fn headings(text: &mut String, view: &View, here: &[usize], (names, column): (us
 
 /// A ratio with its sign, flush right.
 fn cell(cell: &CellView, column: usize, style: Style) -> String {
-    let ratio = cell.ratio.filter(|_| cell.figure.is_some()).map(number::ratio);
+    let ratio = cell.ratio.filter(|_| cell.figure.is_some()).map(number::times);
     let (shown, tone) = match (cell.standing, ratio) {
         (_, None) => ("-".to_owned(), Tone::Quiet),
         (Standing::Best, _) => ("BEST ".to_owned(), Tone::Best),

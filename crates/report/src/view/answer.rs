@@ -63,6 +63,8 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     let mut besides: Vec<String> = said.less_safe(group).into_iter().chain(said.avoid(group)).collect();
     besides.extend(said.other_classes(group));
     besides.extend(answer.groups[1..].iter().filter_map(|other| said.other_group(other)));
+    let several = group.order.len() > 1;
+    besides.extend(view.variants.iter().filter(|_| several).filter_map(|one| one.take.clone()));
     AnswerView {
         headline: said.headline(group),
         take: take.map(|choice| said.name(choice.shortfall.contender)),
@@ -76,6 +78,8 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     }
 }
 
+/// A bound from which on nothing is known that helps to choose.
+const UNKNOWN: f64 = 8.0;
 /// How many blocks more are named: beyond that, only that it takes more than these.
 const MANY_BLOCKS: u32 = 200;
 
@@ -128,6 +132,10 @@ impl Said<'_> {
     fn headline(&self, group: &GroupAnswer) -> String {
         let Some(choice) = &group.take else {
             return match group.order.as_slice() {
+                [only] if self.view.variants.iter().any(|one| one.take.is_some()) => {
+                    let take = self.view.variants.iter().find_map(|one| one.take.clone());
+                    take.unwrap_or_else(|| self.name(*only))
+                }
                 [only] => format!("{} was the only contender: there is nothing to compare it with.", self.name(*only)),
                 _ if self.answer.confidence.grade == Grade::None => {
                     "No answer yet: fewer than three samples of each decide nothing.".into()
@@ -140,6 +148,12 @@ impl Said<'_> {
         match choice.certainty {
             Certainty::BeyondDoubt => format!("Take {name}: {bound}, and no other does as well, beyond doubt."),
             Certainty::Likely => format!("Take {name}: {bound}, and likely no other does as well."),
+            // A bound that allows almost anything is no answer.
+            Certainty::Open if choice.shortfall.at_most >= UNKNOWN => format!(
+                "No answer yet: {} was least far behind, but may be up to {}x behind the best.",
+                name,
+                number::times(choice.shortfall.at_most)
+            ),
             Certainty::Open => {
                 let rivals = match choice.rivals.as_slice() {
                     many if many.len() > NAMED => format!("{} others", many.len()),
@@ -157,7 +171,7 @@ impl Said<'_> {
         let among = if weaker { " of those that keep data as safely" } else { "" };
         match choice.shortfall.at_most {
             close if close < 1.0 + self.view.smallest_effect => format!("as good as the best{among} in everything"),
-            far => format!("never more than {}x behind the best{among}", number::ratio(far)),
+            far => format!("never more than {}x behind the best{among}", number::times(far)),
         }
     }
 
@@ -166,7 +180,7 @@ impl Said<'_> {
         let others = group.less_safe.len() - 1;
         let more = if others > 0 { format!(" ({})", plural(others, "more contender")) } else { String::new() };
         let how = match operation {
-            Some(operation) => format!("up to {}x faster ({}), but", number::ratio(ratio), self.doing(operation)),
+            Some(operation) => format!("up to {}x faster ({}), but", number::times(ratio), self.doing(operation)),
             None => "not faster, and".into(),
         };
         Some(format!("{} is {how} {}.{more}", self.name(contender), loss(class)))
@@ -180,7 +194,7 @@ impl Said<'_> {
     fn avoided(&self, avoid: &Avoid) -> String {
         let likely = if avoid.certainty == Certainty::BeyondDoubt { "" } else { "likely " };
         let Avoid { contender, operation, ratio, .. } = *avoid;
-        format!("{} for {}: {likely}{}x slower", self.name(contender), self.doing(operation), number::ratio(ratio))
+        format!("{} for {}: {likely}{}x slower", self.name(contender), self.doing(operation), number::times(ratio))
     }
 
     /// The best of the checksummed ones, where another class is taken.
@@ -248,10 +262,10 @@ impl Said<'_> {
         let mut named: Vec<String> = worse
             .iter()
             .take(NAMED)
-            .map(|other| format!("{} {}x", self.name(other.contender), number::ratio(other.ratio)))
+            .map(|other| format!("{} {}x", self.name(other.contender), number::times(other.ratio)))
             .collect();
         if let Some(last) = worse.last().filter(|_| worse.len() > NAMED) {
-            named[NAMED - 1] = format!("... {} {}x", self.name(last.contender), number::ratio(last.ratio));
+            named[NAMED - 1] = format!("... {} {}x", self.name(last.contender), number::times(last.ratio));
         }
         if named.is_empty() { head } else { format!("{head}; {} slower", named.join(", ")) }
     }
@@ -262,16 +276,24 @@ impl Said<'_> {
             return None;
         }
         let head = format!("{} of {} comparisons are open", open.open, open.comparisons);
+        let resume = |samples: u32| match self.view.run.origin {
+            None => format!(": bakeoff resume {} --samples {samples}", self.view.run.id),
+            Some(_) => String::new(),
+        };
+        if self.answer.confidence.samples.1 < 3 {
+            return Some(format!("{head}; three samples of each are the least{}", resume(3)));
+        }
         let (Some(blocks), Some(trials)) = (open.blocks.filter(|blocks| *blocks <= MANY_BLOCKS), open.trials) else {
             return Some(format!("{head}; settling all of them would take more than {MANY_BLOCKS} blocks."));
         };
         let time = open.seconds.map(|seconds| format!(", {}", about(seconds))).unwrap_or_default();
         let samples = self.view.counts.blocks + blocks;
-        let way = match self.view.run.origin {
-            None => format!(": bakeoff resume {} --samples {samples}", self.view.run.id),
-            Some(_) => String::new(),
-        };
-        Some(format!("{head}; about {} would settle them ({}{time}){way}", plural(blocks as usize, "more block"), plural(trials as usize, "trial")))
+        let way = resume(samples);
+        Some(format!(
+            "{head}; about {} would settle them ({}{time}){way}",
+            plural(blocks as usize, "more block"),
+            plural(trials as usize, "trial")
+        ))
     }
 }
 

@@ -55,6 +55,7 @@ impl View {
             workloads,
             axes,
             pivots: Vec::new(),
+            variants: super::variants::variants(&material.run, &table),
             scalings,
             costs,
             device,
