@@ -90,7 +90,10 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
     let mut classes: Vec<SafetyClass> = group.contenders.iter().map(|&contender| class(contender)).collect();
     classes.sort_unstable();
     classes.dedup();
-    let by_class = classes.iter().rev().filter_map(|&wanted| choose(fit, &group.rows, &of(&|class| class == wanted), Some(wanted)));
+    let by_class = classes
+        .iter()
+        .rev()
+        .filter_map(|&wanted| choose(fit, &group.rows, &of(&|class| class == wanted), Some(wanted)));
     let by_class: Vec<Choice> = by_class.collect();
     let over_all = choose(fit, &group.rows, &group.contenders, None);
     let chosen = take.as_ref().map(|choice| choice.shortfall.contender);
@@ -149,7 +152,8 @@ fn choose(fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyClass>
 
 /// How far a contender is behind the best of some, where it is furthest behind; `None` where it was not measured in all of their rows.
 fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<Shortfall> {
-    let mut worst = Shortfall { contender, operation: 0, ratio: 1.0, at_most: 0.0, at_least: 1.0, at_least_proven: 1.0 };
+    let mut worst =
+        Shortfall { contender, operation: 0, ratio: 1.0, at_most: 0.0, at_least: 1.0, at_least_proven: 1.0 };
     for &at in rows {
         let row = &fit.rows[at];
         let effect = |who: usize| row.members.iter().find(|member| member.contender == who).map(|member| member.effect);
@@ -188,7 +192,8 @@ fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> V
     }
     let answer = |name: &str| {
         let rows: Vec<usize> = group.rows.iter().copied().filter(|&row| workload(row) == name).collect();
-        let sums = rows.iter().map(|&row| fit.rows[row].operation).find(|&operation| table.operations[operation].summary);
+        let sums =
+            rows.iter().map(|&row| fit.rows[row].operation).find(|&operation| table.operations[operation].summary);
         WorkloadAnswer { workload: name.into(), take: choose(fit, &rows, candidates, None), summary: sums }
     };
     names.into_iter().map(answer).collect()
@@ -244,7 +249,13 @@ fn remaining(table: &Table, assessed: &Assessed) -> Result<Remaining, TableError
     let decision = decide::decide(table, &policy)?;
     let blocks = decision.blocks_left.filter(|_| open > 0);
     let trials = blocks.map(|blocks| (decision.next.len() as u32).saturating_mul(blocks));
-    Ok(Remaining { comparisons: others.len(), open, blocks, trials, seconds: decision.seconds_left.filter(|_| open > 0) })
+    Ok(Remaining {
+        comparisons: others.len(),
+        open,
+        blocks,
+        trials,
+        seconds: decision.seconds_left.filter(|_| open > 0),
+    })
 }
 
 fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidence {

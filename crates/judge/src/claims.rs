@@ -41,7 +41,8 @@ fn test(table: &Table, fit: &Fit, claim: &Claim) -> Result<Tested, String> {
     if table.contenders[left].age.name != table.contenders[right].age.name {
         return Err("left and right are of different ages".into());
     }
-    let row = fit.row_of(operation, left).or_else(|| fit.row_of(operation, right)).ok_or("no samples of this operation")?;
+    let row =
+        fit.row_of(operation, left).or_else(|| fit.row_of(operation, right)).ok_or("no samples of this operation")?;
     for (contender, name) in [(left, &claim.left), (right, &claim.right)] {
         if !fit.rows[row].members.iter().any(|member| member.contender == contender) {
             return Err(format!("no samples of {name}"));

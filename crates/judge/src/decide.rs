@@ -56,7 +56,8 @@ pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
         let text = match open.len() {
             0 => format!("Decided after {done} blocks."),
             left => {
-                let blocks = format!("{} {}", policy.max_blocks, crate::notes::plural(policy.max_blocks as usize, "block"));
+                let blocks =
+                    format!("{} {}", policy.max_blocks, crate::notes::plural(policy.max_blocks as usize, "block"));
                 let are = if left == 1 { "comparison is" } else { "comparisons are" };
                 format!("Stopped at the limit of {blocks}; {left} {are} undecided.")
             }
@@ -271,7 +272,10 @@ fn with_budget(table: &Table, policy: &Policy, mut decision: Decision) -> Decisi
         let text = match decision.open.len() {
             0 => format!("The budget is spent: another block takes {}.", budget::duration(cost)),
             open => {
-                format!("The budget is spent with {open} undecided; they would take about {} more.", budget::duration(whole))
+                format!(
+                    "The budget is spent with {open} undecided; they would take about {} more.",
+                    budget::duration(whole)
+                )
             }
         };
         return Decision { next: fits, reason: Reason::Budget, text, ..decision };

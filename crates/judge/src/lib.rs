@@ -41,6 +41,8 @@ pub use table::{
     Operation, OperationId, Sample, Table, TableError,
 };
 
+pub use answer::answer;
+pub use assess::judge;
 pub use budget::plan_budget;
 pub use claims::judge_claims;
 pub use compare::{compare, compare_contenders};
@@ -49,9 +51,7 @@ pub use looks::Looks;
 pub use mix::judge_mix;
 pub use numbers::{median, normal_quantile};
 pub use steady::steady_state;
-pub use answer::answer;
 pub use verdict::{
     Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
     WorkloadAnswer,
 };
-pub use assess::judge;

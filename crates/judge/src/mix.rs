@@ -90,7 +90,8 @@ fn seconds_of(operation: &Operation, name: &str) -> Result<Seconds, MixError> {
 /// Whether an operation goes by this name: its own, with or without its cache state, with or without its workload.
 fn goes_by(operation: &Operation, name: &str) -> bool {
     let id = &operation.id;
-    let short = [id.operation.clone(), format!("{} {}", id.operation, id.cache), format!("{}:{}", id.operation, id.cache)];
+    let short =
+        [id.operation.clone(), format!("{} {}", id.operation, id.cache), format!("{}:{}", id.operation, id.cache)];
     let full = short.iter().map(|short| format!("{}/{short}", id.workload));
     !operation.secondary && (short.iter().any(|s| s == name) || full.into_iter().any(|f| f == name))
 }

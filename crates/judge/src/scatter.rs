@@ -152,7 +152,8 @@ fn shares_of(contenders: usize, cells: &[Cell], variances: &[f64]) -> Vec<f64> {
         sums[cell.contender].0 += weight * (cell.log() - variances[cell.row].ln());
         sums[cell.contender].1 += weight;
     }
-    let logs: Vec<f64> = sums.iter().map(|(sum, weight)| if *weight > 0.0 { drawn(sum / weight, 1.0 / weight) } else { 0.0 }).collect();
+    let logs: Vec<f64> =
+        sums.iter().map(|(sum, weight)| if *weight > 0.0 { drawn(sum / weight, 1.0 / weight) } else { 0.0 }).collect();
     let of_known = |at: &usize| sums[*at].1 > 0.0;
     let centre = mean(&(0..contenders).filter(of_known).map(|at| logs[at]).collect::<Vec<_>>());
     logs.iter().zip(&sums).map(|(log, (_, weight))| if *weight > 0.0 { (log - centre).exp() } else { 1.0 }).collect()
@@ -231,7 +232,8 @@ impl Pairs {
 fn resemblance(rows: &[Row]) -> f64 {
     let mut by_contender: Vec<(usize, Vec<(u32, f64, f64)>)> = Vec::new();
     for row in rows.iter().filter(|row| row.members.len() > 1 && !row.secondary) {
-        let all: Vec<f64> = row.members.iter().flat_map(|member| member.left.iter().map(|left| left.1.powi(2))).collect();
+        let all: Vec<f64> =
+            row.members.iter().flat_map(|member| member.left.iter().map(|left| left.1.powi(2))).collect();
         let scale = mean(&all).sqrt();
         if scale <= 0.0 {
             continue;

@@ -2,9 +2,9 @@
 //! In: figures and rankings. Out: [`Sentence`]s, each with the cells that it rests on.
 //! A sentence never says more than its ranking: ties are ties, and what is open is said to be open.
 
+use crate::assess::Assessed;
 use crate::judgement::{Interval, Ranking, Relation, Sentence, Standing};
 use crate::table::{Backend, Operation, Table};
-use crate::assess::Assessed;
 
 /// What is called a safety; copy on write is how, not what.
 const SAFETIES: [&str; 3] = ["flushes", "ordered data", "data checksums"];
@@ -135,13 +135,15 @@ fn standings<'t>(
         return too_few(ranking, assessed, name);
     }
     let mut parts = vec![front(ranking, name)];
-    let ratio = |other: &Standing| format!("{}{}", slower(other.ratio), other.interval.map_or(String::new(), |i| range(&i)));
+    let ratio =
+        |other: &Standing| format!("{}{}", slower(other.ratio), other.interval.map_or(String::new(), |i| range(&i)));
     parts.extend(of(Relation::Worse).map(|other| format!("{} {}", name(other.contender), ratio(other))));
     parts.extend(of(Relation::LikelyWorse).map(|other| format!("{} likely {}", name(other.contender), ratio(other))));
     if !few.is_empty() {
         parts.push(format!("{}: too few samples to say", list(&few)));
     }
-    let disturbed: Vec<&str> = ranking.members().filter(|&who| is_disturbed(table, ranking.operation, who)).map(name).collect();
+    let disturbed: Vec<&str> =
+        ranking.members().filter(|&who| is_disturbed(table, ranking.operation, who)).map(name).collect();
     if !disturbed.is_empty() {
         parts.push(format!("disturbed trials are among those of {}", list(&disturbed)));
     }
@@ -152,7 +154,8 @@ fn standings<'t>(
 fn front<'t>(ranking: &Ranking, name: &dyn Fn(usize) -> &'t str) -> String {
     let of = |wanted: Relation| ranking.others.iter().filter(move |other| other.relation == wanted);
     let best = name(ranking.best);
-    let as_good: Vec<&str> = std::iter::once(best).chain(of(Relation::Tie).map(|other| name(other.contender))).collect();
+    let as_good: Vec<&str> =
+        std::iter::once(best).chain(of(Relation::Tie).map(|other| name(other.contender))).collect();
     let behind: Vec<String> = of(Relation::Unresolved)
         .map(|other| match other.interval {
             Some(interval) => format!("{} at most {} behind", name(other.contender), times(interval.high)),
@@ -165,8 +168,15 @@ fn front<'t>(ranking: &Ranking, name: &dyn Fn(usize) -> &'t str) -> String {
         (1, 0) if of(Relation::TooFew).count() > 0 => format!("{best} is ahead of those measured often enough"),
         (1, 0) => format!("{best} is likely best"),
         (_, 0) => format!("{} are as good as each other", list(&as_good)),
-        _ if settled == 0 && as_good.len() == 1 => format!("can't tell yet: {best} is ahead, not proven, {}", list_of(&behind)),
-        _ => format!("{} {} ahead, not proven, {}", list(&as_good), if as_good.len() == 1 { "is" } else { "are" }, list_of(&behind)),
+        _ if settled == 0 && as_good.len() == 1 => {
+            format!("can't tell yet: {best} is ahead, not proven, {}", list_of(&behind))
+        }
+        _ => format!(
+            "{} {} ahead, not proven, {}",
+            list(&as_good),
+            if as_good.len() == 1 { "is" } else { "are" },
+            list_of(&behind)
+        ),
     }
 }
 

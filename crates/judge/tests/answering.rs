@@ -7,7 +7,8 @@ use judge::{Certainty, Durability, Grade, SafetyClass, answer};
 use support::{Bake, CALM, CALM_TOO, WILD, WILD_TOO};
 
 fn safe(contender: &mut judge::Contender) {
-    contender.durability = Durability { flushes: Some(true), ordered: Some(true), checksums: Some(false), ..Durability::default() };
+    contender.durability =
+        Durability { flushes: Some(true), ordered: Some(true), checksums: Some(false), ..Durability::default() };
 }
 
 fn unordered(contender: &mut judge::Contender) {
@@ -53,7 +54,11 @@ fn a_faster_one_that_keeps_data_less_safely_is_named_beside_the_answer() {
     assert_eq!((faster.contender, faster.class), (0, SafetyClass::Unordered));
     assert!((faster.ratio - 1.3).abs() < 0.03, "{faster:?}");
     assert_eq!(group.over_all.as_ref().unwrap().shortfall.contender, 0, "over all classes it is another one");
-    assert_eq!(group.avoid.iter().map(|avoid| avoid.contender).collect::<Vec<_>>(), Vec::<usize>::new(), "2.0 is not surely twice");
+    assert_eq!(
+        group.avoid.iter().map(|avoid| avoid.contender).collect::<Vec<_>>(),
+        Vec::<usize>::new(),
+        "2.0 is not surely twice"
+    );
 }
 
 #[test]
@@ -73,12 +78,7 @@ fn one_that_is_far_behind_is_to_be_avoided_and_where_is_said() {
 #[test]
 fn where_nothing_is_known_the_answer_is_open_and_says_what_it_would_take() {
     let timed = |cell: &mut judge::Cell| cell.facts.trial_seconds = Some(10.0);
-    let bake = Bake::new()
-        .time("create")
-        .at("ext4", 10.0, &WILD)
-        .cell(timed)
-        .at("xfs", 10.6, &WILD_TOO)
-        .cell(timed);
+    let bake = Bake::new().time("create").at("ext4", 10.0, &WILD).cell(timed).at("xfs", 10.6, &WILD_TOO).cell(timed);
     let answer = answer(&bake.table).unwrap();
     let take = answer.groups[0].take.as_ref().unwrap();
     assert_eq!((take.certainty, take.rivals.len()), (Certainty::Open, 1));

@@ -81,8 +81,7 @@ fn claim(left: &str, relation: ClaimRelation, right: &str, factor: Option<f64>) 
 
 #[test]
 fn claims_hold_are_reversed_or_show_no_difference() {
-    let bake =
-        Bake::new().time("create").at("ext4", 10.0, &CALM).at("xfs", 15.0, &CALM_TOO).at("jfs", 10.05, &CALM);
+    let bake = Bake::new().time("create").at("ext4", 10.0, &CALM).at("xfs", 15.0, &CALM_TOO).at("jfs", 10.05, &CALM);
     let claims = [
         claim("ext4", ClaimRelation::Faster, "xfs", Some(1.5)),
         claim("xfs", ClaimRelation::Faster, "ext4", Some(2.0)),

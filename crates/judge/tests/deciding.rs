@@ -44,7 +44,11 @@ fn precise_figures_and_told_ranks_end_the_run_and_wild_ones_do_not() {
     let wild = Bake::new().time("create").at("ext4", 10.0, &WILD).at("xfs", 60.0, &WILD_TOO);
     let decision = decide(&wild.table, &policy(Until::Precision)).unwrap();
     assert_eq!(decision.reason, Reason::Open);
-    assert!(decision.open.iter().all(|open| matches!(open.why, Unsettled::Imprecise(half) if half > 0.05)), "{:?}", decision.open);
+    assert!(
+        decision.open.iter().all(|open| matches!(open.why, Unsettled::Imprecise(half) if half > 0.05)),
+        "{:?}",
+        decision.open
+    );
     assert!(decision.blocks_left.unwrap() > 20, "20 % scatter needs many blocks: {decision:?}");
 }
 

@@ -177,7 +177,10 @@ fn ages_are_ranked_apart_and_held_against_each_other() {
     assert_eq!((judged.ageing.len(), judged.ageing[0].others[0].relation), (2, Relation::Worse));
     assert_eq!(judged.ageing[1].others[0].relation, Relation::Tie);
     let said = bake.said();
-    assert!(said.contains("and xfs are as good as each other") || said.contains("and ext4 are as good as each other"), "{said}");
+    assert!(
+        said.contains("and xfs are as good as each other") || said.contains("and ext4 are as good as each other"),
+        "{said}"
+    );
     assert!(said.contains("; after ageing (old 80%) xfs is best, ext4 2.0x slower ("), "{said}");
     assert!(said.contains("of ext4, fresh is best, old 80% 2.0x slower"), "{said}");
     assert!(said.contains("of xfs, fresh and old 80% are as good as each other"), "{said}");

@@ -399,7 +399,10 @@ impl View {
 
     /// The cell of a workload, a row (see [`WorkloadView::row`]) and a contender, by their names.
     pub fn find(&self, workload: &str, row: &str, contender: &str) -> Option<(&WorkloadView, &RowView, &CellView)> {
-        let workload = self.workloads.iter().find(|found| [&found.slug, &found.name, &found.title].contains(&&workload.to_owned()))?;
+        let workload = self
+            .workloads
+            .iter()
+            .find(|found| [&found.slug, &found.name, &found.title].contains(&&workload.to_owned()))?;
         let row = workload.row(row)?;
         let place = self.contenders.iter().position(|found| found.name == contender)?;
         Some((workload, row, row.cells.get(place)?))

@@ -139,7 +139,8 @@ fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
         let likely = if likely { "likely " } else { "" };
         let who = if a.contender.is_none() { format!(" of {}", row.a) } else { String::new() };
         let ratio = if row.ratio < 1.0 { 1.0 / row.ratio } else { row.ratio };
-        let phrase = a.table.operations.iter().find(|known| known.id == row.operation).map(|known| known.phrase.clone());
+        let phrase =
+            a.table.operations.iter().find(|known| known.id == row.operation).map(|known| known.phrase.clone());
         let doing = phrase.filter(|phrase| !phrase.is_empty()).unwrap_or_else(|| row.operation.operation.clone());
         format!("up to {likely}{}x {word} ({doing}{who})", times(ratio))
     };

@@ -309,7 +309,9 @@ fn choice(world: &World, tally: &mut Tally) {
 
 fn cover(world: &World, judged: &Judgement, known: (f64, f64), tally: &mut Tally) {
     for figure in &judged.figures {
-        let Some(interval) = figure.interval.filter(|_| figure.contender < world.scenario().costs[0].len()) else { continue };
+        let Some(interval) = figure.interval.filter(|_| figure.contender < world.scenario().costs[0].len()) else {
+            continue;
+        };
         let centre = if interval.of == Estimand::Median { known.1 } else { known.0 };
         let truth = world.cost(figure.operation, figure.contender) + centre;
         tally.cells[usize::from(figure.samples >= 10)].count(interval.low, truth, interval.high);

@@ -116,7 +116,8 @@ fn false_wins(effort: Effort, report: &mut Report) {
 fn trouble(effort: Effort, report: &mut Report) {
     report.line("### Trouble: false words, in percent, about equal contenders at any of 30 looks\n");
     report.line("5 % noise, log-normal. A look after every block from the third on; the first false word counts.\n");
-    report.line("| trouble | tables that say something false | lines that falsely say even \"likely\" | said to be so |");
+    report
+        .line("| trouble | tables that say something false | lines that falsely say even \"likely\" | said to be so |");
     report.line("|---|---|---|---|");
     let equal = |contenders, operations| Scenario::equal(Noise::LogNormal, 0.05, contenders, operations);
     let kept = |step| Scenario { kept_state: step, ..equal(4, 7) };
@@ -164,7 +165,8 @@ fn trouble(effort: Effort, report: &mut Report) {
 fn answers(effort: Effort, report: &mut Report) {
     report.line("### Trials until the answer, six contenders and seven operations with the gaps of a real quick run\n");
     report.line("The oracle stops by the same rule and levels, but knows how far every contender scatters in every operation. Medians; at most 60 blocks. A wrong bound: the contender to take is further behind than was stated. The forecast is what the third block promised over what it took.\n");
-    report.line("| noise | resolution | trials | oracle | ratio | ten each | wrong bounds | wrong choices | forecast |");
+    report
+        .line("| noise | resolution | trials | oracle | ratio | ten each | wrong bounds | wrong choices | forecast |");
     report.line("|---|---|---|---|---|---|---|---|---|");
     let (mut ratios, mut forecasts) = (Vec::new(), Vec::new());
     for size in [0.02, 0.05, 0.1, 0.2] {

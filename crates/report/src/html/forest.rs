@@ -96,7 +96,7 @@ fn card(view: &View, workload: &WorkloadView, row: &RowView, scale: &Scale) -> M
                 @for mark in marks {
                     @let (x, _) = scale.at(mark);
                     line.grid x1=(round(x)) y1="0" x2=(round(x)) y2=(round(height - AXIS + 3.0)) {}
-                    text.tick x=(round(x)) y=(round(height - 5.0)) text-anchor="middle" { (number::times(mark)) }
+                    text.tick x=(round(x)) y=(round(height - 5.0)) text-anchor="middle" { (number::ratio(mark)) }
                 }
                 @for (line, cell) in cells.iter().enumerate() { (mark(view, cell, line, scale)) }
             }
@@ -140,7 +140,8 @@ fn mark(view: &View, cell: &CellView, line: usize, scale: &Scale) -> Markup {
 }
 
 fn told(cell: &CellView) -> String {
-    let interval = cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
+    let interval =
+        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
     let ratio = cell.ratio.map_or_else(String::new, |ratio| format!("{}x slower than the best", number::ratio(ratio)));
     match cell.standing {
         Standing::Best | Standing::Leading => super::overview::spoken(cell.standing).to_owned(),
@@ -155,7 +156,11 @@ fn spoken(view: &View, cells: &[&CellView]) -> String {
 
 fn short(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= LETTERS { name.into() } else { format!("{}…", letters[..LETTERS - 1].iter().collect::<String>()) }
+    if letters.len() <= LETTERS {
+        name.into()
+    } else {
+        format!("{}…", letters[..LETTERS - 1].iter().collect::<String>())
+    }
 }
 
 /// A tenth of a pixel is enough.

@@ -73,8 +73,7 @@ struct Line<'a> {
 
 fn table(view: &View, style: Style) -> String {
     let mut text = String::new();
-    let shown: Vec<usize> =
-        view.answer.order.iter().copied().filter(|&place| has_figures(view, place)).collect();
+    let shown: Vec<usize> = view.answer.order.iter().copied().filter(|&place| has_figures(view, place)).collect();
     let (lines, left_out) = lines(view);
     if lines.is_empty() || shown.len() < 2 {
         return text;
@@ -197,9 +196,8 @@ fn legend(text: &mut String, view: &View, (contenders, rows): (usize, usize), st
         let cells = view.workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
         cells.into_iter().any(|cell| cell.figure.is_some() && wanted.contains(&cell.standing))
     };
-    let class = |wanted: &[SafetyClass]| {
-        view.contenders.iter().any(|contender| wanted.contains(&contender.durability.class()))
-    };
+    let class =
+        |wanted: &[SafetyClass]| view.contenders.iter().any(|contender| wanted.contains(&contender.durability.class()));
     let signs = [
         (standing(&[Standing::Leading, Standing::Unresolved]), "? can't tell from the best yet"),
         (standing(&[Standing::Tie]), "= as good as the best"),

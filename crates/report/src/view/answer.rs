@@ -3,7 +3,10 @@
 
 use super::{View, plural};
 use crate::number;
-use judge::{Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Ranking, Relation, SafetyClass};
+use judge::{
+    Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, NoteKind, Ranking, Relation,
+    SafetyClass,
+};
 use serde::Serialize;
 
 /// Others that a workload's sentence names.
@@ -100,11 +103,20 @@ impl Said<'_> {
             workloads: Vec::new(),
             besides: Vec::new(),
             grade: self.answer.confidence.grade,
-            confidence: confidence(&self.answer.confidence),
+            confidence: confidence(&self.answer.confidence, self.from_caches()),
             open: self.open(),
             comparisons: (open.comparisons, open.open),
             order: self.order(),
         }
+    }
+
+    /// Figures that a cache served in part, or whose start was to be cold and was not.
+    fn from_caches(&self) -> usize {
+        let cells = self.view.workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
+        let cached = |notes: &[super::NoteView]| notes.iter().any(|note| note.kind == NoteKind::Cache);
+        let shared = self.view.workloads.iter().filter(|workload| cached(&workload.notes));
+        let shared: usize = shared.map(|workload| workload.rows.iter().map(|row| row.cells.len()).sum::<usize>()).sum();
+        cells.filter(|cell| cell.figure.is_some() && cached(&cell.notes)).count().max(shared)
     }
 
     fn name(&self, contender: usize) -> String {
@@ -219,7 +231,8 @@ impl Said<'_> {
     fn workloads(&self, group: &GroupAnswer) -> Vec<WorkloadLine> {
         let of_group = |ranking: &&Ranking| (ranking.backend, &ranking.age) == (group.backend, &group.age);
         let line = |answer: &judge::WorkloadAnswer| {
-            let titled = self.view.workloads.iter().find(|workload| workload.name == answer.workload);
+            // The raw device beneath is no work of its own.
+            let titled = self.view.workloads.iter().find(|workload| workload.name == answer.workload)?;
             let take = answer.take.as_ref();
             let summary = answer.summary.and_then(|sum| self.view.judgement.rankings_of(sum).find(of_group));
             let text = match (summary.filter(|ranking| !ranking.others.is_empty()), take) {
@@ -230,7 +243,7 @@ impl Said<'_> {
                 (None, None) => return None,
             };
             Some(WorkloadLine {
-                title: titled.map_or_else(|| answer.workload.clone(), |workload| workload.title.clone()),
+                title: titled.title.clone(),
                 text,
                 take: take.map(|choice| self.name(choice.shortfall.contender)),
                 at_most: take.map(|choice| choice.shortfall.at_most),
@@ -315,7 +328,7 @@ fn loss(class: SafetyClass) -> &'static str {
     }
 }
 
-fn confidence(found: &Confidence) -> String {
+fn confidence(found: &Confidence, cached: usize) -> String {
     let grade = match found.grade {
         Grade::None => "none",
         Grade::Low => "LOW",
@@ -332,6 +345,9 @@ fn confidence(found: &Confidence) -> String {
     }
     if let Some(noise) = found.noise.filter(|noise| *noise > WORTH_A_WORD) {
         parts.push(format!("noise {}", number::percent(noise)));
+    }
+    if cached > 0 {
+        parts.push(format!("{} in part from a cache", plural(cached, "figure")));
     }
     format!("Confidence {grade}: {}.", parts.join(", "))
 }

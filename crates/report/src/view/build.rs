@@ -6,8 +6,8 @@ use super::cells::{RowContext, differ};
 use super::pairs::pairs;
 use super::scaling::scalings;
 use super::{
-    AnswerView, CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView, RunView,
-    SentenceView, View, WorkloadView,
+    AnswerView, CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView,
+    RunView, SentenceView, View, WorkloadView,
 };
 use super::{costs, options, story};
 use crate::ReportError;

@@ -82,8 +82,7 @@ fn of_contender(table: &Table, ways: &[(String, Ways)], contender: usize) -> Opt
     let choice = answer.groups.first().and_then(|group| group.take.as_ref());
     let take = choice.map(|choice| {
         let label = &turned.contenders[choice.shortfall.contender].name;
-        let others: Vec<&str> =
-            choice.rivals.iter().map(|&rival| turned.contenders[rival].name.as_str()).collect();
+        let others: Vec<&str> = choice.rivals.iter().map(|&rival| turned.contenders[rival].name.as_str()).collect();
         let rest = if others.is_empty() { String::new() } else { format!("; {} may do as well", others.join(", ")) };
         let bound = match choice.shortfall.at_most {
             close if close < 1.0 + turned.margin() => "as good as the best in everything".to_owned(),
