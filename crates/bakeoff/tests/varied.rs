@@ -14,7 +14,8 @@ fn words_of(text: &str) -> String {
 #[test]
 fn one_work_with_two_values_of_an_option_is_told_over_them() {
     let place = Place::in_memory();
-    let said = place.bakeoff(&format!("{WORK} --samples 2 --set small-files.files=40,80")).well();
+    place.bakeoff(&format!("{WORK} --samples 2 --set small-files.files=40,80")).well();
+    let said = place.bakeoff("show --full").well();
     assert!(said.out.contains("files 40") && said.out.contains("files 80"), "{}", said.out);
     let json: serde_json::Value =
         serde_json::from_str(&place.bakeoff("show --json").well().out).expect("results as JSON");
