@@ -304,8 +304,11 @@ pub struct ShowArgs {
     /// The run, by its id or the beginning of it [default: the latest]
     pub run: Option<String>,
     /// List the runs of the ledger
-    #[arg(long, conflicts_with_all = ["run", "csv", "markdown", "why", "mix", "published", "pivot"])]
+    #[arg(long, conflicts_with_all = ["run", "full", "csv", "markdown", "why", "mix", "published", "pivot"])]
     pub runs: bool,
+    /// Every table, figure, interval and warning, and the answer again at the end
+    #[arg(long, group = "form")]
+    pub full: bool,
     /// As JSON
     #[arg(long, group = "form")]
     pub json: bool,
@@ -452,6 +455,9 @@ pub struct CompareArgs {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+    /// List what only one of the two has
+    #[arg(long)]
+    pub unmatched: bool,
 }
 
 /// `bakeoff claims`

@@ -53,6 +53,7 @@ fn whole(table: &Table, judgement: &Judgement, ranking: &Ranking) -> String {
         let mark = match against.map(|other| other.relation) {
             None => "",
             Some(Relation::Worse) => "",
+            Some(Relation::LikelyWorse) => " ~",
             Some(Relation::Tie) => " =",
             Some(_) => " ?",
         };
@@ -92,7 +93,7 @@ mod tests {
             contenders: vec![contender("ext4"), contender("xfs")],
             operations: vec![operation("create"), operation("delete")],
             cells: vec![cell(0, 0, 1.0), cell(0, 1, 2.0), cell(1, 0, 1.0), cell(1, 1, 1.5)],
-            planned_blocks: None,
+            margin: None,
         };
         let found = leaderboard(&table).expect("there is a leaderboard");
         assert_eq!(found.line, "ahead in 2 operations: ext4 in 2");

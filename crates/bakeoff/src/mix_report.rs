@@ -4,7 +4,7 @@
 use crate::estimate;
 use crate::failure::Failure;
 use crate::text;
-use judge::{Mix, MixJudgement, Relation, Table};
+use judge::{Mix, MixJudgement, Table};
 use records::{TrialRecord, TrialStatus};
 use report::{Material, View};
 use runner::ResolvedPlan;
@@ -62,7 +62,7 @@ fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Fa
             parts.push((format!("{heading}/{operation} {}", facts.cache_label), amount as f64));
         }
     }
-    Ok(Mix { parts })
+    Ok(Mix { parts, name: format!("all the work of {name}") })
 }
 
 fn shown(asked: &str, mix: &Mix, judged: &MixJudgement, table: &Table) -> String {
@@ -93,18 +93,8 @@ fn shown(asked: &str, mix: &Mix, judged: &MixJudgement, table: &Table) -> String
             ));
         }
     }
-    let unresolved = judged.rankings.iter().flat_map(|ranking| &ranking.others);
-    let open = unresolved.filter(|other| matches!(other.relation, Relation::Unresolved | Relation::TooFew)).count();
     for sentence in &judged.sentences {
         said.push_str(&text::wrapped(&sentence.text, width, "> ", "  "));
-    }
-    if judged.winner().is_none() && open > 0 {
-        said.push_str(&text::wrapped(
-            "No winner for this mix beyond doubt: more blocks would tell.",
-            width,
-            "> ",
-            "  ",
-        ));
     }
     said
 }

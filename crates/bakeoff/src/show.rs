@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 /// Letters of a run's id that becomes a name at most; our own have 20.
 const ID_LIMIT: usize = 64;
 
-/// Tables and verdict of a run on standard output.
+/// The answer of a run on standard output.
 pub fn verdict(ledger: &Ledger, id: &str) -> Result<(), Failure> {
     let view = View::of(&Material::read(ledger, Some(id))?)?;
-    print!("{}", terminal::show(&view, terminal::Style::of_stdout()));
+    print!("{}", terminal::answer(&view, terminal::Style::of_stdout()));
     Ok(())
 }
 

@@ -65,7 +65,7 @@ fn the_same_seed_leaves_the_same_tree_on_every_filesystem_and_is_made_once() {
         layouts.iter().map(|layout| (layout.tree_hash, layout.files, layout.bytes)).collect();
     assert_eq!(trees.len(), 1, "the tree is the same on every filesystem: {trees:?}");
     assert!(layouts.iter().all(|layout| layout.layout_score.is_some()));
-    let shown = place.bakeoff("show").well().out;
+    let shown = place.bakeoff("show --full").well().out;
     for words in ["ext4 fresh", "ext4 short", "layout score", "on a fresh filesystem", "after ageing (short)"] {
         assert!(shown.contains(words) || shown.replace('\n', " ").contains(words), "`{words}` is missing: {shown}");
     }
@@ -135,7 +135,7 @@ fn a_fill_that_metadata_does_not_allow_is_reached_as_far_as_it_goes_and_said() {
              --no-report --scratch .",
         )
         .well();
-    let shown = place.bakeoff("show").well().out.replace('\n', " ");
+    let shown = place.bakeoff("show --full").well().out.replace('\n', " ");
     assert!(shown.contains("had no space"), "{shown}");
     let trials = trials(&place);
     let of = |index: u32| trials.iter().find(|trial| trial.contender == index).expect("a trial");

@@ -58,7 +58,8 @@ fn a_finished_run_goes_on_to_more_blocks() {
     };
     let (status, two, _) = blocks();
     assert_eq!((status, two), (RunStatus::Finished, vec![0, 1]));
-    let said = place.bakeoff("resume --samples 3 --plain --no-report").well().out;
+    place.bakeoff("resume --samples 3 --plain --no-report").well();
+    let said = place.bakeoff("show --full").well().out;
     let (status, three, line) = blocks();
     assert_eq!((status, three), (RunStatus::Finished, vec![0, 1, 2]));
     assert!(line.ends_with("--samples 3") && !line.contains("--samples=2"), "{line}");

@@ -61,8 +61,8 @@ fn a_truly_cold_read_is_not_accused() {
     }
     let place = place();
     let words = "--image 300M --scratch . --samples 1 --no-twin --no-report --plain";
-    let said = place.bakeoff(&format!("run cold-file.toml --fs ext4,btrfs {words}")).well().out;
-    let said = unfolded(&said);
+    place.bakeoff(&format!("run cold-file.toml --fs ext4,btrfs {words}")).well();
+    let said = unfolded(&place.bakeoff("show --full").well().out);
     for words in ACCUSED {
         assert!(!said.contains(words), "{said}");
     }
@@ -74,8 +74,11 @@ fn data_that_is_stored_as_next_to_nothing_is_found() {
         return;
     }
     let words = "--image 300M --scratch . --samples 1 --no-twin --no-report --plain --set data=zeros";
-    let said = place().bakeoff(&format!("run cold-file.toml --fs btrfs --mount btrfs=compress-force=zstd {words}"));
-    let said = unfolded(&said.well().out);
+    let place = place();
+    let said = place.bakeoff(&format!("run cold-file.toml --fs btrfs --mount btrfs=compress-force=zstd {words}"));
+    let first = unfolded(&said.well().out);
+    assert!(first.contains("in part from a cache"), "the first screen says so: {first}");
+    let said = unfolded(&place.bakeoff("show --full").well().out);
     assert!(said.contains("% from a cache") && said.contains("data stored smaller"), "{said}");
 }
 
@@ -90,8 +93,8 @@ fn a_loop_device_through_the_page_cache_and_caches_that_cannot_be_dropped_are_sa
         return;
     };
     let words = "--samples 1 --no-report --plain";
-    let said = place.bakeoff(&format!("run cold-file.toml --dir mnt {words}")).well().out;
-    let said = unfolded(&said);
+    place.bakeoff(&format!("run cold-file.toml --dir mnt {words}")).well();
+    let said = unfolded(&place.bakeoff("show --full").well().out);
     assert!(said.contains("direct I/O is off"), "{said}");
 
     let folder = mounted.folder.join("nobody");
@@ -100,16 +103,20 @@ fn a_loop_device_through_the_page_cache_and_caches_that_cannot_be_dropped_are_sa
     std::fs::write(folder.join("cold-file.toml"), COLD).expect("a file is written");
     let program = folder.join("bakeoff");
     std::fs::copy(env!("CARGO_BIN_EXE_bakeoff"), &program).expect("the program is copied");
-    let said = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(&program)
-        .args(format!("run cold-file.toml --dir . {words}").split_whitespace())
-        .current_dir(&folder)
-        .env("HOME", &folder)
-        .env_remove("XDG_STATE_HOME")
-        .env_remove("XDG_RUNTIME_DIR")
-        .output()
-        .expect("setpriv starts");
+    let as_nobody = |words: &str| {
+        Command::new("setpriv")
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+            .arg(&program)
+            .args(words.split_whitespace())
+            .current_dir(&folder)
+            .env("HOME", &folder)
+            .env_remove("XDG_STATE_HOME")
+            .env_remove("XDG_RUNTIME_DIR")
+            .output()
+            .expect("setpriv starts")
+    };
+    as_nobody(&format!("run cold-file.toml --dir . {words}"));
+    let said = as_nobody("show --full");
     let text = unfolded(&String::from_utf8_lossy(&said.stdout));
     assert!(text.contains("warm: caches could not be dropped"), "{text}{}", String::from_utf8_lossy(&said.stderr));
 }

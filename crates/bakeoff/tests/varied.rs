@@ -14,7 +14,8 @@ fn words_of(text: &str) -> String {
 #[test]
 fn one_work_with_two_values_of_an_option_is_told_over_them() {
     let place = Place::in_memory();
-    let said = place.bakeoff(&format!("{WORK} --samples 2 --set small-files.files=40,80")).well();
+    place.bakeoff(&format!("{WORK} --samples 2 --set small-files.files=40,80")).well();
+    let said = place.bakeoff("show --full").well();
     assert!(said.out.contains("files 40") && said.out.contains("files 80"), "{}", said.out);
     let json: serde_json::Value =
         serde_json::from_str(&place.bakeoff("show --json").well().out).expect("results as JSON");
@@ -31,12 +32,13 @@ fn shards_run_apart_are_one_run_when_they_are_imported() {
     let place = Place::in_memory();
     for part in ["1", "2"] {
         let words = format!("{WORK} --samples 4 --set small-files.files=40 --shard {part}/2 --ledger {part}.db");
-        let said = place.bakeoff(&words).well();
+        place.bakeoff(&words).well();
+        let said = place.bakeoff(&format!("show --full --ledger {part}.db")).well();
         assert!(words_of(&said.out).contains(&format!("shard {part} of 2")), "{}", said.out);
     }
     let said = place.bakeoff("import 1.db 2.db --ledger all.db").well();
     assert!(said.out.contains("all 2 shards"), "{}", said.out);
-    let said = place.bakeoff("show --ledger all.db").well();
+    let said = place.bakeoff("show --full --ledger all.db").well();
     let words = words_of(&said.out);
     assert!(words.contains("4 trials in 4 blocks") && words.contains("All 2 shards were run"), "{}", said.out);
     let said = place.bakeoff("import 2.db --ledger all.db").well();

@@ -6,7 +6,6 @@ use crate::decide::{self, everyone};
 use crate::decision::{BudgetPlan, Needed, Open, Policy};
 use crate::figure::LEVEL;
 use crate::numbers::t_critical;
-use crate::rank;
 use crate::table::{Table, TableError};
 
 /// Scatter that is assumed where none has been seen: 5 %, where the method calls a cell unstable.
@@ -58,7 +57,7 @@ fn half_width(blocks: u32) -> Option<f64> {
 /// Difference of two contenders that is shown in four cases of five after so many blocks at 5 % scatter, a share.
 fn smallest_shown(blocks: u32) -> Option<f64> {
     let count = f64::from(blocks);
-    let level = rank::ALPHA / 5.0;
+    let level = crate::rank::ALPHA / 5.0;
     let reach = |df: f64| t_critical(level, df) + 0.84;
     (blocks >= 3).then(|| (reach(count - 1.0) * ASSUMED * (2.0 / count).sqrt()).exp_m1())
 }

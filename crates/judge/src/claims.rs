@@ -3,49 +3,28 @@
 //! Published factors stand beside measured ones and never enter the statistics.
 
 use crate::comparison::{Claim, ClaimOutcome, ClaimRelation, ClaimVerdict};
-use crate::figure::LEVEL;
 use crate::judgement::Relation;
-use crate::rank::{ALPHA, Evidence, Looks, relation};
-use crate::row::{self, Prior, Row};
+use crate::rank::{Fit, Versus};
 use crate::series::Series;
 use crate::table::{Operation, Table};
-use crate::weigh::{self, Floor};
 use crate::words;
 
 /// A claim that can be tested, with what was measured.
 struct Tested {
     operation: usize,
-    evidence: Evidence,
-    smallest: f64,
+    versus: Versus,
     cells: Vec<usize>,
     remark: String,
 }
 
-/// Holds claims against a table; Holm's correction is over all that can be tested.
+/// Holds claims against a table: what is said of them is what the table's own verdict says.
 pub fn judge_claims(table: &Table, claims: &[Claim]) -> Vec<ClaimVerdict> {
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
-    let rows = row::rows(table, &series);
-    let priors = row::priors(&rows);
-    let floor = weigh::floor_of(table);
-    let tested: Vec<Result<Tested, String>> =
-        claims.iter().map(|claim| test(table, &rows, &priors, &floor, claim)).collect();
-    let mut order: Vec<usize> = (0..tested.len()).filter(|&at| tested[at].is_ok()).collect();
-    let p = |at: usize| tested[at].as_ref().map_or(1.0, |tested| tested.evidence.p);
-    order.sort_by(|&a, &b| p(a).total_cmp(&p(b)));
-    let count = order.len();
-    let looks = Looks::of(table);
-    let mut rejected = vec![false; claims.len()];
-    for (step, &at) in order.iter().enumerate() {
-        if p(at) > looks.level(ALPHA / (count - step) as f64) {
-            break;
-        }
-        rejected[at] = true;
-    }
-    let judged = claims.iter().zip(tested).zip(rejected);
-    judged.map(|((claim, tested), rejected)| verdict(table, claim, tested, rejected)).collect()
+    let fit = Fit::of(table, &series);
+    claims.iter().map(|claim| verdict(table, claim, test(table, &fit, claim))).collect()
 }
 
-fn test(table: &Table, rows: &[Row], priors: &[Prior], floor: &Floor, claim: &Claim) -> Result<Tested, String> {
+fn test(table: &Table, fit: &Fit, claim: &Claim) -> Result<Tested, String> {
     let contender = |name: &str| {
         let found = table.contenders.iter().position(|c| c.name.eq_ignore_ascii_case(name) && c.twin_of.is_none());
         let found = found.ok_or_else(|| format!("{name} is not in this run"))?;
@@ -62,22 +41,19 @@ fn test(table: &Table, rows: &[Row], priors: &[Prior], floor: &Floor, claim: &Cl
     if table.contenders[left].age.name != table.contenders[right].age.name {
         return Err("left and right are of different ages".into());
     }
-    let mine = &table.contenders[left];
-    let fits = |row: &Row| row.operation == operation && row.backend == mine.backend && row.age == mine.age.name;
-    let row = rows.iter().position(fits);
-    let row = row.ok_or("no samples of this operation")?;
-    let member = |contender: usize, name: &str| {
-        let found = rows[row].members.iter().find(|member| member.contender == contender);
-        found.ok_or_else(|| format!("no samples of {name}"))
-    };
-    let (first, second) = (member(left, &claim.left)?, member(right, &claim.right)?);
-    let evidence = Evidence::of(first, second, priors[row]);
-    let evidence = evidence.ok_or("fewer than three samples of each, which allow no interval")?;
+    let row =
+        fit.row_of(operation, left).or_else(|| fit.row_of(operation, right)).ok_or("no samples of this operation")?;
+    for (contender, name) in [(left, &claim.left), (right, &claim.right)] {
+        if !fit.rows[row].members.iter().any(|member| member.contender == contender) {
+            return Err(format!("no samples of {name}"));
+        }
+    }
+    let versus = fit.versus(row, left, right).ok_or("fewer than three samples of each, which allow no interval")?;
     let cells = (0..table.cells.len())
         .filter(|&cell| table.cells[cell].operation == operation)
         .filter(|&cell| [left, right].contains(&table.cells[cell].contender))
         .collect();
-    Ok(Tested { operation, evidence, smallest: floor.smallest(operation), cells, remark })
+    Ok(Tested { operation, versus, cells, remark })
 }
 
 /// The operation of a claim: of several cache states the one that it names; the only one there is counts, and is said.
@@ -106,7 +82,7 @@ fn operation(table: &Table, claim: &Claim) -> Result<(usize, String), String> {
     }
 }
 
-fn verdict(table: &Table, claim: &Claim, tested: Result<Tested, String>, rejected: bool) -> ClaimVerdict {
+fn verdict(table: &Table, claim: &Claim, tested: Result<Tested, String>) -> ClaimVerdict {
     let claimed = statement(claim);
     let tested = match tested {
         Ok(tested) => tested,
@@ -123,27 +99,24 @@ fn verdict(table: &Table, claim: &Claim, tested: Result<Tested, String>, rejecte
             };
         }
     };
-    let found = tested.evidence;
-    let differs = rejected && found.log.abs() >= tested.smallest.ln_1p();
-    let tie = relation(Some(&found), false, 1.0, tested.smallest) == Relation::Tie;
+    let Versus { evidence: found, interval, relation, .. } = tested.versus;
+    let differs = relation.is_worse();
     let outcome = match claim.relation {
         ClaimRelation::Equal if differs => ClaimOutcome::Reversed,
-        ClaimRelation::Equal if tie => ClaimOutcome::Holds,
+        ClaimRelation::Equal if relation == Relation::Tie => ClaimOutcome::Holds,
         ClaimRelation::Equal => ClaimOutcome::NoDifferenceShown,
         _ if differs && found.log > 0.0 => ClaimOutcome::Holds,
         _ if differs => ClaimOutcome::Reversed,
         _ => ClaimOutcome::NoDifferenceShown,
     };
-    let interval = found.interval(LEVEL, 1.0);
     let factor = found.log.exp();
     let published = claim.factor.map(|factor| format!(", published {}", words::factor(factor))).unwrap_or_default();
     let text = format!(
-        "{claimed}: {}; for {} measured {} ({} to {}){published}{}.",
-        said(&outcome, claim.relation, tie),
+        "{claimed}: {}; for {} measured {}{}{published}{}.",
+        said(&outcome, claim.relation, relation),
         words::phrase(&table.operations[tested.operation]),
         words::factor(factor),
-        words::factor(interval.low),
-        words::factor(interval.high),
+        words::range(&interval),
         tested.remark
     );
     ClaimVerdict {
@@ -167,14 +140,14 @@ fn statement(claim: &Claim) -> String {
     }
 }
 
-fn said(outcome: &ClaimOutcome, relation: ClaimRelation, tie: bool) -> &'static str {
-    match (outcome, relation) {
-        (ClaimOutcome::Holds, ClaimRelation::Equal) => "holds, no difference shown",
-        (ClaimOutcome::Holds, _) => "holds",
-        (ClaimOutcome::Reversed, ClaimRelation::Equal) => "does not hold, they differ",
-        (ClaimOutcome::Reversed, _) => "reversed",
-        (_, ClaimRelation::Equal) => "the samples do not tell",
-        _ if tie => "no difference shown",
-        _ => "no difference shown, and the interval is wide",
+fn said(outcome: &ClaimOutcome, claimed: ClaimRelation, found: Relation) -> String {
+    let likely = if found == Relation::LikelyWorse { "likely " } else { "" };
+    match (outcome, claimed) {
+        (ClaimOutcome::Holds, ClaimRelation::Equal) => "holds, they are as good as each other".into(),
+        (ClaimOutcome::Holds, _) => format!("{likely}holds"),
+        (ClaimOutcome::Reversed, ClaimRelation::Equal) => format!("{likely}does not hold, they differ"),
+        (ClaimOutcome::Reversed, _) => format!("{likely}reversed"),
+        _ if found == Relation::Tie => "does not hold, they are as good as each other".into(),
+        _ => "can't tell yet".into(),
     }
 }

@@ -1,25 +1,44 @@
 //! Two runs or two contenders held against each other, and the gate that fails a build.
 //! In: two tables, or two contenders of one. Out: a [`Comparison`].
-//! Runs share no blocks, so their samples are compared as two groups; contenders of one run are paired by block.
+//! Runs share no blocks, so their samples are compared as two groups; contenders of one run are judged as in its own table.
 
 use crate::comparison::{Change, Compared, Comparison, FailOn, FailOnError, Side};
-use crate::figure::LEVEL;
-use crate::judgement::Relation;
+use crate::judgement::{Interval, Relation};
 use crate::numbers::median;
-use crate::rank::{ALPHA, Evidence, Looks, relation};
-use crate::row::{Member, Prior};
+use crate::rank::{ALPHA, Evidence, Fit, Versus};
+use crate::row::Member;
 use crate::series::Series;
 use crate::table::{Backend, Table};
-use crate::weigh::{self, Floor};
 use crate::words;
 
 /// One row before correction.
 struct Raw {
     row: Compared,
     phrase: String,
-    evidence: Option<Evidence>,
-    smallest: f64,
-    looks: Option<Looks>,
+    found: Found,
+}
+
+/// What two cells say of each other.
+enum Found {
+    /// Too few samples.
+    Nothing,
+    /// Cells of one run: judged with the rest of its table.
+    Judged(Versus),
+    /// Cells of two runs, judged with the other rows of the comparison.
+    Apart(Evidence),
+}
+
+/// What both sides of a comparison of one run are taken from.
+struct Known {
+    left: Option<Fit>,
+    margin: f64,
+}
+
+impl Known {
+    fn of(a: &Table, b: &Table) -> Self {
+        let series = || a.cells.iter().map(Series::of).collect::<Vec<_>>();
+        Known { left: std::ptr::eq(a, b).then(|| Fit::of(a, &series())), margin: a.margin().max(b.margin()) }
+    }
 }
 
 /// Compares two runs: every contender and operation that both have, B against A.
@@ -28,13 +47,13 @@ struct Raw {
 pub fn compare(a: &Table, b: &Table) -> Comparison {
     let mut raws = Vec::new();
     let mut unmatched = Vec::new();
-    let floors = (weigh::floor_of(a), weigh::floor_of(b));
+    let known = Known::of(a, b);
     for (left, contender) in a.contenders.iter().enumerate().filter(|(_, c)| c.twin_of.is_none()) {
         match b.contender(&contender.name) {
             Some(right) => pair(
                 Side { table: a, contender: left },
                 Side { table: b, contender: right },
-                &floors,
+                &known,
                 &mut raws,
                 &mut unmatched,
             ),
@@ -44,18 +63,18 @@ pub fn compare(a: &Table, b: &Table) -> Comparison {
     for contender in b.contenders.iter().filter(|c| c.twin_of.is_none() && a.contender(&c.name).is_none()) {
         unmatched.push(format!("{} is only in the second", contender.name));
     }
-    finish(raws, unmatched)
+    finish(raws, unmatched, known.margin)
 }
 
 /// Compares two contenders, of one run (paired by block) or of two.
 pub fn compare_contenders(a: Side, b: Side) -> Comparison {
     let (mut raws, mut unmatched) = (Vec::new(), Vec::new());
-    let floors = (weigh::floor_of(a.table), weigh::floor_of(b.table));
-    pair(a, b, &floors, &mut raws, &mut unmatched);
-    finish(raws, unmatched)
+    let known = Known::of(a.table, b.table);
+    pair(a, b, &known, &mut raws, &mut unmatched);
+    finish(raws, unmatched, known.margin)
 }
 
-fn pair(a: Side, b: Side, floors: &(Floor, Floor), raws: &mut Vec<Raw>, unmatched: &mut Vec<String>) {
+fn pair(a: Side, b: Side, known: &Known, raws: &mut Vec<Raw>, unmatched: &mut Vec<String>) {
     let (first, second) = (&a.table.contenders[a.contender], &b.table.contenders[b.contender]);
     if first.backend != second.backend {
         let words = |backend: Backend| match backend {
@@ -67,7 +86,6 @@ fn pair(a: Side, b: Side, floors: &(Floor, Floor), raws: &mut Vec<Raw>, unmatche
         unmatched.push(format!("{} ran {left} and {} {right}: not comparable", first.name, second.name));
         return;
     }
-    let same_run = std::ptr::eq(a.table, b.table);
     for (index, operation) in a.table.operations.iter().enumerate().filter(|(_, operation)| !operation.secondary) {
         let other = b.table.operations.iter().position(|found| found.id == operation.id);
         let cells = (a.table.cell(index, a.contender), other.and_then(|other| b.table.cell(other, b.contender)));
@@ -84,18 +102,18 @@ fn pair(a: Side, b: Side, floors: &(Floor, Floor), raws: &mut Vec<Raw>, unmatche
             unmatched.push(format!("{} of {} and {}", words::phrase(operation), first.name, second.name));
             continue;
         }
-        let none = Prior { variance: 0.0, df: 0.0 };
-        let evidence = if same_run {
-            Evidence::of(&mine, &theirs, none)
-        } else {
-            Evidence::unpaired(&mine.trials, &theirs.trials)
+        let found = match &known.left {
+            Some(fit) => {
+                let row = fit.row_of(index, a.contender).filter(|row| fit.row_of(index, b.contender) == Some(*row));
+                row.and_then(|row| fit.versus(row, a.contender, b.contender)).map(Found::Judged)
+            }
+            None => Evidence::unpaired(&mine.trials, &theirs.trials).map(Found::Apart),
         };
-
+        let found = found.unwrap_or(Found::Nothing);
         let centre = |series: &Series| {
             median(&series.trials.iter().map(|trial| trial.log).collect::<Vec<_>>()).unwrap_or(f64::NAN).exp()
         };
-        let log = evidence.map_or(theirs.effect - mine.effect, |found| found.log);
-        let smallest = floors.0.smallest(index).max(floors.1.smallest(other.unwrap_or(index)));
+        let log = found.evidence().map_or(theirs.effect - mine.effect, |found| found.log);
         raws.push(Raw {
             row: Compared {
                 operation: operation.id.clone(),
@@ -105,14 +123,14 @@ fn pair(a: Side, b: Side, floors: &(Floor, Floor), raws: &mut Vec<Raw>, unmatche
                 b_median: centre(&right_series),
                 samples: (mine.trials.len(), theirs.trials.len()),
                 ratio: log.exp(),
-                interval: evidence.map(|found| found.interval(LEVEL, 1.0)),
+                interval: None,
                 corrected: None,
                 change: Change::Unresolved,
+                unequal_durability: first.durability.differs(&second.durability),
+                disturbed: left.samples.iter().chain(&right.samples).filter(|sample| sample.disturbed).count(),
             },
             phrase: format!("{}: {}", words::phrase(operation), sides(&first.name, &second.name)),
-            evidence,
-            smallest,
-            looks: same_run.then(|| Looks::of(a.table)),
+            found,
         });
     }
 }
@@ -121,53 +139,84 @@ fn sides(first: &str, second: &str) -> String {
     if first == second { first.into() } else { format!("{second} against {first}") }
 }
 
-/// Holm's step-down over all rows, then words.
-fn finish(mut raws: Vec<Raw>, unmatched: Vec<String>) -> Comparison {
-    let mut order: Vec<usize> = (0..raws.len()).filter(|&at| raws[at].evidence.is_some()).collect();
-    let p = |at: usize| raws[at].evidence.map_or(1.0, |found| found.p);
-    order.sort_by(|&a, &b| p(a).total_cmp(&p(b)));
+/// Holm's step-down over all rows of two runs, then words. Their own stopping rules did not look at this comparison.
+fn finish(mut raws: Vec<Raw>, unmatched: Vec<String>, margin: f64) -> Comparison {
+    let p = |raw: &Raw| if let Found::Apart(found) = &raw.found { Some(found.p) } else { None };
+    let mut order: Vec<usize> = (0..raws.len()).filter(|&at| p(&raws[at]).is_some()).collect();
+    order.sort_by(|&a, &b| p(&raws[a]).unwrap_or(1.0).total_cmp(&p(&raws[b]).unwrap_or(1.0)));
     let rows = order.len();
-    let level = |raw: &Raw, share: f64| raw.looks.map_or(ALPHA / share, |looks| looks.level(ALPHA / share));
-    let mut rejected = vec![false; raws.len()];
+    let mut proven = vec![false; raws.len()];
     for (step, &at) in order.iter().enumerate() {
-        if p(at) > level(&raws[at], (rows - step) as f64) {
+        if p(&raws[at]).is_none_or(|p| p > ALPHA / (rows - step) as f64) {
             break;
         }
-        rejected[at] = true;
+        proven[at] = true;
     }
-    for (raw, rejected) in raws.iter_mut().zip(rejected) {
-        let level = 1.0 - level(raw, rows.max(1) as f64);
-        raw.row.corrected = raw.evidence.map(|found| found.interval(level, 1.0));
-        raw.row.change = change(raw, rejected);
+    for (raw, proven) in raws.iter_mut().zip(proven) {
+        let (shown, beyond, relation) = match &raw.found {
+            Found::Nothing => continue,
+            Found::Judged(versus) => (versus.interval, versus.beyond, versus.relation),
+            Found::Apart(found) => {
+                let shown = found.interval(ALPHA);
+                (shown, found.interval(ALPHA / rows as f64), relation(found, shown, proven, margin))
+            }
+        };
+        let log = raw.found.evidence().map_or(0.0, |found| found.log);
+        (raw.row.interval, raw.row.corrected) = (Some(shown), Some(beyond));
+        raw.row.change = change(relation, log);
     }
     let sentences = raws.iter().map(sentence).collect();
-    let smallest_effect = raws.iter().map(|raw| raw.smallest).fold(weigh::SMALLEST, f64::max);
-    Comparison { rows: raws.into_iter().map(|raw| raw.row).collect(), smallest_effect, unmatched, sentences }
+    Comparison { rows: raws.into_iter().map(|raw| raw.row).collect(), smallest_effect: margin, unmatched, sentences }
 }
 
-fn change(raw: &Raw, rejected: bool) -> Change {
-    let Some(found) = raw.evidence else { return Change::Unresolved };
-    if rejected && found.log.abs() >= raw.smallest.ln_1p() {
-        return if found.log > 0.0 { Change::Worse } else { Change::Better };
+impl Found {
+    fn evidence(&self) -> Option<&Evidence> {
+        match self {
+            Found::Nothing => None,
+            Found::Judged(versus) => Some(&versus.evidence),
+            Found::Apart(found) => Some(found),
+        }
     }
-    match relation(Some(&found), false, 1.0, raw.smallest) {
+}
+
+fn relation(found: &Evidence, shown: Interval, proven: bool, margin: f64) -> Relation {
+    let worth = found.log.abs() >= margin.ln_1p();
+    match () {
+        () if proven && worth => Relation::Worse,
+        () if found.p <= ALPHA && worth => Relation::LikelyWorse,
+        () if shown.low >= 1.0 / (1.0 + margin) && shown.high <= 1.0 + margin => Relation::Tie,
+        () => Relation::Unresolved,
+    }
+}
+
+fn change(relation: Relation, log: f64) -> Change {
+    match relation {
+        Relation::Worse if log > 0.0 => Change::Worse,
+        Relation::Worse => Change::Better,
+        Relation::LikelyWorse if log > 0.0 => Change::LikelyWorse,
+        Relation::LikelyWorse => Change::LikelyBetter,
         Relation::Tie => Change::Same,
-        _ => Change::Unresolved,
+        Relation::Unresolved | Relation::TooFew => Change::Unresolved,
     }
 }
 
 fn sentence(raw: &Raw) -> String {
-    let range = raw.row.interval.map(|i| format!(" ({} to {})", words::factor(i.low), words::factor(i.high)));
-    let range = range
-        .unwrap_or_else(|| format!(" ({} and {} samples allow no interval)", raw.row.samples.0, raw.row.samples.1));
-    let ratio = words::factor(raw.row.ratio);
-    let said = match raw.row.change {
-        Change::Better => format!("better, costs {ratio} times as much{range}"),
-        Change::Worse => format!("worse, costs {ratio} times as much{range}"),
-        Change::Same => format!("same, {ratio}{range}"),
-        Change::Unresolved => format!("unresolved, {ratio}{range}"),
+    let Some(interval) = &raw.row.interval else {
+        let (a, b) = raw.row.samples;
+        return format!("{}: {}, but {a} and {b} samples allow no interval.", raw.phrase, words::slower(raw.row.ratio));
     };
-    format!("{} is {said}.", raw.phrase)
+    let range = words::range(interval);
+    let said = match raw.row.change {
+        Change::Better => format!("better: {}{range}", words::slower(raw.row.ratio)),
+        Change::LikelyBetter => format!("likely better: {}{range}", words::slower(raw.row.ratio)),
+        Change::Worse => format!("worse: {}{range}", words::slower(raw.row.ratio)),
+        Change::LikelyWorse => format!("likely worse: {}{range}", words::slower(raw.row.ratio)),
+        Change::Same => format!("as good{range}"),
+        Change::Unresolved => {
+            format!("can't tell yet: between {} and {}", words::slower(interval.low), words::slower(interval.high))
+        }
+    };
+    format!("{}: {said}.", raw.phrase)
 }
 
 impl FailOn {
@@ -188,9 +237,12 @@ impl FailOn {
 }
 
 impl Comparison {
-    /// Rows in which B is shown to be worse, by an estimate of at least what the gate says.
+    /// Rows in which B is worse by more than the gate says, beyond doubt: the whole corrected interval lies beyond it.
     pub fn failures(&self, gate: &FailOn) -> Vec<&Compared> {
-        let fails = |row: &&Compared| row.change == Change::Worse && row.ratio >= 1.0 + gate.worse;
+        let fails = |row: &&Compared| {
+            let beyond = |interval: Interval| interval.low > 1.0 + gate.worse;
+            row.change == Change::Worse && row.corrected.is_some_and(beyond)
+        };
         self.rows.iter().filter(fails).collect()
     }
 }

@@ -47,23 +47,31 @@ pub struct Compared {
     pub samples: (usize, usize),
     /// How many times worse B is than A (below 1: better).
     pub ratio: f64,
-    /// 95 % interval of the ratio.
+    /// Interval of the ratio, the one that decides what is likely.
     pub interval: Option<Interval>,
-    /// Interval corrected for all rows: each end is what may be said of all rows together.
+    /// Interval corrected for all rows: each end is what may be said of all rows together, beyond doubt.
     pub corrected: Option<Interval>,
     /// What may be said of B.
     pub change: Change,
+    /// Whether the two differ in what they do for the safety of data.
+    pub unequal_durability: bool,
+    /// Samples of either that were disturbed.
+    pub disturbed: usize,
 }
 
 /// What may be said of B against A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// B is better.
+    /// B is better, beyond doubt.
     Better,
-    /// B is worse.
+    /// B is likely better.
+    LikelyBetter,
+    /// B is worse, beyond doubt.
     Worse,
-    /// No difference that is worth saying.
+    /// B is likely worse.
+    LikelyWorse,
+    /// As good: the whole interval lies within the margin.
     Same,
     /// The samples do not tell.
     Unresolved,
@@ -72,7 +80,7 @@ pub enum Change {
 /// What makes a comparison fail: `worse:5%`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FailOn {
-    /// B shown to be worse, by an estimate of at least this share.
+    /// B is worse by more than this share, beyond doubt.
     pub worse: f64,
 }
 
@@ -89,6 +97,9 @@ pub struct FailOnError {
 pub struct Mix {
     /// Name of the operation (`workload/operation` where workloads share the name), and how many times it is done.
     pub parts: Vec<(String, f64)>,
+    /// What it is called in a sentence; empty: by its parts.
+    #[serde(default)]
+    pub name: String,
 }
 
 /// Why a mix cannot be judged.

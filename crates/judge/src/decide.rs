@@ -1,16 +1,17 @@
 //! Whether to go on, and with whom: the stopping rule.
 //! In: a table so far and a [`Policy`]. Out: a [`Decision`].
-//! Looking after every block is paid for in [`crate::rank::Looks`], so stopping early makes nothing truer.
+//! It stops by resolution: every rival is worse, or the leader is behind it by no more than matters (Bechhofer 1954; Kim and Nelson 2001).
+//! Looking after every block is paid for in [`crate::looks::Looks`], so stopping early makes nothing truer.
 
 use crate::budget;
-use crate::decision::{Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, Reason, Until};
-use crate::figure::{self, LEVEL};
-use crate::judgement::{Ranking, Relation, Standing};
+use crate::decision::{Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, Reason, Unsettled, Until};
+use crate::figure;
+use crate::judgement::{Ranking, Standing};
+use crate::looks::Looks;
 use crate::numbers::t_critical;
-use crate::rank;
+use crate::rank::{ALPHA, Evidence, Fit};
 use crate::series::Series;
 use crate::table::{Cell, Table, TableError};
-use crate::weigh;
 
 /// What is known about one cell when deciding.
 struct Known {
@@ -27,8 +28,8 @@ struct Known {
 pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
     table.check()?;
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
-    let looks = rank::Looks::of(table);
-    let (rankings, _) = weigh::rank_all(table, &series, looks);
+    let fit = Fit::of(table, &series);
+    let rankings = fit.rankings(table);
     let known: Vec<Known> = table
         .cells
         .iter()
@@ -45,7 +46,7 @@ pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
     if everyone.is_empty() {
         return Ok(stop(Reason::Nothing, "No contender can be measured.".into(), Vec::new()));
     }
-    let open = open(table, policy, &rankings, &known);
+    let open = open(table, policy, &fit, &rankings, &known);
     if done < policy.min_blocks.max(1).min(policy.max_blocks) {
         let text = format!("Block {} of at least {}.", done + 1, policy.min_blocks);
         return Ok(with_budget(table, policy, go_on(Reason::Minimum, text, everyone, open)));
@@ -53,16 +54,21 @@ pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
     if done >= policy.max_blocks {
         let reason = if open.is_empty() || policy.until == Until::Blocks { Reason::Resolved } else { Reason::Cap };
         let text = match open.len() {
-            0 => format!("All is resolved after {done} blocks."),
-            left => format!("The cap of {} blocks is reached with {left} open.", policy.max_blocks),
+            0 => format!("Decided after {done} blocks."),
+            left => {
+                let blocks =
+                    format!("{} {}", policy.max_blocks, crate::notes::plural(policy.max_blocks as usize, "block"));
+                let are = if left == 1 { "comparison is" } else { "comparisons are" };
+                format!("Stopped at the limit of {blocks}; {left} {are} undecided.")
+            }
         };
         return Ok(stop(reason, text, open));
     }
     if open.is_empty() && policy.until != Until::Blocks {
-        return Ok(stop(Reason::Resolved, format!("All is resolved after {done} blocks."), open));
+        return Ok(stop(Reason::Resolved, format!("Decided after {done} blocks."), open));
     }
     let next = if policy.until == Until::Blocks { everyone } else { needed(table, &open, &rankings, policy) };
-    let text = format!("{} open after {done} blocks.", open.len());
+    let text = format!("{} undecided after {done} blocks.", open.len());
     Ok(with_budget(table, policy, go_on(Reason::Open, text, next, open)))
 }
 
@@ -110,7 +116,7 @@ pub fn everyone(table: &Table) -> Vec<Needed> {
 }
 
 /// What is not resolved.
-fn open(table: &Table, policy: &Policy, rankings: &[Ranking], known: &[Known]) -> Vec<Open> {
+fn open(table: &Table, policy: &Policy, fit: &Fit, rankings: &[Ranking], known: &[Known]) -> Vec<Open> {
     let mut open = Vec::new();
     if policy.until != Until::Winner {
         for cell in known.iter().filter(|cell| !is_out(table, cell.contender)) {
@@ -123,18 +129,17 @@ fn open(table: &Table, policy: &Policy, rankings: &[Ranking], known: &[Known]) -
         }
     }
     for ranking in rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary) {
-        for other in ranking.others.iter().filter(|other| !is_out(table, other.contender)) {
-            let fails = |contender| table.cell(ranking.operation, contender).is_some_and(keeps_failing);
-            if fails(other.contender) || fails(ranking.best) {
-                continue;
-            }
-            if matches!(other.relation, Relation::Unresolved | Relation::TooFew) {
+        let fails = |contender| table.cell(ranking.operation, contender).is_some_and(keeps_failing);
+        let waited_for = |other: &&Standing| !is_out(table, other.contender) && !fails(other.contender);
+        let won = blocks_to_win(fit, ranking);
+        for other in ranking.others.iter().filter(waited_for) {
+            if !is_resolved(other, policy.resolution) && !fails(ranking.best) {
                 open.push(Open {
                     operation: ranking.operation,
                     contender: other.contender,
                     half_width: other.interval.map(|i| (i.high / i.low).sqrt() - 1.0),
-                    blocks_left: blocks_for(ranking, other),
-                    why: format!("not told apart from {}", table.contenders[ranking.best].name),
+                    blocks_left: blocks_for(fit, ranking, other, policy.resolution).into_iter().chain(won).min(),
+                    why: Unsettled::Against(ranking.best),
                 });
             }
         }
@@ -142,31 +147,67 @@ fn open(table: &Table, policy: &Policy, rankings: &[Ranking], known: &[Known]) -
     open
 }
 
+/// Whether more samples would change nothing that matters: the other one is worse, or the leader is behind it by at most the resolution.
+pub fn is_resolved(other: &Standing, resolution: f64) -> bool {
+    let Some(interval) = other.interval else { return false };
+    other.relation.is_worse() || interval.low >= 1.0 / (1.0 + resolution)
+}
+
 fn imprecise(policy: &Policy, cell: &Known) -> Option<Open> {
     let (why, blocks_left) = match cell.half_width {
-        None => ("too few samples".into(), None),
+        None => (Unsettled::TooFew, None),
         Some(half) if half <= policy.precision => return None,
         Some(half) => {
             let more = f64::from(cell.blocks) * ((half / policy.precision).powi(2) - 1.0);
-            (format!("±{:.1} %, not yet ±{:.1} %", half * 100.0, policy.precision * 100.0), Some(whole(more)))
+            (Unsettled::Imprecise(half), Some(whole(more)))
         }
     };
     let Known { operation, contender, half_width, .. } = *cell;
     Some(Open { operation, contender, half_width, blocks_left, why })
 }
 
-/// Blocks until a difference is shown or a tie is narrow, whichever comes first, if the estimates stand.
-fn blocks_for(ranking: &Ranking, other: &Standing) -> Option<u32> {
-    let interval = other.interval?;
-    let count = other.samples as f64;
-    let log = other.ratio.ln();
-    let half = (interval.high / interval.low).ln() / 2.0;
-    let error = half / t_critical(1.0 - LEVEL, (count - 1.0).max(1.0));
-    let shown = t_critical(ranking.level, 2.0 * count + 4.0) * error / log.abs().max(1e-9);
-    let room = (2.0 * ranking.smallest_effect).ln_1p() - log.abs();
-    let narrow = if room > 0.0 { half / room } else { f64::INFINITY };
-    let times = if log < ranking.smallest_effect.ln_1p() { narrow } else { shown.min(narrow) };
-    times.is_finite().then(|| whole(count * (times.powi(2) - 1.0)))
+/// Blocks until a comparison is resolved, if the estimates stand: the bound of each later look is known, and the error shrinks with the
+/// samples.
+fn blocks_for(fit: &Fit, ranking: &Ranking, other: &Standing, resolution: f64) -> Option<u32> {
+    let row = fit.row_of(ranking.operation, ranking.best)?;
+    let found = fit.versus(row, ranking.best, other.contender)?.evidence;
+    let pairs = fit.pairs(row, other.contender);
+    least(|more| would_resolve(&found, found.samples as u32 + more, pairs, resolution))
+}
+
+/// Blocks until the best of a line has beaten every other, if the estimates stand: picking it costs nothing then.
+fn blocks_to_win(fit: &Fit, ranking: &Ranking) -> Option<u32> {
+    let row = fit.row_of(ranking.operation, ranking.best)?;
+    let others = ranking.others.iter().map(|other| {
+        let found = fit.versus(row, ranking.best, other.contender)?.evidence;
+        least(|more| would_resolve(&found, found.samples as u32 + more, 1.0, 0.0))
+    });
+    others.collect::<Option<Vec<u32>>>()?.into_iter().max()
+}
+
+/// The least number of blocks that is enough, where more are never too many.
+fn least(enough: impl Fn(u32) -> bool) -> Option<u32> {
+    let doubled = (0..).map(|power| 1 << power).take_while(|more| *more <= MOST_BLOCKS_AHEAD);
+    let mut many = doubled.into_iter().find(|&more| enough(more))?;
+    let mut few = many / 2;
+    while many - few > 1 {
+        let middle = few + (many - few) / 2;
+        if enough(middle) { many = middle } else { few = middle }
+    }
+    Some(many)
+}
+
+/// How many of its errors away from the estimate the truth is taken to be in a forecast, by simulation.
+const FORECAST: f64 = 1.1;
+/// Most blocks that are looked ahead.
+const MOST_BLOCKS_AHEAD: u32 = 1024;
+
+fn would_resolve(found: &Evidence, blocks: u32, pairs: f64, resolution: f64) -> bool {
+    let (now, then) = (found.samples as f64, f64::from(blocks));
+    let level = Looks::at(blocks as usize).level(ALPHA / pairs);
+    let half = t_critical(level, then - 1.0 + found.prior_df) * found.error * (now / then).sqrt();
+    // The truth is likely to lie about an error away from the estimate, and where that is close to what can't be told it can only be further off.
+    (found.log + resolution.ln_1p()).hypot(FORECAST * found.error) >= half
 }
 
 fn whole(blocks: f64) -> u32 {
@@ -231,7 +272,10 @@ fn with_budget(table: &Table, policy: &Policy, mut decision: Decision) -> Decisi
         let text = match decision.open.len() {
             0 => format!("The budget is spent: another block takes {}.", budget::duration(cost)),
             open => {
-                format!("The budget is spent with {open} open; they would take about {} more.", budget::duration(whole))
+                format!(
+                    "The budget is spent with {open} undecided; they would take about {} more.",
+                    budget::duration(whole)
+                )
             }
         };
         return Decision { next: fits, reason: Reason::Budget, text, ..decision };

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// two may be one cause that lasted a while.
 pub const FAILURES_IN_A_ROW: u32 = 3;
 
+/// A leader that is behind no rival by more than this share is good enough, unless a policy says otherwise.
+pub const RESOLUTION: f64 = 0.10;
+
 /// How a plan asks to be sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
@@ -19,6 +22,8 @@ pub struct Policy {
     pub precision: f64,
     /// What is asked for.
     pub until: Until,
+    /// A leader that is behind no rival by more than this share is good enough: nothing more is run to tell them apart.
+    pub resolution: f64,
     /// Seconds that are left to spend; `None`: as many as it takes.
     pub seconds_left: Option<f64>,
 }
@@ -27,10 +32,10 @@ pub struct Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
-    /// All figures as precise as asked for.
-    #[default]
+    /// All figures as precise as asked for, and every rival resolved.
     Precision,
-    /// Only the winner of each operation.
+    /// Every rival of the best of each operation resolved: worse, or not better by more than matters.
+    #[default]
     Winner,
     /// Exactly so many blocks as `max_blocks` says.
     Blocks,
@@ -38,7 +43,8 @@ pub enum Until {
 
 impl Default for Policy {
     fn default() -> Self {
-        Policy { min_blocks: 3, max_blocks: 30, precision: 0.05, until: Until::Precision, seconds_left: None }
+        let (min_blocks, max_blocks, precision, resolution) = (3, 30, 0.05, RESOLUTION);
+        Policy { min_blocks, max_blocks, precision, until: Until::default(), resolution, seconds_left: None }
     }
 }
 
@@ -104,8 +110,20 @@ pub struct Open {
     pub half_width: Option<f64>,
     /// Blocks that are likely to be needed still, where that can be told.
     pub blocks_left: Option<u32>,
-    /// Why it is open, in few words.
-    pub why: String,
+    /// Why it is open.
+    pub why: Unsettled,
+}
+
+/// Why a figure is open.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unsettled {
+    /// It has too few samples for an interval.
+    TooFew,
+    /// The half-width of its interval, a share, is above the precision asked for.
+    Imprecise(f64),
+    /// It can't be told from this contender, the best so far: an index into [`crate::Table::contenders`].
+    Against(usize),
 }
 
 /// What a budget will buy.

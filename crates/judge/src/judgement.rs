@@ -19,7 +19,7 @@ pub struct Judgement {
     pub ageing: Vec<Ranking>,
     /// Noise of this machine today, from the A/A pair: a share, 0.02 for 2 %. `None` without a pair.
     pub noise_floor: Option<f64>,
-    /// Smallest difference that is called one: a share, at least 0.03.
+    /// The margin: smaller differences are called none. A share, 0.03 unless the table has another.
     pub smallest_effect: f64,
     /// Comparisons that are corrected for together.
     pub comparisons: usize,
@@ -107,9 +107,9 @@ pub struct Ranking {
     pub won: bool,
     /// The others against the best, nearest first.
     pub others: Vec<Standing>,
-    /// Smallest difference that is called one here: a share; 3 %, or what the A/A pair differs by.
+    /// The margin: smaller differences are called none, a share.
     pub smallest_effect: f64,
-    /// Level of a single comparison at this look, after correction for all rows and for looking often.
+    /// Level of a single comparison at this look that is beyond doubt, after correction for all rows and for looking often.
     pub level: f64,
 }
 
@@ -120,7 +120,8 @@ pub struct Standing {
     pub contender: usize,
     /// How many times worse than the best: 1.6 for a time 1.6 times as long or a rate of 1/1.6.
     pub ratio: f64,
-    /// 95 % interval of the ratio; `None` where the samples allow none.
+    /// Interval of the ratio, the one that decides what is likely: all of a line's intervals, at all looks together, hold the
+    /// truth with 95 %. `None` where the samples allow none.
     pub interval: Option<Interval>,
     /// Blocks (or pairs of samples) that the ratio rests on.
     pub samples: usize,
@@ -138,7 +139,9 @@ pub struct Standing {
 pub enum Relation {
     /// Worse than the best, after correction for all that the table says and for having looked often.
     Worse,
-    /// No difference shown, and the interval is narrow: a tie.
+    /// Likely worse: after correction for all that this line of the table says and for having looked often.
+    LikelyWorse,
+    /// As good: the whole interval lies within the margin.
     Tie,
     /// Too wide an interval to say either.
     Unresolved,
@@ -167,6 +170,8 @@ pub enum NoteKind {
     Drift,
     /// Samples fall in two groups.
     TwoModes,
+    /// Samples of one contender resemble the ones before them: something stays with it from block to block.
+    Resemblance,
     /// Disturbed trials are among the samples.
     Disturbed,
     /// A cache served part of a cold start, or the start was warm.
@@ -202,6 +207,20 @@ impl Sentence {
         trials.sort_unstable();
         trials.dedup();
         trials
+    }
+}
+
+impl Interval {
+    /// The interval of the ratio's inverse.
+    pub fn turned(self) -> Self {
+        Interval { low: 1.0 / self.high, high: 1.0 / self.low, of: self.of }
+    }
+}
+
+impl Relation {
+    /// Whether a difference is shown, beyond doubt or likely.
+    pub fn is_worse(self) -> bool {
+        matches!(self, Relation::Worse | Relation::LikelyWorse)
     }
 }
 

@@ -5,6 +5,8 @@
 //! The main ways in: [`judge`] for tables and verdicts, [`decide`] after every block, [`plan_budget`] beforehand,
 //! [`compare`] and [`compare_contenders`], [`judge_mix`], [`judge_claims`], [`steady_state`].
 
+mod answer;
+mod assess;
 mod budget;
 mod claims;
 mod compare;
@@ -13,33 +15,43 @@ mod decide;
 mod decision;
 mod figure;
 mod judgement;
+mod looks;
 mod mix;
 mod notes;
 mod numbers;
 mod rank;
 mod row;
+mod scatter;
 mod series;
 mod steady;
 mod table;
-mod weigh;
+mod verdict;
 mod words;
 
 pub use comparison::{
     Change, Claim, ClaimOutcome, ClaimRelation, ClaimVerdict, Compared, Comparison, FailOn, FailOnError, Mix, MixError,
     MixJudgement, MixTime, Side,
 };
-pub use decision::{BudgetPlan, Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, Reason, SteadyState, Until};
+pub use decision::{
+    BudgetPlan, Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, RESOLUTION, Reason, SteadyState, Unsettled, Until,
+};
 pub use judgement::{Estimand, Figure, Interval, Judgement, Note, NoteKind, Ranking, Relation, Sentence, Standing};
 pub use table::{
-    Age, Backend, Cell, Contender, Direction, Durability, Facts, MAX_CONTENDERS, MAX_OPERATIONS, MAX_SAMPLES,
+    Age, Backend, Cell, Contender, Direction, Durability, Facts, MARGIN, MAX_CONTENDERS, MAX_OPERATIONS, MAX_SAMPLES,
     Operation, OperationId, Sample, Table, TableError,
 };
 
+pub use answer::answer;
+pub use assess::judge;
 pub use budget::{duration, plan_budget};
 pub use claims::judge_claims;
 pub use compare::{compare, compare_contenders};
 pub use decide::decide;
+pub use looks::Looks;
 pub use mix::judge_mix;
-pub use numbers::median;
+pub use numbers::{median, normal_quantile};
 pub use steady::steady_state;
-pub use weigh::judge;
+pub use verdict::{
+    Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
+    WorkloadAnswer,
+};

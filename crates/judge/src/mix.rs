@@ -2,11 +2,11 @@
 //! In: a table and a [`Mix`]. Out: a [`MixJudgement`].
 //! Times are added within each block and only then compared, so that what operations share is not counted twice.
 
+use crate::assess;
 use crate::comparison::{Mix, MixError, MixJudgement, MixTime};
-use crate::judgement::{Estimand, Interval, Relation, Sentence};
+use crate::judgement::{Estimand, Figure, Interval, Ranking, Relation, Sentence};
 use crate::series::Series;
 use crate::table::{Cell, Direction, Operation, OperationId, Sample, Table};
-use crate::weigh;
 use crate::words;
 
 /// Most parts of a mix.
@@ -28,7 +28,7 @@ impl Mix {
             }
             parts.push((name.trim().to_string(), count));
         }
-        Ok(Mix { parts })
+        Ok(Mix { parts, name: String::new() })
     }
 }
 
@@ -39,13 +39,15 @@ impl Mix {
 pub fn judge_mix(table: &Table, mix: &Mix) -> Result<MixJudgement, MixError> {
     let mut parts = Vec::with_capacity(mix.parts.len());
     for (name, count) in &mix.parts {
-        let operation = find(table, name)?;
+        let operation = find(table, mix, name)?;
         parts.push((operation, *count, seconds_of(&table.operations[operation], name)?));
     }
     let first = parts.first().map(|part| part.0).ok_or_else(|| MixError::Unreadable { given: String::new() })?;
-    let (mixed, shares, left_out) = mixed(table, &parts);
-    let weighed = weigh::weigh(&mixed);
-    let times = weighed.figures.iter().map(|figure| MixTime {
+    let (mixed, shares, left_out) = mixed(table, &parts, &mix.name);
+    let row = mixed.operations.len() - 1;
+    let assessed = assess::assess(&mixed);
+    let of_mix = |figure: &&Figure| figure.operation == row;
+    let times = assessed.figures.iter().filter(of_mix).map(|figure| MixTime {
         contender: figure.contender,
         seconds: figure.median,
         interval: figure
@@ -53,15 +55,15 @@ pub fn judge_mix(table: &Table, mix: &Mix) -> Result<MixJudgement, MixError> {
             .map(|i| Interval { of: if i.of == Estimand::Median { i.of } else { Estimand::GeometricMean }, ..i }),
         shares: shares[figure.contender].clone(),
     });
+    let times = times.collect();
     let cells: Vec<usize> =
         (0..table.cells.len()).filter(|&cell| parts.iter().any(|part| part.0 == table.cells[cell].operation)).collect();
-    let mut sentences: Vec<Sentence> = words::sentences(&mixed, &weighed);
+    let mut sentences: Vec<Sentence> = words::sentences_of(&mixed, &assessed, &|operation| operation == row);
     for sentence in &mut sentences {
         sentence.operation = None;
         sentence.cells = cells.clone();
     }
-    let times = times.collect();
-    let mut rankings = weighed.rankings;
+    let mut rankings: Vec<Ranking> = assessed.rankings.into_iter().filter(|ranking| ranking.operation == row).collect();
     rankings.iter_mut().for_each(|ranking| ranking.operation = first);
     Ok(MixJudgement { times, left_out, rankings, sentences })
 }
@@ -85,14 +87,34 @@ fn seconds_of(operation: &Operation, name: &str) -> Result<Seconds, MixError> {
     }
 }
 
-fn find(table: &Table, name: &str) -> Result<usize, MixError> {
-    let matches = |operation: &Operation| {
-        let id = &operation.id;
-        let short = [id.operation.clone(), format!("{} {}", id.operation, id.cache)];
-        let full = short.iter().map(|short| format!("{}/{short}", id.workload));
-        !operation.secondary && (short.iter().any(|s| s == name) || full.into_iter().any(|f| f == name))
+/// Whether an operation goes by this name: its own, with or without its cache state, with or without its workload.
+fn goes_by(operation: &Operation, name: &str) -> bool {
+    let id = &operation.id;
+    let short =
+        [id.operation.clone(), format!("{} {}", id.operation, id.cache), format!("{}:{}", id.operation, id.cache)];
+    let full = short.iter().map(|short| format!("{}/{short}", id.workload));
+    !operation.secondary && (short.iter().any(|s| s == name) || full.into_iter().any(|f| f == name))
+}
+
+/// The operation of a part. Where several go by its name, that of the one workload which has all parts, and there that which begins cold.
+fn find(table: &Table, mix: &Mix, name: &str) -> Result<usize, MixError> {
+    let mut found: Vec<usize> =
+        (0..table.operations.len()).filter(|&at| goes_by(&table.operations[at], name)).collect();
+    let workload = |at: usize| table.operations[at].id.workload.as_str();
+    let has_all = |at: &usize| {
+        let of_it = || table.operations.iter().filter(|operation| operation.id.workload == workload(*at));
+        mix.parts.iter().all(|part| of_it().any(|operation| goes_by(operation, &part.0)))
     };
-    let found: Vec<usize> = (0..table.operations.len()).filter(|&at| matches(&table.operations[at])).collect();
+    if found.len() > 1 {
+        let whole: Vec<usize> = found.iter().copied().filter(has_all).collect();
+        let same = whole.iter().all(|&at| workload(at) == workload(whole[0]));
+        let cold: Vec<usize> = whole.iter().copied().filter(|&at| table.operations[at].id.cache == "cold").collect();
+        match (same, whole.len(), cold.as_slice()) {
+            (true, 1, _) => found = whole,
+            (true, _, [only]) => found = vec![*only],
+            _ => {}
+        }
+    }
     let name_all = |operations: &mut dyn Iterator<Item = &Operation>| {
         let names: Vec<String> = operations
             .filter(|operation| !operation.secondary)
@@ -112,23 +134,22 @@ fn find(table: &Table, name: &str) -> Result<usize, MixError> {
 
 type Mixed = (Table, Vec<Vec<f64>>, Vec<(usize, String)>);
 
-/// A table of one operation, the mix, whose samples are the sums by block; the shares of the parts; who lacks what.
-fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
+/// The table with one more operation, the mix, whose samples are the sums by block: the whole table says how far samples scatter, and what
+/// is beyond doubt is so beside everything else that is said of it. And the shares of the parts; who lacks what.
+fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
     let names: Vec<String> =
         parts.iter().map(|p| format!("{} x {}", p.1, table.operations[p.0].id.operation)).collect();
     let operation = Operation {
         id: OperationId::new("mix", &names.join(" + "), ""),
-        phrase: format!("the mix {}", names.join(" + ")),
+        phrase: if name.is_empty() { format!("the mix {}", names.join(" + ")) } else { name.into() },
         unit: "s".into(),
         direction: Direction::LowerIsBetter,
         secondary: false,
+        summary: false,
     };
-    let mut out = Table {
-        contenders: table.contenders.clone(),
-        operations: vec![operation],
-        cells: Vec::new(),
-        planned_blocks: table.planned_blocks,
-    };
+    let mut out = table.clone();
+    out.operations.push(operation);
+    let row = table.operations.len();
     let mut shares = vec![Vec::new(); table.contenders.len()];
     let mut left_out = Vec::new();
     for (contender, shares) in shares.iter_mut().enumerate() {
@@ -152,7 +173,7 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)]) -> Mixed {
         }
         let total: f64 = sums.iter().sum();
         *shares = sums.iter().map(|sum| sum / total).collect();
-        out.cells.push(Cell { operation: 0, contender, samples, ..Cell::default() });
+        out.cells.push(Cell { operation: row, contender, samples, ..Cell::default() });
     }
     (out, shares, left_out)
 }

@@ -1,11 +1,10 @@
 //! One row of the table, made comparable: costs by block, fitted effects, and how far samples scatter.
-//! In: the series of the contenders of one operation, backend and age. Out: [`Row`]s and [`Prior`], for the ranking.
+//! In: the series of the contenders of one operation, backend and age. Out: [`Row`]s, for the ranking and for [`crate::scatter`].
 //! All on logarithms, lower is better, so that a difference is a ratio.
 
-use crate::numbers::{inverse_trigamma, mean, trigamma, variance};
+use crate::numbers::{mean, variance};
 use crate::series::Series;
 use crate::table::{Backend, Direction, Table};
-use statrs::function::gamma::digamma;
 
 /// Contenders of one operation on one backend, of one age.
 #[derive(Debug, Clone)]
@@ -18,10 +17,10 @@ pub struct Row {
     pub age: String,
     /// Judged apart from the table's own statements.
     pub secondary: bool,
-    /// Those that have samples.
+    /// Those that have samples, twins included.
     pub members: Vec<Member>,
-    /// Residual variance of each member, with its degrees of freedom; one for the row where there are two members.
-    pub spreads: Vec<(f64, f64)>,
+    /// Variance of one sample of each member, with its degrees of freedom; where there are two members both have half of their difference's.
+    pub spreads: Vec<Option<(f64, f64)>>,
 }
 
 /// One contender in a row.
@@ -35,34 +34,26 @@ pub struct Member {
     pub trials: Vec<f64>,
     /// Mean cost after the blocks' own effects are taken out.
     pub effect: f64,
+    /// Block, and what is left of its cost after both effects are taken out.
+    pub left: Vec<(u32, f64)>,
+    /// The second half of an A/A pair: it says how far samples scatter, and is not ranked.
+    pub twin: bool,
 }
 
-/// What the other cells of a table say about the scatter of one: a scaled inverse chi-squared prior (Smyth 2004).
-#[derive(Debug, Clone, Copy)]
-pub struct Prior {
-    /// Its variance of one sample.
-    pub variance: f64,
-    /// How many degrees of freedom it is worth; 0 for none.
-    pub df: f64,
-}
-
-/// How much the scatter of cells is believed to differ before any is seen, and how many cells that belief is worth.
-/// Ten degrees of freedom: standard deviations mostly within a factor of 1.5 of each other.
-const BELIEF: (f64, f64) = (0.2213, 3.0);
-
-/// The rows of a table: one for each operation, backend and age that has samples. Twins are left out.
+/// The rows of a table: one for each operation, backend and age that has samples.
 pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut order: Vec<usize> = (0..table.cells.len()).collect();
     order.sort_by_key(|&cell| (table.cells[cell].operation, table.cells[cell].contender));
     for cell in order {
         let contender = &table.contenders[table.cells[cell].contender];
-        if contender.twin_of.is_some() || series[cell].trials.is_empty() {
+        if series[cell].trials.is_empty() {
             continue;
         }
         let operation = table.cells[cell].operation;
         let direction = table.operations[operation].direction;
-        let member = Member::new(table.cells[cell].contender, &series[cell], direction);
+        let twin = contender.twin_of.is_some();
+        let member = Member { twin, ..Member::new(table.cells[cell].contender, &series[cell], direction) };
         let backend = contender.backend;
         let same =
             |row: &&mut Row| row.operation == operation && row.backend == backend && row.age == contender.age.name;
@@ -75,6 +66,7 @@ pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
             }
         }
     }
+    rows.retain(|row| row.members.iter().any(|member| !member.twin));
     rows.iter_mut().for_each(Row::fit);
     rows
 }
@@ -115,7 +107,7 @@ impl Member {
         let trials: Vec<f64> = series.trials.iter().map(|trial| sign * trial.log).collect();
         let blocks = series.costs(direction);
         let effect = mean(&trials);
-        Member { contender, blocks, trials, effect }
+        Member { contender, blocks, trials, effect, left: Vec::new(), twin: false }
     }
 }
 
@@ -165,26 +157,51 @@ impl Row {
         }
     }
 
+    /// Keeps what is left, and each member's own variance in it.
+    ///
+    /// What is left of one holds a part of all others' noise, by way of the blocks' effects: with k members the mean square of it is
+    /// (1 - 2/k) of its own variance and 1/k^2 of the sum of all. That is solved for, as Grubbs (1948) does for instruments.
     fn keep_scatter(&mut self, cells: &[Vec<(usize, f64)>], by_block: &[f64]) {
+        for (member, cell) in self.members.iter_mut().zip(cells) {
+            let effect = member.effect;
+            let known = member.blocks.iter().zip(cell);
+            member.left = known.map(|((block, _), &(at, cost))| (*block, cost - effect - by_block[at])).collect();
+        }
         let count = self.members.len() as f64;
+        if self.members.len() <= 2 {
+            let found = match self.members.as_slice() {
+                [first, second] => half_of_difference(first, second),
+                _ => None,
+            };
+            self.spreads = vec![found; self.members.len()];
+            return;
+        }
+        let squares = |member: &Member| member.left.iter().map(|left| left.1.powi(2)).sum::<f64>();
+        let means: Vec<Option<f64>> = self
+            .members
+            .iter()
+            .map(|member| (member.left.len() > 1).then(|| squares(member) / (member.left.len() as f64 - 1.0)))
+            .collect();
+        let all: Vec<f64> = means.iter().flatten().copied().collect();
+        let sum = mean(&all) * count / (1.0 - 1.0 / count);
+        let own = |square: f64| {
+            let solved = (square - sum / (count * count)) / (1.0 - 2.0 / count);
+            // Where a noisy one covers it, little can be known of a quiet one but that it is no noisier than what is seen.
+            solved.max(square / 4.0)
+        };
         let share = (count - 1.0) / count;
-        self.spreads.clear();
-        for (member, cell) in self.members.iter().zip(cells) {
-            let left: f64 = cell.iter().map(|&(block, cost)| (cost - member.effect - by_block[block]).powi(2)).sum();
-            let df = (cell.len() as f64 - 1.0) * share;
-            if df >= 1.0 {
-                self.spreads.push((left / df, df));
-            }
-        }
-        if self.members.len() == 2 {
-            self.spreads.clear();
-            let differences = paired(&self.members[0], &self.members[1]);
-            if let Some(variance) = variance(&differences) {
-                self.spreads.push((variance / 2.0, differences.len() as f64 - 1.0));
-            }
-        }
-        self.spreads.retain(|(variance, _)| *variance > 0.0);
+        let with_df = self.members.iter().zip(means);
+        self.spreads = with_df
+            .map(|(member, square)| Some((own(square?), (member.left.len() as f64 - 1.0) * share)))
+            .map(|spread| spread.filter(|(variance, df)| *variance > 0.0 && *df >= 1.0))
+            .collect();
     }
+}
+
+fn half_of_difference(first: &Member, second: &Member) -> Option<(f64, f64)> {
+    let differences = paired(first, second);
+    let variance = variance(&differences)?;
+    (variance > 0.0).then(|| (variance / 2.0, differences.len() as f64 - 1.0))
 }
 
 fn places(member: &Member, blocks: &[u32]) -> Vec<(usize, f64)> {
@@ -212,60 +229,4 @@ pub fn paired(first: &Member, second: &Member) -> Vec<f64> {
         }
     }
     differences
-}
-
-/// Priors for each row.
-///
-/// With three members or more, a row's own members are each other's prior; how alike they are is learnt from all rows.
-/// With two, the rows are each other's.
-pub fn priors(rows: &[Row]) -> Vec<Prior> {
-    let wide: Vec<&[(f64, f64)]> = rows.iter().filter(|r| r.members.len() > 2).map(|r| r.spreads.as_slice()).collect();
-    let narrow: Vec<(f64, f64)> =
-        rows.iter().filter(|r| r.members.len() == 2).flat_map(|r| r.spreads.iter().copied()).collect();
-    let wide_df = likeness(&wide);
-    let narrow_df = likeness(&[narrow.as_slice()]);
-    rows.iter()
-        .map(|row| match row.members.len() {
-            0 | 1 => Prior { variance: 0.0, df: 0.0 },
-            2 => prior(&narrow, narrow_df, row.spreads.first().map_or(0.0, |own| own.1)),
-            members => {
-                prior(&row.spreads, wide_df, row.spreads.iter().map(|s| s.1).sum::<f64>() / (members - 1) as f64)
-            }
-        })
-        .collect()
-}
-
-/// The unbiased log of a variance estimate (Smyth 2004, section 6.2).
-fn unbiased_log(&(variance, df): &(f64, f64)) -> f64 {
-    variance.ln() - digamma(df / 2.0) + (df / 2.0).ln()
-}
-
-/// Degrees of freedom of the prior, from how much the variances of like cells differ beyond chance.
-fn likeness(groups: &[&[(f64, f64)]]) -> f64 {
-    let (mut squares, mut freedom, mut chance, mut count) = (0.0, 0.0, 0.0, 0.0);
-    for group in groups.iter().filter(|group| group.len() > 1) {
-        let logs: Vec<f64> = group.iter().map(unbiased_log).collect();
-        let centre = mean(&logs);
-        squares += logs.iter().map(|log| (log - centre).powi(2)).sum::<f64>();
-        freedom += group.len() as f64 - 1.0;
-        chance += group.iter().map(|(_, df)| trigamma(df / 2.0)).sum::<f64>();
-        count += group.len() as f64;
-    }
-    if count == 0.0 {
-        return 0.0;
-    }
-    let chance = chance / count;
-    let excess = (squares + BELIEF.1 * (chance + BELIEF.0)) / (freedom + BELIEF.1) - chance;
-    if excess <= 0.002 { 1000.0 } else { 2.0 * inverse_trigamma(excess) }
-}
-
-/// The prior from these variances; never worth more than the cells other than the pair's own.
-fn prior(spreads: &[(f64, f64)], likeness: f64, own: f64) -> Prior {
-    let all: f64 = spreads.iter().map(|spread| spread.1).sum();
-    let df = likeness.min(all - own).max(0.0);
-    if spreads.is_empty() || df < 0.1 {
-        return Prior { variance: 0.0, df: 0.0 };
-    }
-    let variance = spreads.iter().map(|(variance, df)| variance * df).sum::<f64>() / all;
-    Prior { variance, df }
 }

@@ -14,6 +14,9 @@ pub const MAX_OPERATIONS: usize = 1024;
 /// Most samples of one cell.
 pub const MAX_SAMPLES: usize = 10_000;
 
+/// Differences up to this share are none that matter, unless the table says otherwise.
+pub const MARGIN: f64 = 0.03;
+
 /// All that one table shows: statements about it are corrected as one family.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Table {
@@ -23,8 +26,9 @@ pub struct Table {
     pub operations: Vec<Operation>,
     /// Samples, at most one cell for each operation and contender.
     pub cells: Vec<Cell>,
-    /// Most blocks that the plan allows (its cap): looking after every one of them is paid for. `None`: 30.
-    pub planned_blocks: Option<u32>,
+    /// Differences up to this share are none that matter: 0.03 for 3 %; `None`: [`MARGIN`].
+    #[serde(default)]
+    pub margin: Option<f64>,
 }
 
 /// One thing that is compared.
@@ -105,6 +109,9 @@ pub struct Operation {
     pub unit: String,
     /// Whether more or less is better.
     pub direction: Direction,
+    /// The sum of other rows of its workload: what is said of the workload as a whole is said of this.
+    #[serde(default)]
+    pub summary: bool,
     /// Shown beside another row, not a statement of its own: it costs no correction and keeps no run going.
     pub secondary: bool,
 }
@@ -252,6 +259,11 @@ impl Sample {
 }
 
 impl Table {
+    /// Differences up to this share are none that matter.
+    pub fn margin(&self) -> f64 {
+        self.margin.filter(|margin| margin.is_finite() && *margin >= 0.0).unwrap_or(MARGIN)
+    }
+
     /// The cell of an operation and a contender.
     pub fn cell(&self, operation: usize, contender: usize) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.operation == operation && cell.contender == contender)

@@ -2,9 +2,9 @@
 //! In: figures and rankings. Out: [`Sentence`]s, each with the cells that it rests on.
 //! A sentence never says more than its ranking: ties are ties, and what is open is said to be open.
 
+use crate::assess::Assessed;
 use crate::judgement::{Interval, Ranking, Relation, Sentence, Standing};
-use crate::table::{Backend, Direction, Operation, Table};
-use crate::weigh::Weighed;
+use crate::table::{Backend, Operation, Table};
 
 /// What is called a safety; copy on write is how, not what.
 const SAFETIES: [&str; 3] = ["flushes", "ordered data", "data checksums"];
@@ -15,18 +15,23 @@ const COST_SAID: f64 = 1.2;
 const CPU_TOLD: f64 = 0.2;
 
 /// All sentences of a table.
-pub fn sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
+pub fn sentences(table: &Table, assessed: &Assessed) -> Vec<Sentence> {
+    sentences_of(table, assessed, &|_| true)
+}
+
+/// Sentences about some of its operations.
+pub fn sentences_of(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -> bool) -> Vec<Sentence> {
     let mut said: Vec<Sentence> = Vec::new();
     let mut alone: Vec<(&str, usize)> = Vec::new();
-    for ranking in &weighed.rankings {
+    for ranking in &assessed.rankings {
         let operation = &table.operations[ranking.operation];
-        if operation.secondary {
+        if operation.secondary || !wanted(ranking.operation) {
             continue;
         }
-        let by_age: Vec<&Ranking> = weighed.rankings.iter().filter(|other| same_but_age(ranking, other)).collect();
+        let by_age: Vec<&Ranking> = assessed.rankings.iter().filter(|other| same_but_age(ranking, other)).collect();
         if by_age.len() > 1 {
             if by_age.first().is_some_and(|first| std::ptr::eq(*first, ranking)) {
-                said.extend(sentences_by_age(table, &by_age, weighed));
+                said.extend(sentences_by_age(table, &by_age, assessed));
             }
             continue;
         }
@@ -43,14 +48,14 @@ pub fn sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
             }
             continue;
         }
-        let text = ranking_sentence(table, ranking, weighed);
+        let text = ranking_sentence(table, ranking, assessed);
         said.push(Sentence { text, operation: Some(ranking.operation), cells: cells.clone() });
         let costs = cost_sentence(table, ranking);
         if !costs.is_empty() {
             said.push(Sentence { text: costs, operation: Some(ranking.operation), cells });
         }
     }
-    said.extend(durability_sentences(table, weighed));
+    said.extend(durability_sentences(table, assessed, wanted));
     said
 }
 
@@ -60,7 +65,7 @@ fn cells_of(table: &Table, ranking: &Ranking) -> Vec<usize> {
     (0..table.cells.len()).filter(|&cell| rests(&table.cells[cell])).collect()
 }
 
-fn ranking_sentence(table: &Table, ranking: &Ranking, weighed: &Weighed) -> String {
+fn ranking_sentence(table: &Table, ranking: &Ranking, assessed: &Assessed) -> String {
     let operation = &table.operations[ranking.operation];
     let place = match ranking.backend {
         Backend::Host => "on this device",
@@ -69,7 +74,7 @@ fn ranking_sentence(table: &Table, ranking: &Ranking, weighed: &Weighed) -> Stri
     };
     let head = format!("For {} {place}: ", phrase(operation));
     let name = |contender: usize| table.contenders[contender].name.as_str();
-    format!("{head}{}.", standings(table, ranking, weighed, &name, "; "))
+    format!("{head}{}.", standings(table, ranking, assessed, &name, "; "))
 }
 
 fn same_but_age(one: &Ranking, other: &Ranking) -> bool {
@@ -77,7 +82,7 @@ fn same_but_age(one: &Ranking, other: &Ranking) -> bool {
 }
 
 /// One sentence for all ages of an operation, and one for what age does to each contender.
-fn sentences_by_age(table: &Table, rankings: &[&Ranking], weighed: &Weighed) -> Vec<Sentence> {
+fn sentences_by_age(table: &Table, rankings: &[&Ranking], assessed: &Assessed) -> Vec<Sentence> {
     let first = rankings[0];
     let operation = Some(first.operation);
     let doing = phrase(&table.operations[first.operation]);
@@ -87,7 +92,7 @@ fn sentences_by_age(table: &Table, rankings: &[&Ranking], weighed: &Weighed) -> 
         let parts: Vec<String> = rankings
             .iter()
             .map(|ranking| {
-                let standings = standings(table, ranking, weighed, &name, ", ");
+                let standings = standings(table, ranking, assessed, &name, ", ");
                 match ranking.age.as_str() {
                     "" => format!("on a fresh filesystem {standings}"),
                     age => format!("after ageing ({age}) {standings}"),
@@ -97,12 +102,12 @@ fn sentences_by_age(table: &Table, rankings: &[&Ranking], weighed: &Weighed) -> 
         let text = format!("For {doing}: {}.", parts.join("; "));
         said.push(Sentence { text, operation, cells: rankings.iter().flat_map(|r| cells_of(table, r)).collect() });
     }
-    let of_ages: Vec<&Ranking> = weighed.ageing.iter().filter(|ranking| same_but_age(first, ranking)).collect();
+    let of_ages: Vec<&Ranking> = assessed.ageing.iter().filter(|ranking| same_but_age(first, ranking)).collect();
     let age = |contender: usize| table.contenders[contender].age_words();
     let parts: Vec<String> = of_ages
         .iter()
         .map(|ranking| {
-            let standings = standings(table, ranking, weighed, &age, ", ");
+            let standings = standings(table, ranking, assessed, &age, ", ");
             format!("of {}, {standings}", table.contenders[ranking.best].without_age())
         })
         .collect();
@@ -117,62 +122,79 @@ fn sentences_by_age(table: &Table, rankings: &[&Ranking], weighed: &Weighed) -> 
 fn standings<'t>(
     table: &'t Table,
     ranking: &Ranking,
-    weighed: &Weighed,
+    assessed: &Assessed,
     name: &dyn Fn(usize) -> &'t str,
     separator: &str,
 ) -> String {
-    let operation = &table.operations[ranking.operation];
     if ranking.others.is_empty() {
         return format!("{} was the only one measured", name(ranking.best));
     }
     let of = |wanted: Relation| ranking.others.iter().filter(move |other| other.relation == wanted);
-    let few: Vec<&Standing> = of(Relation::TooFew).collect();
+    let few: Vec<&str> = of(Relation::TooFew).map(|other| name(other.contender)).collect();
     if few.len() == ranking.others.len() {
-        return too_few(table, ranking, weighed, name);
+        return too_few(ranking, assessed, name);
     }
-    let ties: Vec<&str> = of(Relation::Tie).map(|other| name(other.contender)).collect();
-    let mut parts = Vec::new();
-    if ranking.won {
-        parts.push(format!("{} is the best", name(ranking.best)));
-    } else if ties.is_empty() {
-        parts.push(format!("{} leads, not yet beyond doubt", name(ranking.best)));
-    } else {
-        let mut front = vec![name(ranking.best)];
-        front.extend(&ties);
-        parts.push(format!("{}, no difference shown", list(&front)));
-    }
-    for other in of(Relation::Worse) {
-        parts.push(format!("{} {}", name(other.contender), worse(operation, other.ratio, other.interval.as_ref())));
-    }
-    for other in of(Relation::Unresolved) {
-        let range = other.interval.map(|i| format!(" ({} to {} times)", factor(i.low), factor(i.high)));
-        // Its own interval shows a difference, but all comparisons of the table together do not allow to say so yet.
-        let behind = other.interval.is_some_and(|i| i.low > 1.0);
-        let verb = if behind { "is behind, not yet beyond doubt" } else { "is unresolved" };
-        parts.push(format!("{} {verb}{}", name(other.contender), range.unwrap_or_default()));
-    }
+    let mut parts = vec![front(ranking, name)];
+    let ratio =
+        |other: &Standing| format!("{}{}", slower(other.ratio), other.interval.map_or(String::new(), |i| range(&i)));
+    parts.extend(of(Relation::Worse).map(|other| format!("{} {}", name(other.contender), ratio(other))));
+    parts.extend(of(Relation::LikelyWorse).map(|other| format!("{} likely {}", name(other.contender), ratio(other))));
     if !few.is_empty() {
-        let names: Vec<&str> = few.iter().map(|other| name(other.contender)).collect();
-        parts.push(format!("{}: too few samples to say", list(&names)));
+        parts.push(format!("{}: too few samples to say", list(&few)));
+    }
+    let disturbed: Vec<&str> =
+        ranking.members().filter(|&who| is_disturbed(table, ranking.operation, who)).map(name).collect();
+    if !disturbed.is_empty() {
+        parts.push(format!("disturbed trials are among those of {}", list(&disturbed)));
     }
     parts.join(separator)
 }
 
+/// The best, those as good, and those that can't be told from it yet. Nobody leads where nothing is known.
+fn front<'t>(ranking: &Ranking, name: &dyn Fn(usize) -> &'t str) -> String {
+    let of = |wanted: Relation| ranking.others.iter().filter(move |other| other.relation == wanted);
+    let best = name(ranking.best);
+    let as_good: Vec<&str> =
+        std::iter::once(best).chain(of(Relation::Tie).map(|other| name(other.contender))).collect();
+    let behind: Vec<String> = of(Relation::Unresolved)
+        .map(|other| match other.interval {
+            Some(interval) => format!("{} at most {} behind", name(other.contender), times(interval.high)),
+            None => name(other.contender).into(),
+        })
+        .collect();
+    let settled = of(Relation::Worse).chain(of(Relation::LikelyWorse)).count();
+    match (as_good.len(), behind.len()) {
+        (1, 0) if ranking.won => format!("{best} is best"),
+        (1, 0) if of(Relation::TooFew).count() > 0 => format!("{best} is ahead of those measured often enough"),
+        (1, 0) => format!("{best} is likely best"),
+        (_, 0) => format!("{} are as good as each other", list(&as_good)),
+        _ if settled == 0 && as_good.len() == 1 => {
+            format!("can't tell yet: {best} is ahead, not proven, {}", list_of(&behind))
+        }
+        _ => format!(
+            "{} {} ahead, not proven, {}",
+            list(&as_good),
+            if as_good.len() == 1 { "is" } else { "are" },
+            list_of(&behind)
+        ),
+    }
+}
+
+fn is_disturbed(table: &Table, operation: usize, contender: usize) -> bool {
+    table.cell(operation, contender).is_some_and(|cell| cell.samples.iter().any(|sample| sample.disturbed))
+}
+
 /// What is said where no interval is possible: the figures, and that they decide nothing.
-fn too_few<'t>(table: &'t Table, ranking: &Ranking, weighed: &Weighed, name: &dyn Fn(usize) -> &'t str) -> String {
-    let samples = weighed
+fn too_few<'t>(ranking: &Ranking, assessed: &Assessed, name: &dyn Fn(usize) -> &'t str) -> String {
+    let samples = assessed
         .figures
         .iter()
         .filter(|figure| figure.operation == ranking.operation)
         .map(|figure| figure.samples)
         .min()
         .unwrap_or(0);
-    let operation = &table.operations[ranking.operation];
-    let others: Vec<String> = ranking
-        .others
-        .iter()
-        .map(|other| format!("{} {}", name(other.contender), worse(operation, other.ratio, None)))
-        .collect();
+    let others: Vec<String> =
+        ranking.others.iter().map(|other| format!("{} {}", name(other.contender), slower(other.ratio))).collect();
     let number = match samples {
         0 | 1 => "one sample each decides nothing and allows no interval",
         2 => "two samples each decide nothing and allow no interval",
@@ -181,21 +203,31 @@ fn too_few<'t>(table: &'t Table, ranking: &Ranking, weighed: &Weighed, name: &dy
     format!("{number}; {} was ahead, {}", name(ranking.best), list_of(&others))
 }
 
-/// "takes 1.6 times as long (1.5 to 1.8)", "is slower by 8 % (6 to 10 %)".
-pub fn worse(operation: &Operation, ratio: f64, interval: Option<&Interval>) -> String {
-    let longer = operation.direction == Direction::LowerIsBetter;
-    if ratio < 1.2 {
-        let range = interval.map(|i| format!(" ({} to {} %)", percent(i.low - 1.0), percent(i.high - 1.0)));
-        let verb = if longer { "takes" } else { "is slower by" };
-        let tail = if longer { " longer" } else { "" };
-        return format!("{verb} {} %{tail}{}", percent(ratio - 1.0), range.unwrap_or_default());
+/// "1.6x slower", "8 % slower", "1.5x faster"; for rates and times alike.
+pub fn slower(ratio: f64) -> String {
+    let (ratio, word) = if ratio >= 1.0 { (ratio, "slower") } else { (1.0 / ratio, "faster") };
+    match ratio {
+        r if r < 1.2 => format!("{} % {word}", percent(r - 1.0)),
+        r => format!("{} {word}", times(r)),
     }
-    let range = interval.map(|i| format!(" ({} to {})", factor(i.low), factor(i.high))).unwrap_or_default();
-    if longer {
-        format!("takes {} times as long{range}", factor(ratio))
-    } else {
-        format!("is {} times slower{range}", factor(ratio))
-    }
+}
+
+/// "1.6x".
+pub fn times(ratio: f64) -> String {
+    format!("{}x", factor(ratio))
+}
+
+/// " (1.2 to 1.8)": an end beside 1 that excludes it is never rounded to it.
+pub fn range(interval: &Interval) -> String {
+    let end = |value: f64| {
+        let text = factor(value);
+        match text.as_str() {
+            "1.00" if value > 1.0 => format!("{:.3}", value.max(1.001)),
+            "1.00" if value < 1.0 => format!("{:.3}", value.min(0.999)),
+            _ => text,
+        }
+    };
+    format!(" ({} to {})", end(interval.low), end(interval.high))
 }
 
 fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
@@ -223,13 +255,14 @@ fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
 }
 
 /// One sentence for each best that gives up a safety that others, ranked beside it, keep.
-fn durability_sentences(table: &Table, weighed: &Weighed) -> Vec<Sentence> {
+fn durability_sentences(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -> bool) -> Vec<Sentence> {
     let mut said = Vec::new();
     for (index, best) in table.contenders.iter().enumerate() {
-        let first: Vec<&Ranking> = weighed
+        let first: Vec<&Ranking> = assessed
             .rankings
             .iter()
-            .filter(|ranking| ranking.best == index && !table.operations[ranking.operation].secondary)
+            .filter(|ranking| ranking.best == index && wanted(ranking.operation))
+            .filter(|ranking| !table.operations[ranking.operation].secondary)
             .collect();
         let mut others: Vec<usize> =
             first.iter().flat_map(|ranking| ranking.others.iter().map(|o| o.contender)).collect();

@@ -81,8 +81,7 @@ fn claim(left: &str, relation: ClaimRelation, right: &str, factor: Option<f64>) 
 
 #[test]
 fn claims_hold_are_reversed_or_show_no_difference() {
-    let bake =
-        Bake::new().time("create").at("ext4", 10.0, &CALM).at("xfs", 15.0, &CALM_TOO).at("jfs", 10.05, &CALM_TOO);
+    let bake = Bake::new().time("create").at("ext4", 10.0, &CALM).at("xfs", 15.0, &CALM_TOO).at("jfs", 10.05, &CALM);
     let claims = [
         claim("ext4", ClaimRelation::Faster, "xfs", Some(1.5)),
         claim("xfs", ClaimRelation::Faster, "ext4", Some(2.0)),
@@ -137,7 +136,7 @@ fn a_mix_adds_times_and_names_its_winner() {
     assert!((judged.times[1].shares[0] - 0.5).abs() < 0.02);
     let other = judge_mix(&bake.table, &Mix::parse("create=10, read=1").unwrap()).unwrap();
     assert_eq!(other.winner(), Some(0));
-    assert!(judged.sentences[0].text.contains("xfs is the best"), "{}", judged.sentences[0].text);
+    assert!(judged.sentences[0].text.contains("xfs is best"), "{}", judged.sentences[0].text);
     assert_eq!(judged.sentences[0].cells, vec![0, 1, 2, 3]);
 }
 
@@ -159,4 +158,46 @@ fn a_mix_that_cannot_be_judged_says_why() {
     assert!(error.contains("small-files/create cold"), "{error}");
     let partly = judge_mix(&bake.table, &Mix::parse("create=1,read=1").unwrap()).unwrap();
     assert_eq!(partly.left_out, vec![(1, "read".to_string())]);
+}
+
+#[test]
+fn a_gate_is_tested_for_what_it_says() {
+    // 7 % worse on average, known to a few percent: worse beyond doubt, but not beyond doubt by more than 5 %.
+    let before = Bake::new().time("create").at("ext4", 10.0, &CALM);
+    let after = Bake::new().time("create").at("ext4", 10.6, &CALM_TOO);
+    let compared = compare(&before.table, &after.table);
+    assert_eq!(compared.rows[0].change, Change::Worse);
+    assert!(compared.rows[0].ratio > 1.05 && compared.failures(&FailOn::parse("worse:5%").unwrap()).is_empty());
+    assert_eq!(compared.failures(&FailOn::parse("worse:2%").unwrap()).len(), 1);
+}
+
+#[test]
+fn a_comparison_of_one_run_says_what_its_table_says() {
+    let bake = Bake::new()
+        .time("create")
+        .at("ext4", 10.0, &CALM)
+        .at("xfs", 13.0, &CALM_TOO)
+        .at("btrfs", 13.4, &WILD)
+        .time("read")
+        .at("ext4", 5.0, &WILD)
+        .at("xfs", 5.5, &WILD_TOO)
+        .at("btrfs", 9.0, &CALM);
+    let judged = bake.judge();
+    for (operation, ranking) in judged.rankings.iter().enumerate() {
+        for other in &ranking.others {
+            let side = |contender| Side { table: &bake.table, contender };
+            let row = &compare_contenders(side(ranking.best), side(other.contender)).rows[operation];
+            assert_eq!(row.interval, other.interval);
+            let back = &compare_contenders(side(other.contender), side(ranking.best)).rows[operation];
+            assert!((back.ratio * row.ratio - 1.0).abs() < 1e-9);
+            let said = (row.change, back.change);
+            let want = match other.relation {
+                judge::Relation::Worse => (Change::Worse, Change::Better),
+                judge::Relation::LikelyWorse => (Change::LikelyWorse, Change::LikelyBetter),
+                judge::Relation::Tie => (Change::Same, Change::Same),
+                _ => (Change::Unresolved, Change::Unresolved),
+            };
+            assert_eq!(said, want);
+        }
+    }
 }

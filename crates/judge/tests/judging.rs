@@ -11,7 +11,7 @@ fn the_best_its_tie_and_how_much_worse_the_third_is() {
     let bake = Bake::new().time("create").at("xfs", 10.0, &CALM).at("ext4", 10.02, &CALM_TOO).at("btrfs", 16.0, &CALM);
     let said = bake.said();
     assert!(said.starts_with("For small-files create (cold) on this device: "), "{said}");
-    assert!(said.contains("xfs and ext4, no difference shown; btrfs takes 1.6 times as long ("), "{said}");
+    assert!(said.contains("xfs and ext4 are as good as each other; btrfs 1.6x slower ("), "{said}");
     let judged = bake.judge();
     let ranking = &judged.rankings[0];
     assert!(!ranking.won);
@@ -26,7 +26,7 @@ fn the_best_its_tie_and_how_much_worse_the_third_is() {
 fn a_winner_of_a_rate_has_the_highest() {
     let bake = Bake::new().rate("read").at("ext4", 200.0, &CALM).at("btrfs", 100.0, &CALM_TOO);
     let said = bake.said();
-    assert!(said.contains("ext4 is the best; btrfs is 2.0 times slower ("), "{said}");
+    assert!(said.contains("ext4 is best; btrfs 2.0x slower ("), "{said}");
     assert!(bake.judge().rankings[0].won);
 }
 
@@ -35,7 +35,7 @@ fn what_is_too_wide_is_unresolved_and_not_a_tie() {
     let bake = Bake::new().time("create").at("ext4", 10.0, &WILD).at("xfs", 10.5, &WILD_TOO);
     assert_eq!(bake.judge().rankings[0].others[0].relation, Relation::Unresolved);
     let said = bake.said();
-    assert!(said.contains("leads, not yet beyond doubt") && said.contains("is unresolved ("), "{said}");
+    assert!(said.contains("can't tell yet: ext4 is ahead, not proven, xfs at most"), "{said}");
 }
 
 #[test]
@@ -166,9 +166,9 @@ fn ages_are_ranked_apart_and_held_against_each_other() {
     let bake = Bake::new()
         .rate("read")
         .at("ext4", 100.0, &CALM)
-        .at("xfs", 100.0, &CALM_TOO)
+        .at("xfs", 100.0, &CALM)
         .at("ext4 old 80%", 50.0, &CALM)
-        .at("xfs old 80%", 98.0, &CALM_TOO)
+        .at("xfs old 80%", 99.0, &CALM)
         .who("ext4 old 80%", aged("ext4"))
         .who("xfs old 80%", aged("xfs"));
     let judged = bake.judge();
@@ -177,9 +177,13 @@ fn ages_are_ranked_apart_and_held_against_each_other() {
     assert_eq!((judged.ageing.len(), judged.ageing[0].others[0].relation), (2, Relation::Worse));
     assert_eq!(judged.ageing[1].others[0].relation, Relation::Tie);
     let said = bake.said();
-    assert!(said.contains("on a fresh filesystem ext4 and xfs, no difference shown; after ageing (old 80%) xfs is the best, ext4 is 2.0 times slower") || said.contains("on a fresh filesystem xfs and ext4, no difference shown; after ageing (old 80%) xfs is the best, ext4 is"), "{said}");
-    assert!(said.contains("of ext4, fresh is the best, old 80% is"), "{said}");
-    assert!(said.contains("of xfs, fresh and old 80%, no difference shown"), "{said}");
+    assert!(
+        said.contains("and xfs are as good as each other") || said.contains("and ext4 are as good as each other"),
+        "{said}"
+    );
+    assert!(said.contains("; after ageing (old 80%) xfs is best, ext4 2.0x slower ("), "{said}");
+    assert!(said.contains("of ext4, fresh is best, old 80% 2.0x slower"), "{said}");
+    assert!(said.contains("of xfs, fresh and old 80% are as good as each other"), "{said}");
 }
 
 #[test]

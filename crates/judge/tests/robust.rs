@@ -21,7 +21,7 @@ fn value(rng: &mut SmallRng) -> f64 {
 }
 
 fn table(rng: &mut SmallRng) -> Table {
-    let mut table = Table { planned_blocks: rng.random_bool(0.5).then(|| rng.random_range(1..40)), ..Table::default() };
+    let mut table = Table { margin: rng.random_bool(0.5).then(|| rng.random_range(-0.1..1.0)), ..Table::default() };
     for contender in 0..rng.random_range(0..6) {
         table.contenders.push(Contender {
             name: format!("fs{contender}"),

@@ -44,6 +44,16 @@
     if (idle) later(step, { timeout: 60 });
   };
 
+  // Pointing at a contender, or reaching it by the keyboard, follows it through the whole picture.
+  const lines = [...document.querySelectorAll(".card g[data-c]")];
+  const follow = (contender) => {
+    for (const line of lines) line.classList.toggle("followed", contender !== null && line.dataset.c === contender);
+  };
+  for (const line of lines) {
+    for (const event of ["mouseenter", "focus"]) line.addEventListener(event, () => follow(line.dataset.c));
+    for (const event of ["mouseleave", "blur"]) line.addEventListener(event, () => follow(null));
+  }
+
   for (const input of document.querySelectorAll(".chip input")) {
     input.addEventListener("change", () => {
       const hidden = [...document.querySelectorAll(".chip input")].filter((other) => !other.checked);
@@ -52,7 +62,7 @@
         return;
       }
       state.hidden = hidden.map((other) => Number(other.value));
-      for (const cell of document.querySelectorAll("[data-c]")) cell.hidden = state.hidden.includes(Number(cell.dataset.c));
+      for (const cell of document.querySelectorAll("[data-c]")) cell.toggleAttribute("hidden", state.hidden.includes(Number(cell.dataset.c)));
       drawAll();
     });
   }

@@ -2,6 +2,7 @@
 //! In: a view, its material and chart values. Out: HTML; every text of others is escaped by the library.
 
 mod costs;
+mod forest;
 mod overview;
 mod pivot;
 mod rest;
@@ -40,12 +41,14 @@ pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<Stri
                 noscript { style { ".chart, .controls, .tabs { display: none; }" } }
             }
             body {
-                a.skip href="#verdict" { "To the verdict" }
+                a.skip href="#answer" { "To the answer" }
                 header.top { (head(view)) }
                 main {
-                    (verdict(view))
-                    (rests_on(view))
+                    (answer(view))
+                    (forest::forest(view))
                     (contents(view))
+                    (verdict(view))
+                    (reliable(view))
                     (overview::overview(view))
                     (controls(view))
                     @for workload in &view.workloads { (section::section(view, workload, charts)) }
@@ -72,22 +75,43 @@ fn embedded(json: &str) -> String {
 
 fn head(view: &View) -> Markup {
     let run = &view.run;
+    html! {
+        p.quiet.asked { (run.title) }
+        h1 id="answer" { (view.answer.headline) }
+        @if let Some(origin) = &run.origin { p.warn { "Not measured here: " (origin) "." } }
+    }
+}
+
+/// The answer: each workload in a line, what else one must know, how reliable it is and what is open.
+fn answer(view: &View) -> Markup {
+    let answer = &view.answer;
+    let run = &view.run;
     let took = run.seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
     html! {
-        h1 { (run.title) }
-        p.quiet {
+        section.answer aria-label="Answer" {
+            @if !answer.workloads.is_empty() {
+                dl { @for workload in &answer.workloads { dt { (workload.title) } dd { (workload.text) "." } } }
+            }
+            @for beside in &answer.besides { p { (beside) } }
+            @for one in &view.variants {
+                @if !one.sentences.is_empty() {
+                    details { summary { "Variants of the work on " (one.name) } ul { @for said in &one.sentences { li { (said) } } } }
+                }
+            }
+            p { strong { (answer.confidence) } @if let Some(open) = &answer.open { " " (open) } }
+        }
+        p.quiet.small {
             (plural(view.contenders.len(), "contender")) ", " (plural(view.workloads.len(), "workload")) ", "
             (plural(view.counts.done, "trial")) " in " (plural(view.counts.blocks as usize, "block")) (took) ". "
             "Run " span.mono { (run.id) } ", begun " time.whole datetime=(run.began) { (run.began.replace('T', " ").replace('Z', " UTC")) } "."
         }
-        @if let Some(origin) = &run.origin { p.warn { "Not measured here: " (origin) "." } }
     }
 }
 
 fn verdict(view: &View) -> Markup {
     html! {
         section.verdict id="verdict" aria-labelledby="verdict-title" {
-            h2 id="verdict-title" { "Verdict" }
+            h2 id="verdict-title" { "Every operation in words" }
             @for workload in &view.workloads {
                 div.of {
                     h3 { a href={ "#" (workload.slug) } { (workload.title) } }
@@ -130,14 +154,14 @@ fn parted(text: &str) -> Markup {
     html! { span.quiet { (question) ": " } strong { (first) } @if !rest.is_empty() { "; " (rest) } }
 }
 
-fn rests_on(view: &View) -> Markup {
+fn reliable(view: &View) -> Markup {
     html! {
         section.rests aria-labelledby="rests-title" {
-            h3 id="rests-title" { "What this rests on" }
+            h3 id="rests-title" { "How reliable is this?" }
             p {
                 "Every contender ran once in each block, in an order shuffled by seed " span.mono { (view.run.seed) } ". "
-                "Figures are medians with 95 % intervals; differences below " (number::percent(view.smallest_effect))
-                " are not called one"
+                "Figures are medians with 95 % intervals; under " (number::percent(view.smallest_effect))
+                " we call it a tie"
                 @if let Some(noise) = view.noise_floor {
                     ", and the same contender entered twice differed from itself by " (number::percent(noise))
                 }
@@ -222,8 +246,8 @@ fn foot(view: &View) -> Markup {
     html! {
         footer {
             p {
-                "Made by Bakeoff " (view.run.version) ". ▲ best beyond doubt, = no difference to the best shown, "
-                "? not told apart. CPU is that of the workers, in percent of one core."
+                "Made by Bakeoff " (view.run.version) ". ▲ best beyond doubt, = as good as the best, "
+                "~ likely slower, ? can't tell yet. CPU is that of the workers, in percent of one core."
             }
             p { "Charts are drawn by Apache ECharts, Apache License 2.0, Copyright 2017-2026 The Apache Software Foundation." }
         }

@@ -127,6 +127,16 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// How many times, for a glance: 1, 1.04, 1.6, 16, 160.
+pub fn times(value: f64) -> String {
+    match value {
+        1.0 => "1".into(),
+        value if value < 1.095 => format!("{value:.2}"),
+        value if value < 9.95 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
 /// The same with as many digits after the point in every line of a column; the best is 1.
 pub fn aligned_ratio(value: f64) -> String {
     match value {

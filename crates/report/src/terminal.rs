@@ -1,6 +1,7 @@
 //! Tables and verdicts for the terminal: readable without colour, folded to its width.
 //! In: a [`View`] and a [`Style`]. Out: text that ends with a line end.
 
+mod answer;
 mod cell;
 mod costs;
 mod grid;
@@ -9,6 +10,7 @@ mod style;
 mod table;
 mod why;
 
+pub use answer::answer;
 pub use pivot::pivot;
 pub use style::Style;
 pub use why::why;
@@ -47,6 +49,8 @@ pub fn show(view: &View, style: Style) -> String {
     text.push_str(&costs::costs(view, style));
     text.push_str(&costs::options(view, style));
     text.push_str(&ending(view, style));
+    line(&mut text, "");
+    text.push_str(&answer::sentences(view, style));
     text
 }
 

@@ -2,6 +2,7 @@
 //! In: records of the ledger and the judge's table of them. Out: a [`View`], in base units, nothing rounded.
 //! Twins are hidden, trials that were set aside are counted, failed contenders are listed with their reason.
 
+mod answer;
 mod axes;
 mod build;
 mod cells;
@@ -13,7 +14,9 @@ mod pivot;
 mod scaling;
 mod spread;
 mod story;
+mod variants;
 
+pub use answer::{AnswerView, WorkloadLine};
 pub use axes::{AxisGroup, AxisView};
 pub(crate) use build::{slug, trial_name};
 pub use costs::{CostView, CostsView, HEADINGS, LEGEND};
@@ -24,6 +27,7 @@ pub use scaling::{ScalingRow, ScalingView};
 pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
 pub(crate) use story::plural;
+pub use variants::VariantsView;
 
 use crate::number::Unit;
 use judge::{Backend, Durability, NoteKind, Table};
@@ -39,6 +43,8 @@ pub const WORTH_SHOWING: f64 = 0.20;
 pub struct View {
     /// The run itself.
     pub run: RunView,
+    /// Which to take.
+    pub answer: AnswerView,
     /// Those that are compared, in the order of the plan, twins left out.
     pub contenders: Vec<ContenderView>,
     /// One section each, in the order of the plan.
@@ -47,6 +53,8 @@ pub struct View {
     pub axes: Vec<AxisView>,
     /// Each axis judged: its best value for each group, then the groups with their best values.
     pub pivots: Vec<PivotView>,
+    /// Variants of the work, compared within each contender.
+    pub variants: Vec<VariantsView>,
     /// The same work with one number varied.
     pub scalings: Vec<ScalingView>,
     /// What it costs beside speed, one for each workload.
@@ -267,6 +275,8 @@ pub enum Standing {
     Leading,
     /// The samples do not tell.
     Unresolved,
+    /// Likely worse than the best.
+    Likely,
     /// Worse than the best.
     Worse,
     /// No figure, or nothing to compare with.
@@ -389,7 +399,10 @@ impl View {
 
     /// The cell of a workload, a row (see [`WorkloadView::row`]) and a contender, by their names.
     pub fn find(&self, workload: &str, row: &str, contender: &str) -> Option<(&WorkloadView, &RowView, &CellView)> {
-        let workload = self.workloads.iter().find(|found| found.slug == workload || found.name == workload)?;
+        let workload = self
+            .workloads
+            .iter()
+            .find(|found| [&found.slug, &found.name, &found.title].contains(&&workload.to_owned()))?;
         let row = workload.row(row)?;
         let place = self.contenders.iter().position(|found| found.name == contender)?;
         Some((workload, row, row.cells.get(place)?))

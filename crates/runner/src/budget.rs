@@ -1,7 +1,7 @@
 //! What a budget buys and what it leaves open, in words; and whether the next trial still fits.
 //! In: the judge's table and decision, times of trials. Out: sentences for whoever watches and for the ledger.
 
-use judge::{Decision, Open, Policy, Table};
+use judge::{Decision, Open, Policy, RESOLUTION, Table};
 use records::{Sampling, Until};
 use std::collections::BTreeMap;
 
@@ -25,6 +25,7 @@ pub fn policy(sampling: &Sampling, gone: f64, limit: Option<f64>) -> Policy {
         min_blocks,
         max_blocks,
         precision: sampling.precision,
+        resolution: RESOLUTION,
         until: match (sampling.samples, sampling.until) {
             (Some(_), Until::Precision) => judge::Until::Blocks,
             (_, Until::Winner) => judge::Until::Winner,
@@ -144,7 +145,7 @@ mod tests {
             contenders: vec![contender("ext4"), contender("xfs")],
             operations: vec![Operation { id, unit: "s".into(), ..Operation::default() }],
             cells: vec![cell(0, [1.0, 2.0, 1.4]), cell(1, [1.9, 1.2, 2.1])],
-            planned_blocks: None,
+            margin: None,
         }
     }
 

@@ -34,7 +34,7 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
         contenders: contenders.iter().map(|contender| judged(contender, contenders, trials)).collect(),
         operations: Vec::new(),
         cells: Vec::new(),
-        planned_blocks: planned_blocks(run),
+        margin: None,
     };
     for work in &run.new.works {
         let of_work: Vec<(usize, &TrialRecord)> =
@@ -56,11 +56,6 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
         }
     }
     table
-}
-
-/// Blocks at most that the run's plan allows, on which the price of looking often depends; `None` for results of others.
-fn planned_blocks(run: &RunRecord) -> Option<u32> {
-    run.new.plan.as_ref().map(|plan| plan.sampling.range().1)
 }
 
 /// Name of a workload in the judge's table: with its scale, where the run has it at several.
@@ -209,6 +204,7 @@ impl Source<'_> {
             phrase,
             unit: unit.into(),
             direction,
+            summary: matches!(self, Self::Total(_)),
             secondary: !matches!(self, Self::Headline(_) | Self::Total(_)),
         }
     }

@@ -178,7 +178,7 @@ mod tests {
 
     /// Two contenders over six blocks; `values` gives seconds by operation and contender.
     fn table(operations: &[(OperationId, [f64; 2])]) -> Table {
-        let mut table = Table { planned_blocks: Some(6), ..Table::default() };
+        let mut table = Table::default();
         for name in ["ext4", "xfs"] {
             table.contenders.push(Contender { name: name.into(), ..Contender::default() });
         }

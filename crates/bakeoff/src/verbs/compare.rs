@@ -94,6 +94,9 @@ pub fn compare(path: &Path, args: &CompareArgs) -> Result<u8, Failure> {
         return Ok(if answered.failures.is_empty() { 0 } else { REGRESSION });
     }
     print!("{}", shown(&comparison, &a, &b));
+    if args.unmatched {
+        print!("{}", unmatched(&comparison));
+    }
     let Some(gate) = gate else { return Ok(0) };
     let failures = comparison.failures(&gate);
     if failures.is_empty() {
@@ -133,12 +136,11 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     let width = text::width();
     let mut said = text::wrapped(&a.name, width, "A  ", "   ");
     said.push_str(&text::wrapped(&b.name, width, "B  ", "   "));
-    let floor = comparison.smallest_effect * 100.0;
+    let margin = comparison.smallest_effect * 100.0;
     said.push_str(&text::wrapped(
         &format!(
-            "Medians; times: how many times worse B is than A, below 1 it is better, with its 95 % interval. Differences \
-             within this machine's own noise (3 % at least, here up to {floor:.1} %) are called none. All rows are \
-             corrected for together."
+            "Medians; times: how many times slower B is than A, below 1 it is faster, with the interval that decides. \
+             Differences within {margin:.0} % are called the same."
         ),
         width,
         "",
@@ -154,18 +156,13 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
         }
         said.push_str(&line(row, &a.table));
     }
-    let count = |wanted: Change| comparison.rows.iter().filter(|row| row.change == wanted).count();
-    said.push_str(&format!(
-        "\nB is worse in {}, better in {}, the same in {}; unresolved: {}.\n",
-        count(Change::Worse),
-        count(Change::Better),
-        count(Change::Same),
-        count(Change::Unresolved)
-    ));
+    said.push('\n');
+    said.push_str(&text::wrapped(&meaning(comparison, a, b), width, "", "  "));
     if !comparison.unmatched.is_empty() {
-        let lacking = comparison.unmatched.join("; ");
+        let count = comparison.unmatched.len();
+        let what = if count == 1 { "1 thing" } else { &format!("{count} things") };
         said.push_str(&text::wrapped(
-            &format!("Not compared, for one of the two lacks it: {lacking}"),
+            &format!("Not compared: {what} that only one of the two has; --unmatched lists them."),
             width,
             "",
             "  ",
@@ -174,13 +171,60 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     said
 }
 
+/// What only one of the two has, by name.
+fn unmatched(comparison: &Comparison) -> String {
+    comparison.unmatched.iter().map(|what| text::wrapped(what, text::width(), "  ", "    ")).collect()
+}
+
+/// What it comes to, in a sentence or two: "Switching ext4 -> xfs: no clear gain; up to 2.8x slower (rewriting small files)."
+fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
+    let gains = |row: &&Compared| matches!(row.change, Change::Better | Change::LikelyBetter);
+    let losses = |row: &&Compared| matches!(row.change, Change::Worse | Change::LikelyWorse);
+    let furthest = |side: &dyn Fn(&&Compared) -> bool| -> Option<&Compared> {
+        let of_side = comparison.rows.iter().filter(|row| side(row));
+        of_side.max_by(|x, y| x.ratio.ln().abs().total_cmp(&y.ratio.ln().abs()))
+    };
+    let told = |row: &Compared, word: &str| {
+        let likely = matches!(row.change, Change::LikelyBetter | Change::LikelyWorse);
+        let likely = if likely { "likely " } else { "" };
+        let who = if a.contender.is_none() { format!(" of {}", row.a) } else { String::new() };
+        let ratio = if row.ratio < 1.0 { 1.0 / row.ratio } else { row.ratio };
+        let phrase =
+            a.table.operations.iter().find(|known| known.id == row.operation).map(|known| known.phrase.clone());
+        let doing = phrase.filter(|phrase| !phrase.is_empty()).unwrap_or_else(|| row.operation.operation.clone());
+        format!("up to {likely}{}x {word} ({doing}{who})", times(ratio))
+    };
+    let gain = furthest(&gains).map_or_else(|| "no clear gain".to_owned(), |row| told(row, "faster"));
+    let loss = furthest(&losses).map_or_else(|| "no clear loss".to_owned(), |row| told(row, "slower"));
+    let names = |named: &Named| named.contender.map_or(&named.name, |at| &named.table.contenders[at].name).clone();
+    let count = |wanted: &[Change]| comparison.rows.iter().filter(|row| wanted.contains(&row.change)).count();
+    let mut text = format!("Switching {} -> {}: {gain}; {loss}.", names(a), names(b));
+    if comparison.rows.iter().any(|row| row.unequal_durability) {
+        text.push_str(" The two do not keep data equally safe.");
+    }
+    let disturbed = comparison.rows.iter().filter(|row| row.disturbed > 0).count();
+    if disturbed > 0 {
+        text.push_str(&format!(" Disturbed trials are in {disturbed} of {} lines.", comparison.rows.len()));
+    }
+    text.push_str(&format!(
+        " Better in {}, worse in {}, the same in {}, can't tell yet in {}.",
+        count(&[Change::Better, Change::LikelyBetter]),
+        count(&[Change::Worse, Change::LikelyWorse]),
+        count(&[Change::Same]),
+        count(&[Change::Unresolved])
+    ));
+    text
+}
+
 fn line(row: &Compared, table: &Table) -> String {
     let unit = table.operations.iter().find(|known| known.id == row.operation).map_or("", |known| known.unit.as_str());
     let change = match row.change {
         Change::Better => "better",
+        Change::LikelyBetter => "likely better",
         Change::Worse => "WORSE",
+        Change::LikelyWorse => "likely worse",
         Change::Same => "same",
-        Change::Unresolved => "unresolved",
+        Change::Unresolved => "can't tell yet",
     };
     let few = format!("{} and {} only", row.samples.0, row.samples.1);
     let interval = row.interval.map_or(few, |interval| format!("{} to {}", times(interval.low), times(interval.high)));

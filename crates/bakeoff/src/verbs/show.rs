@@ -1,4 +1,4 @@
-//! `bakeoff show`: tables and verdict of a run, in the form asked for.
+//! `bakeoff show`: the answer of a run, or its tables and figures, in the form asked for.
 //! In: a run's id, or none for the latest. Out: text on standard output.
 
 use crate::args::ShowArgs;
@@ -42,8 +42,10 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
         terminal::pivot(&view, axis, style)?
     } else if let Some(cell) = &args.why {
         terminal::why(&material, &view, cell, style)?
-    } else {
+    } else if args.full {
         terminal::show(&view, style)
+    } else {
+        terminal::answer(&view, style)
     };
     print!("{text}");
     Ok(0)

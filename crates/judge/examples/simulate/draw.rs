@@ -116,32 +116,77 @@ pub struct Scenario {
     pub noise: Noise,
     /// Relative standard deviation of the noise.
     pub size: f64,
-    /// True log cost of each contender.
-    pub costs: Vec<f64>,
-    /// Operations, all alike.
-    pub operations: usize,
-    /// Contenders scatter unequally: every third one five times as much as the others.
-    pub uneven: bool,
+    /// True log cost of each contender, operation by operation.
+    pub costs: Vec<Vec<f64>>,
+    /// How many times more than the others each contender scatters.
+    pub scatter: Vec<f64>,
+    /// How many times more than the others each operation scatters.
+    pub noisy: Vec<f64>,
+    /// Autocorrelation of a state that each contender keeps from block to block, of the noise's own size.
+    pub kept_state: f64,
+    /// Chance that a trial fails, of the last contender.
+    pub failing: f64,
+    /// The first contender is entered twice.
+    pub twin: bool,
 }
 
 impl Scenario {
     /// Contenders that are all equal.
     pub fn equal(noise: Noise, size: f64, contenders: usize, operations: usize) -> Self {
-        Scenario { noise, size, costs: vec![0.0; contenders], operations, uneven: false }
+        Scenario::of(noise, size, vec![vec![0.0; contenders]; operations])
+    }
+
+    /// Any true log costs.
+    pub fn of(noise: Noise, size: f64, costs: Vec<Vec<f64>>) -> Self {
+        let (contenders, operations) = (costs[0].len(), costs.len());
+        let (scatter, noisy) = (vec![1.0; contenders], vec![1.0; operations]);
+        Scenario { noise, size, costs, scatter, noisy, kept_state: 0.0, failing: 0.0, twin: false }
     }
 
     /// One contender that is better than all others, which are equal, by a gap (1.1: they take 1.1 times as long).
     pub fn gap(noise: Noise, size: f64, contenders: usize, gap: f64) -> Self {
         let costs = (0..contenders).map(|contender| if contender == 0 { 0.0 } else { gap.ln() }).collect();
-        Scenario { noise, size, costs, operations: 1, uneven: false }
+        Scenario::of(noise, size, vec![costs])
     }
-}
 
-impl Scenario {
     /// Each contender is worse than the one before by a gap.
     pub fn ladder(noise: Noise, size: f64, contenders: usize, gap: f64) -> Self {
         let costs = (0..contenders).map(|contender| gap.ln() * contender as f64).collect();
-        Scenario { costs, ..Scenario::equal(noise, size, contenders, 1) }
+        Scenario::of(noise, size, vec![costs])
+    }
+
+    /// One of so many equal contenders scatters so many times as much as the others.
+    pub fn wild(contenders: usize, operations: usize, times: f64) -> Self {
+        let mut scenario = Scenario::equal(Noise::LogNormal, 0.05, contenders, operations);
+        scenario.scatter[contenders / 2] = times;
+        scenario
+    }
+
+    /// Any gaps up to 2.
+    pub fn random(size: f64, contenders: usize, operations: usize, seed: u64) -> Self {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut row = || (0..contenders).map(|_| rng.random_range(0.0..2.0_f64.ln())).collect::<Vec<f64>>();
+        let costs = (0..operations).map(|_| row()).collect();
+        Scenario::of(Noise::LogNormal, size, costs)
+    }
+
+    /// Seven operations of six contenders as a quick run of six filesystems had them: times behind the best, from 1 to 8, with noise that
+    /// differs from line to line.
+    pub fn like_a_quick_run(size: f64) -> Self {
+        const TIMES: [[f64; 6]; 7] = [
+            [1.3, 1.1, 1.2, 1.3, 1.0, 6.0],
+            [2.2, 2.2, 2.3, 1.0, 2.2, 8.6],
+            [1.1, 1.15, 1.5, 1.6, 1.0, 5.5],
+            [1.5, 2.4, 1.0, 3.6, 2.2, 5.6],
+            [1.0, 1.5, 1.02, 2.0, 1.4, 3.9],
+            [1.2, 1.25, 1.0, 1.1, 1.3, 2.8],
+            [1.0, 1.05, 1.03, 1.4, 1.1, 4.0],
+        ];
+        let costs = TIMES.map(|row| row.map(f64::ln).to_vec()).to_vec();
+        let mut scenario = Scenario::of(Noise::LogNormal, size, costs);
+        scenario.noisy = vec![1.0, 0.5, 1.0, 1.5, 2.0, 1.0, 0.7];
+        scenario.scatter = vec![1.0, 1.0, 1.0, 1.0, 1.0, 2.0];
+        scenario
     }
 }
 
@@ -151,6 +196,7 @@ pub struct World {
     /// Samples so far.
     pub table: Table,
     before: Vec<f64>,
+    states: Vec<f64>,
     block: u32,
     /// Trials so far.
     pub trials: u32,
@@ -159,22 +205,31 @@ pub struct World {
 
 impl World {
     /// A bake-off that has not begun.
-    pub fn new(scenario: &Scenario, planned: u32, seed: u64) -> Self {
-        let mut table = Table { planned_blocks: Some(planned), ..Table::default() };
-        for contender in 0..scenario.costs.len() {
+    pub fn new(scenario: &Scenario, seed: u64) -> Self {
+        let mut table = Table::default();
+        let contenders = scenario.costs[0].len();
+        for contender in 0..contenders {
             table.contenders.push(Contender { name: format!("fs{contender}"), ..Contender::default() });
         }
-        for operation in 0..scenario.operations {
+        if scenario.twin {
+            table.contenders.push(Contender {
+                name: "fs0 again".into(),
+                twin_of: Some("fs0".into()),
+                ..Contender::default()
+            });
+        }
+        for operation in 0..scenario.costs.len() {
             let id = OperationId::new("work", &format!("op{operation}"), "cold");
             let direction = Direction::LowerIsBetter;
             table.operations.push(Operation { id, unit: "s".into(), direction, ..Operation::default() });
-            for contender in 0..scenario.costs.len() {
+            for contender in 0..table.contenders.len() {
                 table.cells.push(Cell { operation, contender, ..Cell::default() });
             }
         }
         let mut rng = SmallRng::seed_from_u64(seed);
-        let before = (0..scenario.operations).map(|_| StandardNormal.sample(&mut rng)).collect();
-        World { scenario: scenario.clone(), table, before, block: 0, trials: 0, rng }
+        let before = (0..scenario.costs.len()).map(|_| StandardNormal.sample(&mut rng)).collect();
+        let states = (0..table.contenders.len()).map(|_| StandardNormal.sample(&mut rng)).collect();
+        World { scenario: scenario.clone(), table, before, states, block: 0, trials: 0, rng }
     }
 
     /// Runs one block of these contenders, shuffled.
@@ -190,44 +245,64 @@ impl World {
     /// Runs one block of everyone.
     pub fn run_full_block(&mut self) {
         let all = |contender| Needed { contender, workload: "work".into() };
-        self.run_block(&(0..self.scenario.costs.len()).map(all).collect::<Vec<_>>());
+        self.run_block(&(0..self.table.contenders.len()).map(all).collect::<Vec<_>>());
     }
 
     /// Runs ten trials of each contender, one contender after the other: the published custom.
     pub fn run_ordered(&mut self, samples: u32) {
-        for contender in 0..self.scenario.costs.len() {
+        let contenders = self.table.contenders.len() as u32;
+        for contender in 0..contenders {
             for round in 0..samples {
                 // The machine's clock goes on: drift and warm-up follow time, not rounds.
-                let contenders = self.scenario.costs.len() as u32;
-                let time = contender as u32 * samples + round;
-                self.block = time / contenders;
-                self.run_trial(contender);
+                self.block = (contender * samples + round) / contenders;
+                self.run_trial(contender as usize);
             }
         }
     }
 
     fn run_trial(&mut self, contender: usize) {
         self.trials += 1;
-        let contenders = self.scenario.costs.len();
-        let wild = self.scenario.uneven && contender.is_multiple_of(3);
-        let size = self.scenario.size * if wild { 5.0 } else { 1.0 };
-        for operation in 0..self.scenario.operations {
+        let entered = self.table.contenders.len();
+        let contenders = self.scenario.costs[0].len();
+        let truth = if contender < contenders { contender } else { 0 };
+        let step = self.scenario.kept_state;
+        let moved: f64 = StandardNormal.sample(&mut self.rng);
+        self.states[contender] = step * self.states[contender] + (1.0 - step * step).sqrt() * moved;
+        let kept = if step > 0.0 { self.scenario.size * self.states[contender] } else { 0.0 };
+        if truth + 1 == contenders && self.rng.random_bool(self.scenario.failing) {
+            let cells = self.table.cells.iter_mut().filter(|cell| cell.contender == contender);
+            cells.for_each(|cell| cell.facts.failures += 1);
+            return;
+        }
+        for operation in 0..self.scenario.costs.len() {
+            let size = self.scenario.size * self.scenario.scatter[truth] * self.scenario.noisy[operation];
             let before = &mut self.before[operation];
-            let noise = self.scenario.noise.log(size, self.block, before, &mut self.rng);
-            let value = 10.0 * (self.scenario.costs[contender] + noise).exp();
+            let noise = self.scenario.noise.log(size, self.block, before, &mut self.rng) + kept;
+            let value = 10.0 * (self.scenario.costs[operation][truth] + noise).exp();
             let trial = i64::from(self.trials);
             let sample = Sample { trial, block: self.block, value, ..Sample::default() };
-            self.table.cells[operation * contenders + contender].samples.push(sample);
+            self.table.cells[operation * entered + contender].samples.push(sample);
         }
     }
 
-    /// True log ratio of one contender's cost to another's.
-    pub fn log_ratio(&self, contender: usize, to: usize) -> f64 {
-        self.scenario.costs[contender] - self.scenario.costs[to]
+    /// True log ratio of one contender's cost to another's in an operation.
+    pub fn log_ratio(&self, operation: usize, contender: usize, to: usize) -> f64 {
+        self.scenario.costs[operation][contender] - self.scenario.costs[operation][to]
     }
 
     /// True log cost.
-    pub fn cost(&self, contender: usize) -> f64 {
-        self.scenario.costs[contender] + 10.0_f64.ln()
+    pub fn cost(&self, operation: usize, contender: usize) -> f64 {
+        self.scenario.costs[operation][contender] + 10.0_f64.ln()
+    }
+
+    /// How many times behind the best of each operation a contender truly is, where it is furthest behind.
+    pub fn shortfall(&self, contender: usize) -> f64 {
+        let best = |costs: &Vec<f64>| costs.iter().copied().fold(f64::INFINITY, f64::min);
+        self.scenario.costs.iter().map(|costs| costs[contender] - best(costs)).fold(0.0, f64::max).exp()
+    }
+
+    /// What is drawn.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
 }

@@ -3,7 +3,7 @@
 //! Tables are spread over two threads; each has a seed of its own, so results do not depend on the threads.
 
 use crate::draw::{Scenario, World, truth};
-use judge::{Estimand, Judgement, Policy, Relation, decide, judge};
+use judge::{Certainty, Estimand, Judgement, Looks, Policy, Relation, answer, decide, judge};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,6 +37,24 @@ pub struct Tally {
     pub false_winners: u64,
     /// Tables that said of any contender that it is worse although it is not.
     pub false_statements: u64,
+    /// Lines, and those that said so of any contender, or that it is likely worse.
+    pub lines: u64,
+    /// Those that said so falsely.
+    pub false_lines: u64,
+    /// Tables that called contenders alike whose true difference is above the margin.
+    pub false_ties: u64,
+    /// Choices made, beyond doubt or not.
+    pub choices: u64,
+    /// Choices whose contender is further behind than was stated.
+    pub wrong_bounds: u64,
+    /// Choices beyond doubt or likely of a contender that another one beats in its worst shortfall by more than a hundredth.
+    pub wrong_choices: u64,
+    /// Tables that say that something stays with a contender.
+    pub resembling: u64,
+    /// Choices that were said to be likely or beyond doubt.
+    pub certain_choices: u64,
+    /// Blocks that were promised at the first look over those that it took, where both are known.
+    pub forecasts: Vec<f64>,
     /// Tables that named the true winner.
     pub right: u64,
     /// Intervals of cells: of fewer than ten samples, of ten or more.
@@ -60,6 +78,15 @@ impl Tally {
         self.false_winners += other.false_winners;
         self.false_statements += other.false_statements;
         self.right += other.right;
+        self.lines += other.lines;
+        self.resembling += other.resembling;
+        self.false_lines += other.false_lines;
+        self.false_ties += other.false_ties;
+        self.choices += other.choices;
+        self.wrong_bounds += other.wrong_bounds;
+        self.wrong_choices += other.wrong_choices;
+        self.certain_choices += other.certain_choices;
+        self.forecasts.extend(other.forecasts);
         self.bars_apart += other.bars_apart;
         self.intervals_apart += other.intervals_apart;
         self.custom = self.custom.and(other.custom);
@@ -89,15 +116,13 @@ pub enum Rule {
     Ordered(u32),
     /// As the stopping rule says.
     Stop(Policy),
+    /// As the stopping rule would say if it knew how far samples scatter.
+    Oracle(Policy),
 }
 
 /// Plays tables of one scenario.
 pub fn play(scenario: &Scenario, rule: Rule, tables: u64, seed: u64) -> Tally {
     let known = truth(scenario.noise, scenario.size);
-    let planned = match rule {
-        Rule::Fixed(blocks) | Rule::EveryLook(blocks) | Rule::Ordered(blocks) => blocks,
-        Rule::Stop(policy) => policy.max_blocks,
-    };
     let next = AtomicU64::new(0);
     let total = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -109,7 +134,7 @@ pub fn play(scenario: &Scenario, rule: Rule, tables: u64, seed: u64) -> Tally {
                     if table >= tables {
                         break;
                     }
-                    let world = World::new(scenario, planned, seed.wrapping_mul(1_000_003).wrapping_add(table));
+                    let world = World::new(scenario, seed.wrapping_mul(1_000_003).wrapping_add(table));
                     own.add(play_one(world, rule, known));
                 }
                 total.lock().expect("no thread fails").push(own);
@@ -135,64 +160,166 @@ fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
             return tally;
         }
         Rule::EveryLook(blocks) => {
-            let mut wrong = (false, false);
+            let mut wrong = Errors::none(&world);
             for block in 1..=blocks {
                 world.run_full_block();
                 if block >= 3 {
-                    let found = errors(&world, &judge(&world.table).expect("a sound table"));
-                    wrong = (wrong.0 || found.0, wrong.1 || found.1);
+                    wrong.and(&Errors::of(&world, &judge(&world.table).expect("a sound table")));
                 }
             }
-            tally.false_winners = u64::from(wrong.0);
-            tally.false_statements = u64::from(wrong.1);
+            wrong.count(&mut tally);
         }
         Rule::Stop(policy) => {
             let decision = |world: &World| decide(&world.table, &policy).expect("a sound table");
-            let mut next = decision(&world).next;
-            while !next.is_empty() {
-                world.run_block(&next);
-                next = decision(&world).next;
+            let mut next = decision(&world);
+            let (mut promised, mut blocks) = (None, 0);
+            while next.goes_on() {
+                world.run_block(&next.next);
+                blocks += 1;
+                next = decision(&world);
+                if blocks == policy.min_blocks {
+                    promised = next.blocks_left.filter(|_| next.goes_on()).map(|left| left + blocks);
+                }
             }
+            if let Some(promised) = promised.filter(|_| blocks < policy.max_blocks) {
+                tally.forecasts.push(f64::from(promised) / f64::from(blocks));
+            }
+        }
+        Rule::Oracle(policy) => {
+            let all = decide(&world.table, &policy).expect("a sound table").next;
+            let mut open: Vec<usize> = all.iter().map(|trial| trial.contender).collect();
+            for block in 1..=policy.max_blocks {
+                let next: Vec<_> = all.iter().filter(|trial| open.contains(&trial.contender)).cloned().collect();
+                if next.is_empty() {
+                    break;
+                }
+                world.run_block(&next);
+                if block >= policy.min_blocks {
+                    open = undecided(&world, &policy);
+                }
+            }
+            tally.trials.push(world.trials);
+            return tally;
         }
     }
     let judged = judge(&world.table).expect("a sound table");
     if !matches!(rule, Rule::EveryLook(_)) {
-        let wrong = errors(&world, &judged);
-        tally.false_winners = u64::from(wrong.0);
-        tally.false_statements = u64::from(wrong.1);
+        Errors::of(&world, &judged).count(&mut tally);
     }
     let right =
-        |r: &judge::Ranking| r.won && r.others.iter().all(|other| world.log_ratio(other.contender, r.best) > 0.0);
+        |r: &judge::Ranking| r.won && r.others.iter().all(|o| world.log_ratio(r.operation, o.contender, r.best) > 0.0);
     tally.right = u64::from(judged.rankings.iter().all(right));
+    let resembles = |note: &judge::Note| note.kind == judge::NoteKind::Resemblance;
+    tally.resembling = u64::from(judged.notes.iter().any(resembles));
+    choice(&world, &mut tally);
     cover(&world, &judged, known, &mut tally);
     tally.trials.push(world.trials);
     tally
 }
 
-/// Whether a false winner is named, and whether anything false is said.
-fn errors(world: &World, judged: &Judgement) -> (bool, bool) {
-    let false_worse = |ranking: &judge::Ranking| {
-        let wrong = |other: &judge::Standing| {
-            other.relation == Relation::Worse && world.log_ratio(other.contender, ranking.best) <= 0.0
+/// Contenders that someone who knows the noise would still run, by the same rule and levels.
+fn undecided(world: &World, policy: &Policy) -> Vec<usize> {
+    let scenario = world.scenario();
+    let contenders = scenario.costs[0].len();
+    let mut open = Vec::new();
+    for operation in 0..scenario.costs.len() {
+        let samples = |contender: usize| &world.table.cell(operation, contender).expect("a cell").samples;
+        let both = |a: usize, b: usize| -> Vec<f64> {
+            let paired = samples(a).iter().filter_map(|x| Some((x, samples(b).iter().find(|y| y.block == x.block)?)));
+            paired.map(|(x, y)| (y.value / x.value).ln()).collect()
         };
-        ranking.others.iter().any(wrong)
-    };
-    let statement = judged.rankings.iter().any(false_worse);
-    let winner = judged.rankings.iter().any(|ranking| ranking.won && false_worse(ranking));
-    (winner, statement)
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let best = (0..contenders).reduce(|a, b| if mean(&both(a, b)) < 0.0 { b } else { a }).expect("contenders");
+        let size = |contender: usize| scenario.size * scenario.scatter[contender] * scenario.noisy[operation];
+        let mut left = contenders;
+        let mut order: Vec<usize> = (0..contenders).filter(|&other| other != best).collect();
+        order.sort_by(|&a, &b| mean(&both(best, b)).total_cmp(&mean(&both(best, a))));
+        for other in order {
+            let found = both(best, other);
+            let blocks = found.len();
+            let error = (size(best).powi(2) + size(other).powi(2)).sqrt() / (blocks as f64).sqrt();
+            let level = Looks::at(blocks).level(0.05 / (left * (left - 1)) as f64 * 2.0);
+            let half = judge::normal_quantile(1.0 - level / 2.0) * error;
+            if mean(&found) - half > 0.0 {
+                left -= 1;
+            } else if mean(&found) - half < -policy.resolution.ln_1p() {
+                open.extend([best, other]);
+            }
+        }
+    }
+    open
+}
+
+/// What a table says falsely.
+struct Errors {
+    winner: bool,
+    statement: bool,
+    tie: bool,
+    lines: Vec<bool>,
+}
+
+impl Errors {
+    fn none(world: &World) -> Self {
+        let lines = vec![false; world.table.operations.len()];
+        Errors { winner: false, statement: false, tie: false, lines }
+    }
+
+    fn of(world: &World, judged: &Judgement) -> Self {
+        let mut found = Errors::none(world);
+        for ranking in &judged.rankings {
+            for other in &ranking.others {
+                let log = world.log_ratio(ranking.operation, other.contender, ranking.best);
+                let worse = other.relation == Relation::Worse && log <= 0.0;
+                found.statement |= worse;
+                found.winner |= worse && ranking.won;
+                found.lines[ranking.operation] |= other.relation.is_worse() && log <= 0.0;
+                found.tie |= other.relation == Relation::Tie && log.abs() > judge::MARGIN.ln_1p();
+            }
+        }
+        found
+    }
+
+    fn and(&mut self, other: &Errors) {
+        self.winner |= other.winner;
+        self.statement |= other.statement;
+        self.tie |= other.tie;
+        self.lines.iter_mut().zip(&other.lines).for_each(|(own, other)| *own |= other);
+    }
+
+    fn count(&self, tally: &mut Tally) {
+        tally.false_winners = u64::from(self.winner);
+        tally.false_statements = u64::from(self.statement);
+        tally.false_ties = u64::from(self.tie);
+        tally.lines = self.lines.len() as u64;
+        tally.false_lines = self.lines.iter().filter(|wrong| **wrong).count() as u64;
+    }
+}
+
+/// Whether the choice keeps its bound, and is the right one where it says so.
+fn choice(world: &World, tally: &mut Tally) {
+    let answer = answer(&world.table).expect("a sound table");
+    let Some(take) = answer.groups.first().and_then(|group| group.take.as_ref()) else { return };
+    let truth = world.shortfall(take.shortfall.contender);
+    let least = (0..world.scenario().costs[0].len()).map(|other| world.shortfall(other)).fold(f64::INFINITY, f64::min);
+    tally.choices = 1;
+    tally.wrong_bounds = u64::from(truth > take.shortfall.at_most);
+    tally.certain_choices = u64::from(take.certainty >= Certainty::Likely);
+    tally.wrong_choices = u64::from(take.certainty >= Certainty::Likely && truth > least * 1.01);
 }
 
 fn cover(world: &World, judged: &Judgement, known: (f64, f64), tally: &mut Tally) {
     for figure in &judged.figures {
-        let Some(interval) = figure.interval else { continue };
+        let Some(interval) = figure.interval.filter(|_| figure.contender < world.scenario().costs[0].len()) else {
+            continue;
+        };
         let centre = if interval.of == Estimand::Median { known.1 } else { known.0 };
-        let truth = world.cost(figure.contender) + centre;
+        let truth = world.cost(figure.operation, figure.contender) + centre;
         tally.cells[usize::from(figure.samples >= 10)].count(interval.low, truth, interval.high);
     }
     for ranking in &judged.rankings {
         for other in &ranking.others {
             let Some(interval) = other.interval else { continue };
-            let truth = world.log_ratio(other.contender, ranking.best);
+            let truth = world.log_ratio(ranking.operation, other.contender, ranking.best);
             tally.ratios[usize::from(other.samples >= 10)].count(interval.low, truth, interval.high);
         }
     }
@@ -224,6 +351,6 @@ fn judge_by_custom(world: &World, tally: &mut Tally) {
         let first = &moments[0];
         let relative = ((half(first) / first.0).powi(2) + (half(second) / second.0).powi(2)).sqrt();
         let ratio = second.0 / first.0;
-        tally.custom.count(ratio * (1.0 - relative), world.log_ratio(contender, 0), ratio * (1.0 + relative));
+        tally.custom.count(ratio * (1.0 - relative), world.log_ratio(0, contender, 0), ratio * (1.0 + relative));
     }
 }

@@ -102,6 +102,7 @@ pub(super) fn mark(standing: Standing) -> &'static str {
         Standing::Best => "▲ ",
         Standing::Tie => "= ",
         Standing::Leading | Standing::Unresolved => "? ",
+        Standing::Likely => "~ ",
         Standing::Worse | Standing::Alone => "",
     }
 }

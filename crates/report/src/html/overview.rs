@@ -12,7 +12,7 @@ pub(super) fn overview(view: &View) -> Markup {
     html! {
         section aria-labelledby="overview" {
             h2 id="overview" { "Overview" }
-            p.quiet { "How many times worse than the best of each line; 1 is the best, and marked are those to which no difference was shown." }
+            p.quiet { "How many times slower than the best of each line; green: as good as the best." }
             div.scroll tabindex="0" role="region" aria-labelledby="overview" {
                 table.overview {
                     thead { tr {
@@ -76,6 +76,7 @@ pub(super) fn mark(standing: Standing) -> &'static str {
         Standing::Best => "▲ ",
         Standing::Tie => "= ",
         Standing::Leading | Standing::Unresolved => "? ",
+        Standing::Likely => "~ ",
         Standing::Worse | Standing::Alone => "",
     }
 }
@@ -84,9 +85,10 @@ pub(super) fn mark(standing: Standing) -> &'static str {
 pub(super) fn spoken(standing: Standing) -> &'static str {
     match standing {
         Standing::Best => "best",
-        Standing::Tie => "no difference to the best shown",
-        Standing::Leading => "leads, not beyond doubt",
-        Standing::Unresolved => "not told apart",
+        Standing::Tie => "as good as the best",
+        Standing::Leading => "ahead, not proven",
+        Standing::Unresolved => "can't tell yet",
+        Standing::Likely => "likely worse",
         Standing::Worse => "worse",
         Standing::Alone => "nothing to compare with",
     }

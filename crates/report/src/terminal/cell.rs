@@ -43,6 +43,7 @@ pub(super) fn mark(standing: Standing, style: Style) -> &'static str {
         (Standing::Best, false) => "^ ",
         (Standing::Tie, _) => "= ",
         (Standing::Leading | Standing::Unresolved, _) => "? ",
+        (Standing::Likely, _) => "~ ",
         (Standing::Worse | Standing::Alone, _) => "  ",
     }
 }

@@ -79,7 +79,7 @@ fn stands(view: &View, row: &RowView, cell: &CellView) -> Option<String> {
     let ratio = cell.ratio.filter(|_| view.contenders[cell.contender].name != *best)?;
     let interval =
         cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
-    Some(format!("{} times worse than {best}{}", number::ratio(ratio), interval.unwrap_or_default()))
+    Some(format!("{}x slower than {best}{}", number::ratio(ratio), interval.unwrap_or_default()))
 }
 
 fn samples(row: &RowView, cell: &CellView, style: Style) -> String {
@@ -89,7 +89,7 @@ fn samples(row: &RowView, cell: &CellView, style: Style) -> String {
     let headings =
         ["trial", "block", "pass", &format!("returned {unit}"), &format!("durable {unit}"), "CPU %", "remark"];
     table.set_header(headings.map(|heading| style.fitted(heading)));
-    let exact = |value: Option<f64>| value.map(|value| number::exact(value / row.unit.divisor)).unwrap_or_default();
+    let exact = |value: Option<f64>| value.map(|value| number::plain(value / row.unit.divisor)).unwrap_or_default();
     for sample in &cell.samples {
         let mut remark = sample.disturbed.clone().unwrap_or_default();
         if !sample.counts {

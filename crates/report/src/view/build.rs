@@ -6,8 +6,8 @@ use super::cells::{RowContext, differ};
 use super::pairs::pairs;
 use super::scaling::scalings;
 use super::{
-    CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView, RunView,
-    SentenceView, View, WorkloadView,
+    AnswerView, CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView,
+    RunView, SentenceView, View, WorkloadView,
 };
 use super::{costs, options, story};
 use crate::ReportError;
@@ -49,11 +49,13 @@ impl View {
         }));
         let mut view = View {
             run: run(material),
+            answer: AnswerView::default(),
             failures: failures(material),
             contenders,
             workloads,
             axes,
             pivots: Vec::new(),
+            variants: super::variants::variants(&material.run, &table),
             scalings,
             costs,
             device,
@@ -65,6 +67,9 @@ impl View {
             table,
             judgement,
         };
+        let found = judge::answer(&view.table)
+            .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
+        view.answer = super::answer::answer(&view, &found);
         view.pivots = super::pivot::pivots(&view);
         Ok(view)
     }

@@ -181,6 +181,7 @@ pub(super) fn standing(ranking: &judge::Ranking, contender: usize) -> Standing {
     let relation = ranking.others.iter().find(|other| other.contender == contender).map(|other| other.relation);
     match relation {
         Some(Relation::Worse) => Standing::Worse,
+        Some(Relation::LikelyWorse) => Standing::Likely,
         Some(Relation::Tie) => Standing::Tie,
         Some(Relation::Unresolved | Relation::TooFew) => Standing::Unresolved,
         None => Standing::Alone,

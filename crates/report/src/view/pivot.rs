@@ -140,7 +140,7 @@ impl Pivot<'_> {
     fn within(&self, places: &[Place]) -> Option<(Table, Vec<(usize, usize)>)> {
         let values = self.axis.values.len();
         let pure = self.values_are_pure();
-        let mut table = Table { planned_blocks: self.view.table.planned_blocks, ..Table::default() };
+        let mut table = Table { margin: self.view.table.margin, ..Table::default() };
         for (value, name) in self.axis.values.iter().enumerate() {
             let members: Vec<&Contender> = self.at_value(value).collect();
             table.contenders.push(Contender {
@@ -182,7 +182,7 @@ impl Pivot<'_> {
         if self.axis.groups.len() < 2 {
             return None;
         }
-        let mut table = Table { planned_blocks: self.view.table.planned_blocks, ..Table::default() };
+        let mut table = Table { margin: self.view.table.margin, ..Table::default() };
         for (number, group) in self.axis.groups.iter().enumerate() {
             let members: Vec<&Contender> = (0..group.members.len())
                 .filter_map(|value| Some(&self.view.table.contenders[self.judged_index(number, value)?]))

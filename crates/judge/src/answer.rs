@@ -1,0 +1,281 @@
+//! Which one to take.
+//! In: a table. Out: an [`Answer`]: the contender whose worst shortfall against the best has the smallest upper bound, over all
+//! workloads, for each, and within each class of durability.
+//!
+//! Only one comparison can make a bound wrong: that with the true best of the operation in which the shortfall is truly worst. So the bound of a
+//! contender, the largest upper end of its intervals over all operations, needs no correction for how many there are.
+
+use crate::assess::{self, Assessed};
+use crate::decide;
+use crate::decision::{Policy, RESOLUTION};
+use crate::figure::MIN_SAMPLES;
+use crate::judgement::{Figure, Relation};
+use crate::numbers::median;
+use crate::rank::Fit;
+use crate::row::Row;
+use crate::table::{Backend, Durability, Table, TableError};
+use crate::verdict::{
+    Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
+    WorkloadAnswer,
+};
+
+/// From this many times slower on, somewhere and likely, a contender is one to avoid.
+const AVOIDED: f64 = 2.0;
+
+/// Answers which contender to take.
+///
+/// # Errors
+/// The table contradicts itself or passes a limit.
+pub fn answer(table: &Table) -> Result<Answer, TableError> {
+    table.check()?;
+    let assessed = assess::assess(table);
+    let mut groups: Vec<GroupAnswer> =
+        groups(table, &assessed.fit).iter().map(|group| group_answer(table, &assessed.fit, group)).collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.order.len()));
+    let open = remaining(table, &assessed)?;
+    Ok(Answer { groups, confidence: confidence(table, &assessed, &open), open })
+}
+
+impl Durability {
+    /// The class in one word.
+    pub fn class(&self) -> SafetyClass {
+        match (self.flushes, self.ordered, self.checksums) {
+            (Some(false), _, _) => SafetyClass::NoFlushes,
+            (_, Some(false), _) => SafetyClass::Unordered,
+            (_, _, Some(true)) => SafetyClass::Checksummed,
+            (_, Some(true), _) => SafetyClass::Ordered,
+            _ => SafetyClass::Unknown,
+        }
+    }
+}
+
+/// Contenders that were ranked together.
+struct Group {
+    backend: Backend,
+    age: String,
+    rows: Vec<usize>,
+    contenders: Vec<usize>,
+}
+
+fn groups(table: &Table, fit: &Fit) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (at, row) in fit.rows.iter().enumerate().filter(|(_, row)| !row.secondary) {
+        let known = groups.iter().position(|group| (group.backend, &group.age) == (row.backend, &row.age));
+        let known = known.unwrap_or_else(|| {
+            groups.push(Group { backend: row.backend, age: row.age.clone(), rows: Vec::new(), contenders: Vec::new() });
+            groups.len() - 1
+        });
+        groups[known].rows.push(at);
+        for contender in ranked(row) {
+            if !groups[known].contenders.contains(&contender) && table.contenders[contender].failed.is_none() {
+                groups[known].contenders.push(contender);
+            }
+        }
+    }
+    groups
+}
+
+fn ranked(row: &Row) -> impl Iterator<Item = usize> {
+    row.members.iter().filter(|member| !member.twin).map(|member| member.contender)
+}
+
+fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
+    let class = |contender: usize| table.contenders[contender].durability.class();
+    let of = |wanted: &dyn Fn(SafetyClass) -> bool| -> Vec<usize> {
+        group.contenders.iter().copied().filter(|&contender| wanted(class(contender))).collect()
+    };
+    let safe = of(&SafetyClass::keeps_data);
+    let candidates = if safe.is_empty() { group.contenders.clone() } else { safe };
+    let take = choose(fit, &group.rows, &candidates, None);
+    let mut classes: Vec<SafetyClass> = group.contenders.iter().map(|&contender| class(contender)).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let by_class = classes
+        .iter()
+        .rev()
+        .filter_map(|&wanted| choose(fit, &group.rows, &of(&|class| class == wanted), Some(wanted)));
+    let by_class: Vec<Choice> = by_class.collect();
+    let over_all = choose(fit, &group.rows, &group.contenders, None);
+    let chosen = take.as_ref().map(|choice| choice.shortfall.contender);
+    let over_all = over_all.filter(|choice| Some(choice.shortfall.contender) != chosen);
+    GroupAnswer {
+        backend: group.backend,
+        age: group.age.clone(),
+        order: order(fit, group, &candidates),
+        workloads: workloads(table, fit, group, &candidates),
+        avoid: avoid(fit, group, &candidates),
+        less_safe: less_safe(fit, group, chosen, &|contender| class(contender), &candidates),
+        take,
+        by_class,
+        over_all,
+    }
+}
+
+/// All contenders: candidates first, each part by its bound, then by what was measured.
+fn order(fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<usize> {
+    let mut falls: Vec<(bool, Shortfall)> = group
+        .contenders
+        .iter()
+        .map(|&contender| {
+            let safe = candidates.contains(&contender);
+            let among = if safe { candidates } else { &group.contenders };
+            (!safe, shortfall(fit, &group.rows, among, contender).unwrap_or_else(|| unknown(contender)))
+        })
+        .collect();
+    falls.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.at_most.total_cmp(&b.1.at_most)).then(a.1.ratio.total_cmp(&b.1.ratio)));
+    falls.into_iter().map(|fall| fall.1.contender).collect()
+}
+
+fn unknown(contender: usize) -> Shortfall {
+    let far = f64::INFINITY;
+    Shortfall { contender, operation: 0, ratio: far, at_most: far, at_least: 1.0, at_least_proven: 1.0 }
+}
+
+/// Chooses among contenders that were measured in every one of these rows in which any of them was.
+fn choose(fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyClass>) -> Option<Choice> {
+    if among.len() < 2 {
+        return None;
+    }
+    let falls: Vec<Shortfall> = among.iter().filter_map(|&contender| shortfall(fit, rows, among, contender)).collect();
+    let nearer = |a: &&Shortfall, b: &&Shortfall| a.at_most.total_cmp(&b.at_most).then(a.ratio.total_cmp(&b.ratio));
+    let best = *falls.iter().min_by(nearer).filter(|best| best.at_most.is_finite())?;
+    let others = || falls.iter().filter(|other| other.contender != best.contender);
+    let rivals: Vec<usize> =
+        others().filter(|other| other.at_least < best.at_most).map(|other| other.contender).collect();
+    let certainty = match () {
+        () if others().all(|other| other.at_least_proven >= best.at_most) => Certainty::BeyondDoubt,
+        () if rivals.is_empty() => Certainty::Likely,
+        () => Certainty::Open,
+    };
+    Some(Choice { class, shortfall: best, certainty, rivals })
+}
+
+/// How far a contender is behind the best of some, where it is furthest behind; `None` where it was not measured in all of their rows.
+fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<Shortfall> {
+    let mut worst =
+        Shortfall { contender, operation: 0, ratio: 1.0, at_most: 0.0, at_least: 1.0, at_least_proven: 1.0 };
+    for &at in rows {
+        let row = &fit.rows[at];
+        let effect = |who: usize| row.members.iter().find(|member| member.contender == who).map(|member| member.effect);
+        let others: Vec<usize> =
+            among.iter().copied().filter(|&other| other != contender && effect(other).is_some()).collect();
+        let Some(own) = effect(contender) else {
+            if others.is_empty() {
+                continue;
+            }
+            return None;
+        };
+        let least = others.iter().filter_map(|&other| effect(other)).fold(own, f64::min);
+        let mut at_most = 1.0_f64;
+        for other in others {
+            let versus = fit.versus(at, other, contender);
+            at_most = at_most.max(versus.map_or(f64::INFINITY, |versus| versus.interval.high));
+            worst.at_least = worst.at_least.max(versus.map_or(1.0, |versus| versus.interval.low));
+            let proven = versus.filter(|versus| versus.relation == Relation::Worse).map_or(1.0, |v| v.beyond.low);
+            worst.at_least_proven = worst.at_least_proven.max(proven);
+        }
+        worst.ratio = worst.ratio.max((own - least).exp());
+        if at_most > worst.at_most {
+            (worst.at_most, worst.operation) = (at_most, row.operation);
+        }
+    }
+    (worst.at_most > 0.0).then_some(worst)
+}
+
+fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<WorkloadAnswer> {
+    let mut names: Vec<&str> = Vec::new();
+    let workload = |row: usize| table.operations[fit.rows[row].operation].id.workload.as_str();
+    for &row in &group.rows {
+        if !names.contains(&workload(row)) {
+            names.push(workload(row));
+        }
+    }
+    let answer = |name: &str| {
+        let rows: Vec<usize> = group.rows.iter().copied().filter(|&row| workload(row) == name).collect();
+        let sums =
+            rows.iter().map(|&row| fit.rows[row].operation).find(|&operation| table.operations[operation].summary);
+        WorkloadAnswer { workload: name.into(), take: choose(fit, &rows, candidates, None), summary: sums }
+    };
+    names.into_iter().map(answer).collect()
+}
+
+fn avoid(fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<Avoid> {
+    let mut found: Vec<Avoid> = Vec::new();
+    for &contender in &group.contenders {
+        let falls = group.rows.iter().filter_map(|&row| shortfall(fit, &[row], candidates, contender));
+        let Some(worst) = falls.filter(|fall| fall.at_least >= AVOIDED).max_by(|a, b| a.ratio.total_cmp(&b.ratio))
+        else {
+            continue;
+        };
+        let certainty = if worst.at_least_proven >= AVOIDED { Certainty::BeyondDoubt } else { Certainty::Likely };
+        found.push(Avoid { contender, operation: worst.operation, ratio: worst.ratio, certainty });
+    }
+    found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+    found
+}
+
+fn less_safe(
+    fit: &Fit,
+    group: &Group,
+    chosen: Option<usize>,
+    class: &dyn Fn(usize) -> SafetyClass,
+    candidates: &[usize],
+) -> Vec<LessSafe> {
+    let Some(chosen) = chosen else { return Vec::new() };
+    let others = group.contenders.iter().copied().filter(|other| !candidates.contains(other));
+    let furthest = |contender: usize| {
+        let ahead = group.rows.iter().filter_map(|&row| {
+            let versus = fit.versus(row, contender, chosen)?;
+            let ahead = versus.relation.is_worse() && versus.evidence.log > 0.0;
+            ahead.then(|| (fit.rows[row].operation, versus.evidence.log.exp()))
+        });
+        ahead.max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let found = others.map(|contender| {
+        let ahead = furthest(contender);
+        let (operation, ratio) = (ahead.map(|ahead| ahead.0), ahead.map_or(1.0, |ahead| ahead.1));
+        LessSafe { contender, class: class(contender), operation, ratio }
+    });
+    let mut found: Vec<LessSafe> = found.collect();
+    found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+    found
+}
+
+fn remaining(table: &Table, assessed: &Assessed) -> Result<Remaining, TableError> {
+    let lines = assessed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary);
+    let others: Vec<_> = lines.flat_map(|ranking| &ranking.others).collect();
+    let open = others.iter().filter(|other| !decide::is_resolved(other, RESOLUTION)).count();
+    let policy = Policy { max_blocks: u32::MAX, ..Policy::default() };
+    let decision = decide::decide(table, &policy)?;
+    let blocks = decision.blocks_left.filter(|_| open > 0);
+    let trials = blocks.map(|blocks| (decision.next.len() as u32).saturating_mul(blocks));
+    Ok(Remaining {
+        comparisons: others.len(),
+        open,
+        blocks,
+        trials,
+        seconds: decision.seconds_left.filter(|_| open > 0),
+    })
+}
+
+fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidence {
+    let counts = |figure: &&Figure| {
+        !table.operations[figure.operation].secondary && table.contenders[figure.contender].twin_of.is_none()
+    };
+    let figures: Vec<&Figure> = assessed.figures.iter().filter(counts).collect();
+    let samples = figures.iter().map(|figure| figure.samples);
+    let samples = (samples.clone().min().unwrap_or(0), samples.max().unwrap_or(0));
+    let is_disturbed = |figure: &&&Figure| table.cells[figure.cell].samples.iter().any(|sample| sample.disturbed);
+    let disturbed = (figures.iter().filter(is_disturbed).count(), figures.len());
+    let noise = median(&figures.iter().filter_map(|figure| figure.rsd).collect::<Vec<_>>());
+    let share = |part: usize, of: usize| part as f64 / of.max(1) as f64;
+    let (moved, undecided, spread) =
+        (share(disturbed.0, disturbed.1), share(open.open, open.comparisons), noise.unwrap_or(1.0));
+    let grade = match () {
+        () if samples.1 < MIN_SAMPLES => Grade::None,
+        () if samples.0 < 5 || moved > 0.2 || spread > 0.1 || undecided > 0.25 => Grade::Low,
+        () if samples.0 < 10 || disturbed.0 > 0 || spread > 0.05 || open.open > 0 => Grade::Medium,
+        () => Grade::High,
+    };
+    Confidence { grade, samples, disturbed, noise }
+}

@@ -1,0 +1,140 @@
+//! The judgement of a table, put together.
+//! In: a [`Table`]. Out: a [`Judgement`], or its figures and rankings alone for those who decide often.
+//! Sentences and notes are added last and never weigh in.
+
+use crate::figure;
+use crate::judgement::{Figure, Judgement, Note, NoteKind, Ranking};
+use crate::notes;
+use crate::numbers::median;
+use crate::rank::{Fit, twins};
+use crate::series::Series;
+use crate::table::{Table, TableError};
+use crate::words;
+
+/// Figures and rankings without words.
+pub struct Assessed {
+    /// One for each cell with values.
+    pub figures: Vec<Figure>,
+    /// One for each operation, backend and age.
+    pub rankings: Vec<Ranking>,
+    /// One for each operation and contender of several ages.
+    pub ageing: Vec<Ranking>,
+    /// From the A/A pair.
+    pub floor: Floor,
+    /// What the rankings come from.
+    pub fit: Fit,
+}
+
+/// What A/A pairs differ by.
+pub struct Floor {
+    /// Median over all operations, a share.
+    pub median: Option<f64>,
+    /// By operation, a share.
+    pub by_operation: Vec<Option<f64>>,
+    /// Operations in which the same contender, entered twice, differs from itself beyond doubt.
+    pub broken: Vec<usize>,
+}
+
+/// Judges a table.
+///
+/// # Errors
+/// The table contradicts itself or passes a limit.
+pub fn judge(table: &Table) -> Result<Judgement, TableError> {
+    table.check()?;
+    let mut assessed = assess(table);
+    note_durability(table, &mut assessed);
+    let sentences = words::sentences(table, &assessed);
+    let family = assessed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary);
+    Ok(Judgement {
+        comparisons: family.map(|ranking| ranking.others.len()).sum(),
+        smallest_effect: table.margin(),
+        noise_floor: assessed.floor.median,
+        notes: table_notes(table, &assessed),
+        sentences,
+        figures: assessed.figures,
+        rankings: assessed.rankings,
+        ageing: assessed.ageing,
+    })
+}
+
+/// Says beside each figure which safety its contender gives up and another one, ranked beside it, keeps.
+fn note_durability(table: &Table, assessed: &mut Assessed) {
+    for ranking in &assessed.rankings {
+        let members: Vec<usize> = ranking.members().collect();
+        for figure in assessed.figures.iter_mut().filter(|figure| figure.operation == ranking.operation) {
+            if !members.contains(&figure.contender) {
+                continue;
+            }
+            let own = table.contenders[figure.contender].durability;
+            let missing = |other: &usize| own.missing_against(&table.contenders[*other].durability);
+            let all: Vec<&str> = members.iter().flat_map(missing).collect();
+            for safety in ["flushes", "ordered data"].iter().filter(|safety| all.contains(safety)) {
+                figure.notes.push(notes::note(NoteKind::Durability, format!("gives up {safety}")));
+            }
+        }
+    }
+}
+
+/// Figures and rankings of a table that was checked.
+pub fn assess(table: &Table) -> Assessed {
+    let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
+    let figures = (0..table.cells.len()).filter_map(|cell| figure::figure(table, cell, &series[cell])).collect();
+    let fit = Fit::of(table, &series);
+    let ageing = Fit::of_ages(table, &series).rankings(table);
+    let rankings = fit.rankings(table);
+    Assessed { figures, rankings, ageing, floor: floor(table, &fit), fit }
+}
+
+/// What the A/A pairs of a table differ by. It is shown, and it tells the fit how far samples scatter; it widens no margin, or more noise would
+/// make more ties.
+fn floor(table: &Table, fit: &Fit) -> Floor {
+    let mut floor = Floor { median: None, by_operation: vec![None; table.operations.len()], broken: Vec::new() };
+    for pair in twins(table) {
+        for (at, row) in fit.rows.iter().enumerate() {
+            let Some(found) = fit.twin(at, pair) else { continue };
+            let share = found.log.abs().exp_m1();
+            let most = &mut floor.by_operation[row.operation];
+            *most = Some(most.map_or(share, |before| before.max(share)));
+            if fit.is_broken(at) {
+                floor.broken.push(row.operation);
+            }
+        }
+    }
+    let known: Vec<f64> = floor.by_operation.iter().flatten().copied().collect();
+    floor.median = median(&known);
+    floor
+}
+
+fn table_notes(table: &Table, assessed: &Assessed) -> Vec<Note> {
+    let mut found = Vec::new();
+    for &operation in assessed.floor.broken.iter().filter(|&&operation| !table.operations[operation].secondary) {
+        let name = &table.operations[operation].id.operation;
+        let share = assessed.floor.by_operation[operation].unwrap_or(0.0);
+        let text = format!(
+            "{name}: one contender, entered twice, differed from itself by {:.0} %, so that no smaller difference is said of others",
+            share * 100.0
+        );
+        found.push(notes::note(NoteKind::Disturbed, text));
+    }
+    let resemblance = assessed.fit.scatter.resemblance;
+    if resemblance > 0.0 {
+        let text = format!(
+            "something stays with a contender from block to block (its samples resemble the ones before by {resemblance:.1}): intervals are widened for it"
+        );
+        found.push(notes::note(NoteKind::Resemblance, text));
+    }
+    for contender in table.contenders.iter().filter(|contender| contender.failed.is_some()) {
+        let why = contender.failed.as_deref().unwrap_or_default();
+        found.push(notes::note(NoteKind::Missing, format!("{} was not measured: {why}", contender.name)));
+    }
+    let mut backends: Vec<_> = assessed.rankings.iter().map(|ranking| ranking.backend).collect();
+    backends.sort();
+    backends.dedup();
+    if backends.len() > 1 {
+        found.push(notes::note(NoteKind::Remark, "contenders of different backends are ranked apart"));
+    }
+    if assessed.rankings.iter().any(|ranking| ranking.age != assessed.rankings[0].age) {
+        found.push(notes::note(NoteKind::Remark, "contenders of different ages are ranked apart"));
+    }
+    found
+}

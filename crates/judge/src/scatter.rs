@@ -1,0 +1,279 @@
+//! How far samples scatter: what the rest of a table says of the noise of one contender in one operation.
+//! In: the fitted rows of a table. Out: [`Scatter`], the prior of every comparison.
+//! At three blocks a difference's own variance has two degrees of freedom; most of what is known about noise is elsewhere.
+//!
+//! The variance of a cell is a row's times a contender's: some operations are noisier, and some contenders are. A contender's
+//! share is drawn towards 1, but never further than one standard error (limited translation: Efron and Morris 1972), so that a wild one stays
+//! wild; what cells differ by beyond that says how many degrees of freedom the prior is worth (Smyth 2004; Phipson et al. 2016).
+
+use crate::numbers::{inverse_trigamma, mean, median, sorted, trigamma};
+use crate::row::{Member, Row};
+use crate::table::Table;
+use statrs::function::gamma::digamma;
+
+/// How much the scatter of cells is believed to differ before any is seen, and how many cells that belief is worth.
+/// Ten degrees of freedom: standard deviations mostly within a factor of 1.5 of each other.
+const BELIEF: (f64, f64) = (0.2213, 3.0);
+/// Variance of the logarithms of contenders' shares, as believed before any is seen.
+const SHARE_BELIEF: f64 = 0.1;
+/// How far in standard errors a share, or a comparison's own variance, may be moved.
+const LIMIT: f64 = 1.0;
+/// Most degrees of freedom of a prior, where there are many rows to learn from, and the rows at which it is half of that.
+const MOST: (f64, f64) = (12.0, 2.0);
+/// Least contender-blocks in which resemblance from block to block is looked for, and the z above which it is found.
+const RESEMBLANCE: (usize, f64) = (8, 2.6);
+
+/// What a table says of noise.
+#[derive(Debug, Clone)]
+pub struct Scatter {
+    rows: Vec<Known>,
+    /// Share of each contender.
+    shares: Vec<f64>,
+    /// How much a sample resembles the contender's one before, beyond what the machine does to all: 0 to 0.8; 0 where that is not shown.
+    pub resemblance: f64,
+}
+
+/// What is known of a row's noise.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    variance: f64,
+    df: f64,
+}
+
+/// The prior of one comparison: the variance of a difference of two samples, and what it is worth in degrees of freedom.
+#[derive(Debug, Clone, Copy)]
+pub struct Prior {
+    /// Variance.
+    pub variance: f64,
+    /// Degrees of freedom; 0 for none.
+    pub df: f64,
+    /// Variances are this many times what they seem, where samples resemble the ones before them.
+    pub inflation: f64,
+}
+
+impl Prior {
+    /// The variance of a difference and its degrees of freedom, from its own estimate and this.
+    pub fn moderate(&self, own: f64, own_df: f64) -> (f64, f64) {
+        let df = own_df + self.df;
+        let drawn = (self.df * self.variance + own_df * own) / df;
+        let least = own * (-LIMIT * trigamma(own_df / 2.0).sqrt()).exp();
+        (drawn.max(least) * self.inflation, df)
+    }
+}
+
+impl Scatter {
+    /// Learns from all rows of a table.
+    pub fn of(table: &Table, rows: &[Row]) -> Self {
+        let itself = |contender: usize| {
+            let twin_of = table.contenders[contender].twin_of.as_deref();
+            twin_of.and_then(|of| table.contender(of)).unwrap_or(contender)
+        };
+        let cells: Vec<Cell> = rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.members.len() > 2)
+            .flat_map(|(at, row)| {
+                let known = row.members.iter().zip(&row.spreads);
+                known.filter_map(move |(member, spread)| spread.map(|spread| (at, member.contender, spread)))
+            })
+            .map(|(row, contender, (variance, df))| Cell { row, contender: itself(contender), variance, df })
+            .collect();
+        let (variances, mut shares) = fit(rows.len(), table.contenders.len(), &cells);
+        for contender in 0..shares.len() {
+            shares[contender] = shares[itself(contender)];
+        }
+        let wide_df = wide_df(&cells, &variances, &shares);
+        let pairs = Pairs::of(rows);
+        let wide = rows.iter().filter(|row| row.members.len() > 2).count() as f64;
+        let most = MOST.0 * wide / (wide + MOST.1);
+        let known = rows.iter().enumerate().map(|(at, row)| match row.members.len() {
+            0 | 1 => Known { variance: 0.0, df: 0.0 },
+            2 => pairs.known(row),
+            members => {
+                let all: f64 = row.spreads.iter().flatten().map(|spread| spread.1).sum();
+                let own = all / (members - 1) as f64;
+                let variance = variances[at];
+                Known { variance, df: if variance > 0.0 { wide_df.min(all - own).clamp(0.0, most) } else { 0.0 } }
+            }
+        });
+        Scatter { rows: known.collect(), shares, resemblance: resemblance(rows) }
+    }
+
+    /// The prior of a comparison in a row.
+    pub fn prior(&self, row: usize, first: usize, second: usize) -> Prior {
+        let known = self.rows[row];
+        let share = |contender: usize| self.shares.get(contender).copied().unwrap_or(1.0);
+        let inflation = (1.0 + self.resemblance) / (1.0 - self.resemblance);
+        Prior { variance: known.variance * (share(first) + share(second)), df: known.df, inflation }
+    }
+}
+
+/// The variance of one contender in one row of three contenders or more.
+struct Cell {
+    row: usize,
+    contender: usize,
+    variance: f64,
+    df: f64,
+}
+
+impl Cell {
+    /// The unbiased log of its variance (Smyth 2004, section 6.2).
+    fn log(&self) -> f64 {
+        unbiased_log(self.variance, self.df)
+    }
+}
+
+fn unbiased_log(variance: f64, df: f64) -> f64 {
+    variance.ln() - digamma(df / 2.0) + (df / 2.0).ln()
+}
+
+/// Variances of rows and shares of contenders, by turns.
+fn fit(rows: usize, contenders: usize, cells: &[Cell]) -> (Vec<f64>, Vec<f64>) {
+    let mut shares = vec![1.0; contenders];
+    let mut variances = vec![0.0; rows];
+    for round in 0..4 {
+        let mut sums = vec![(0.0, 0.0); rows];
+        for cell in cells {
+            sums[cell.row].0 += cell.df * cell.variance / shares[cell.contender];
+            sums[cell.row].1 += cell.df;
+        }
+        variances = sums.iter().map(|(sum, df)| if *df > 0.0 { sum / df } else { 0.0 }).collect();
+        if round < 3 {
+            shares = shares_of(contenders, cells, &variances);
+        }
+    }
+    (variances, shares)
+}
+
+fn shares_of(contenders: usize, cells: &[Cell], variances: &[f64]) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); contenders];
+    for cell in cells {
+        let weight = 1.0 / (trigamma(cell.df / 2.0) + BELIEF.0);
+        sums[cell.contender].0 += weight * (cell.log() - variances[cell.row].ln());
+        sums[cell.contender].1 += weight;
+    }
+    let logs: Vec<f64> =
+        sums.iter().map(|(sum, weight)| if *weight > 0.0 { drawn(sum / weight, 1.0 / weight) } else { 0.0 }).collect();
+    let of_known = |at: &usize| sums[*at].1 > 0.0;
+    let centre = mean(&(0..contenders).filter(of_known).map(|at| logs[at]).collect::<Vec<_>>());
+    logs.iter().zip(&sums).map(|(log, (_, weight))| if *weight > 0.0 { (log - centre).exp() } else { 1.0 }).collect()
+}
+
+/// A share's logarithm drawn towards 0, by one standard error at most.
+fn drawn(log: f64, squared_error: f64) -> f64 {
+    let shrunk = log * SHARE_BELIEF / (SHARE_BELIEF + squared_error);
+    let limit = LIMIT * squared_error.sqrt();
+    shrunk.clamp(log - limit, log + limit)
+}
+
+/// Degrees of freedom of the prior, from how much cells differ beyond chance, their row and their contender.
+fn wide_df(cells: &[Cell], variances: &[f64], shares: &[f64]) -> f64 {
+    let groups = |of: &dyn Fn(&Cell) -> usize| {
+        let mut found: Vec<usize> = cells.iter().map(of).collect();
+        found.sort_unstable();
+        found.dedup();
+        found.len() as f64
+    };
+    let rows = groups(&|cell| cell.row);
+    let freedom = cells.len() as f64 - rows;
+    if freedom < 1.0 {
+        return 0.0;
+    }
+    let left: Vec<f64> = cells.iter().map(|c| c.log() - variances[c.row].ln() - shares[c.contender].ln()).collect();
+    let centre = mean(&left);
+    let squares: f64 = left.iter().map(|left| (left - centre).powi(2)).sum();
+    let chance = mean(&cells.iter().map(|cell| trigamma(cell.df / 2.0)).collect::<Vec<_>>());
+    excess_df(squares, freedom, chance)
+}
+
+fn excess_df(squares: f64, freedom: f64, chance: f64) -> f64 {
+    let excess = (squares + BELIEF.1 * (chance + BELIEF.0)) / (freedom + BELIEF.1) - chance;
+    if excess <= 0.002 { 1000.0 } else { 2.0 * inverse_trigamma(excess) }
+}
+
+/// Rows of two contenders, in which only the difference is seen: the rows are each other's prior, but for those that are far noisier than most,
+/// which would silence the others.
+struct Pairs {
+    kept: Vec<(f64, f64)>,
+    df: f64,
+    far: f64,
+}
+
+impl Pairs {
+    fn of(rows: &[Row]) -> Self {
+        let of_pair = |row: &&Row| row.members.len() == 2;
+        let all: Vec<(f64, f64)> = rows.iter().filter(of_pair).filter_map(|row| row.spreads[0]).collect();
+        let logs: Vec<f64> = all.iter().map(|(variance, df)| unbiased_log(*variance, *df)).collect();
+        let chance = mean(&all.iter().map(|(_, df)| trigamma(df / 2.0)).collect::<Vec<_>>());
+        let middle = median(&logs).unwrap_or(0.0);
+        let apart = sorted(&logs.iter().map(|log| (log - middle).abs()).collect::<Vec<_>>());
+        let spread = (1.4826 * median(&apart).unwrap_or(0.0)).max((chance + BELIEF.0).sqrt());
+        let far = middle + 2.0 * spread;
+        let kept: Vec<(f64, f64)> = all.into_iter().filter(|(v, df)| unbiased_log(*v, *df) <= far).collect();
+        let logs: Vec<f64> = kept.iter().map(|(variance, df)| unbiased_log(*variance, *df)).collect();
+        let centre = mean(&logs);
+        let squares = logs.iter().map(|log| (log - centre).powi(2)).sum();
+        let df = if kept.len() > 1 { excess_df(squares, kept.len() as f64 - 1.0, chance) } else { 0.0 };
+        Pairs { kept, df, far }
+    }
+
+    fn known(&self, row: &Row) -> Known {
+        let Some((variance, own)) = row.spreads[0] else { return Known { variance: 0.0, df: 0.0 } };
+        let all: f64 = self.kept.iter().map(|spread| spread.1).sum();
+        if unbiased_log(variance, own) > self.far || all <= own {
+            return Known { variance: 0.0, df: 0.0 };
+        }
+        let variance = self.kept.iter().map(|(variance, df)| variance * df).sum::<f64>() / all;
+        Known { variance, df: self.df.min(all - own).clamp(0.0, MOST.0) }
+    }
+}
+
+/// How much what is left of a contender's sample resembles what was left of the one before it, over all rows together.
+fn resemblance(rows: &[Row]) -> f64 {
+    let mut by_contender: Vec<(usize, Vec<(u32, f64, f64)>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.members.len() > 1 && !row.secondary) {
+        let all: Vec<f64> =
+            row.members.iter().flat_map(|member| member.left.iter().map(|left| left.1.powi(2))).collect();
+        let scale = mean(&all).sqrt();
+        if scale <= 0.0 {
+            continue;
+        }
+        for member in &row.members {
+            let at = by_contender.iter().position(|known| known.0 == member.contender).unwrap_or_else(|| {
+                by_contender.push((member.contender, Vec::new()));
+                by_contender.len() - 1
+            });
+            add(&mut by_contender[at].1, member, scale);
+        }
+    }
+    let (mut products, mut squares, mut pairs, mut blocks) = (0.0, 0.0, 0usize, 0usize);
+    for (_, series) in &mut by_contender {
+        series.sort_by_key(|known| known.0);
+        let means: Vec<f64> = series.iter().map(|(_, sum, count)| sum / count).collect();
+        let own = means.iter().map(|left| left * left).sum::<f64>();
+        if own <= 0.0 {
+            continue;
+        }
+        // Each counts as much as it has samples, however wildly they scatter.
+        let count = means.len() as f64;
+        products += count * means.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / own;
+        squares += count;
+        pairs += means.len().saturating_sub(1);
+        blocks = blocks.max(means.len());
+    }
+    if pairs < RESEMBLANCE.0 || squares <= 0.0 || blocks < 4 {
+        return 0.0;
+    }
+    // What is left after a mean was taken out resembles itself by -1/n without any cause.
+    let seen = products / squares * blocks as f64 / (blocks as f64 - 1.0) + 1.0 / (blocks as f64 - 1.0);
+    if seen * (pairs as f64).sqrt() > RESEMBLANCE.1 { seen.clamp(0.0, 0.8) } else { 0.0 }
+}
+
+fn add(series: &mut Vec<(u32, f64, f64)>, member: &Member, scale: f64) {
+    for &(block, left) in &member.left {
+        match series.iter_mut().find(|known| known.0 == block) {
+            Some(known) => (known.1, known.2) = (known.1 + left / scale, known.2 + 1.0),
+            None => series.push((block, left / scale, 1.0)),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The answer to "which one shall I take?", as data.
+//! In: made by [`crate::answer`]. Out: read by reports.
+//! Indices point into the table that was judged.
+
+use crate::table::Backend;
+use serde::{Deserialize, Serialize};
+
+/// The answer of a table: one for each backend and age, the one with most contenders first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Contenders that were ranked together.
+    pub groups: Vec<GroupAnswer>,
+    /// How reliable all of it is.
+    pub confidence: Confidence,
+    /// What would settle what is open.
+    pub open: Remaining,
+}
+
+/// The answer among contenders that were ranked together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupAnswer {
+    /// Where their kernel ran.
+    pub backend: Backend,
+    /// How used their filesystems were; empty: fresh.
+    pub age: String,
+    /// All of them, those that keep data as expected first, then by the bound of their worst shortfall.
+    pub order: Vec<usize>,
+    /// Which to take over all workloads: among those that keep data as expected, or among all where none does. `None` where nothing can be
+    /// said, or where there is one contender only.
+    pub take: Option<Choice>,
+    /// The same within each class of durability that has two contenders or more, the safest first.
+    pub by_class: Vec<Choice>,
+    /// The same over all classes, where it is another contender than [`GroupAnswer::take`].
+    pub over_all: Option<Choice>,
+    /// The answer for each workload, in the table's order.
+    pub workloads: Vec<WorkloadAnswer>,
+    /// Contenders that are far behind somewhere, the worst first.
+    pub avoid: Vec<Avoid>,
+    /// Contenders that are faster than the one to take somewhere and keep data less safely, by how much.
+    pub less_safe: Vec<LessSafe>,
+}
+
+/// The answer for one workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadAnswer {
+    /// Its name.
+    pub workload: String,
+    /// Which to take for it.
+    pub take: Option<Choice>,
+    /// The operation that is the sum of the others, where there is one: an index into [`crate::Table::operations`].
+    pub summary: Option<usize>,
+}
+
+/// Which contender to take: the one whose worst shortfall against the best has the smallest upper bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The class within which it was chosen; `None`: among several classes.
+    pub class: Option<SafetyClass>,
+    /// Whom to take, and how far it can be behind.
+    pub shortfall: Shortfall,
+    /// Whether another choice could be better.
+    pub certainty: Certainty,
+    /// Those whose worst shortfall may be smaller.
+    pub rivals: Vec<usize>,
+}
+
+/// How far one contender is behind the best where it is furthest behind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Shortfall {
+    /// Which contender.
+    pub contender: usize,
+    /// The operation in which the bound is reached.
+    pub operation: usize,
+    /// How many times slower than the best it was, at its worst; 1 for the best.
+    pub ratio: f64,
+    /// At most so many times slower, with 95 % for all looks together; infinite where samples allow no bound.
+    pub at_most: f64,
+    /// At least so many times slower somewhere: likely.
+    pub at_least: f64,
+    /// At least so many times slower somewhere: beyond doubt.
+    pub at_least_proven: f64,
+}
+
+/// How certain a choice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// Another one may be as good or better.
+    Open,
+    /// Every other one is further behind somewhere than this one can be anywhere, each by its line's 5 %.
+    Likely,
+    /// The same by the table's 5 %.
+    BeyondDoubt,
+}
+
+/// A contender to avoid.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Avoid {
+    /// Which.
+    pub contender: usize,
+    /// Where it is furthest behind.
+    pub operation: usize,
+    /// How many times slower than the best.
+    pub ratio: f64,
+    /// Beyond doubt, or likely.
+    pub certainty: Certainty,
+}
+
+/// A contender that is faster than the one to take and keeps data less safely.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LessSafe {
+    /// Which.
+    pub contender: usize,
+    /// Its class.
+    pub class: SafetyClass,
+    /// Where it is furthest ahead; `None` where it is ahead nowhere.
+    pub operation: Option<usize>,
+    /// How many times faster there.
+    pub ratio: f64,
+}
+
+/// What a contender does for the safety of data, in one word. Later is safer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SafetyClass {
+    /// Flushes do not reach the device: a crash can lose what fsync promised, and damage the filesystem.
+    NoFlushes,
+    /// Data is not ordered: a crash can lose or mix up recent contents of files.
+    Unordered,
+    /// Not known.
+    Unknown,
+    /// Data is ordered.
+    Ordered,
+    /// Data is ordered and checksummed.
+    Checksummed,
+}
+
+/// How reliable an answer is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Confidence {
+    /// In one word.
+    pub grade: Grade,
+    /// Fewest and most samples of a figure.
+    pub samples: (usize, usize),
+    /// Figures with disturbed samples, and all figures.
+    pub disturbed: (usize, usize),
+    /// Median over the figures of the relative standard deviation, a share.
+    pub noise: Option<f64>,
+}
+
+/// Confidence in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// Fewer than three samples: nothing can be said.
+    #[default]
+    None,
+    /// Fewer than five samples somewhere, or a fifth of the figures disturbed, or noise above 10 %, or a quarter of the comparisons open.
+    Low,
+    /// Fewer than ten samples somewhere, or anything disturbed, or noise above 5 %, or comparisons open.
+    Medium,
+    /// None of these.
+    High,
+}
+
+/// What is open, and what would settle it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Remaining {
+    /// Comparisons with the best of a line.
+    pub comparisons: usize,
+    /// Those of which more samples could change something that matters.
+    pub open: usize,
+    /// Blocks that are likely to settle them, on top of those that were run; `None` where nothing is open or it can't be told.
+    pub blocks: Option<u32>,
+    /// Trials of those blocks.
+    pub trials: Option<u32>,
+    /// Seconds that they are likely to take.
+    pub seconds: Option<f64>,
+}
+
+impl SafetyClass {
+    /// Whether a crash costs no more than people expect of a filesystem with a journal.
+    pub fn keeps_data(self) -> bool {
+        self >= SafetyClass::Unknown
+    }
+}

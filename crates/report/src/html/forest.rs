@@ -1,0 +1,169 @@
+//! One picture of everything: for each operation, how many times slower than the best every contender is, with its interval.
+//! In: a view. Out: a card for each operation, all on one logarithmic scale with no ink at 1 but the best.
+//! A mark is filled where a difference is shown, hollow where it can't be told, ringed where the best is proven; contenders are told apart by their
+//! names beside their lines, not by colour.
+
+use crate::number;
+use crate::view::{CellView, RowView, Standing, View, WorkloadView};
+use maud::{Markup, html};
+
+/// The drawing's width, the column of names, and what stays free at the right for the figure.
+const WIDTH: f64 = 400.0;
+const NAMES: f64 = 92.0;
+const FIGURES: f64 = 52.0;
+/// Height of a contender's line and of the axis.
+const LINE: f64 = 18.0;
+const AXIS: f64 = 20.0;
+/// The scale ends here: what is further is cut with an arrow.
+const MOST: f64 = 20.0;
+/// Proven to be slower by more than this: drawn in the warning's colour.
+const FAR: f64 = 1.5;
+/// Letters of a name that have room.
+const LETTERS: usize = 14;
+
+/// Values that the axis is marked at.
+const MARKS: [f64; 8] = [1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0];
+
+/// The scale of all cards.
+struct Scale {
+    most: f64,
+}
+
+impl Scale {
+    /// As far as the furthest mark of all, and not beyond [`MOST`]; intervals never stretch it.
+    fn of(view: &View) -> Self {
+        let cells = view.workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
+        let furthest = cells.filter_map(|cell| cell.ratio).fold(1.5, f64::max);
+        Scale { most: MARKS.iter().copied().find(|mark| *mark >= furthest).unwrap_or(MOST) }
+    }
+
+    /// Where a ratio stands; and whether it lies beyond the scale.
+    fn at(&self, ratio: f64) -> (f64, bool) {
+        let share = (ratio.max(1e-3).ln() / self.most.ln()).clamp(-0.06, 1.0);
+        (NAMES + 10.0 + share * (WIDTH - NAMES - FIGURES - 14.0), ratio > self.most)
+    }
+}
+
+pub(super) fn forest(view: &View) -> Markup {
+    let scale = Scale::of(view);
+    let compared = |row: &&RowView| row.cells.iter().filter(|cell| cell.ratio.is_some()).count() > 1;
+    html! {
+        section.everything aria-labelledby="picture" {
+            h2 id="picture" { "Times slower than the best" }
+            p.quiet.small {
+                "One line a contender. The band is as good as the best (within " (number::percent(view.smallest_effect))
+                "). Filled: a difference is shown; hollow: can't tell from the best yet; ringed: the best, proven. "
+                "Lines are intervals of 95 % for a whole card and all looks; an arrow leaves the scale."
+            }
+            @for workload in &view.workloads {
+                @let rows: Vec<&RowView> = ordered(view, workload).into_iter().filter(compared).collect();
+                @if !rows.is_empty() {
+                    h3 { a href={ "#" (workload.slug) } { (workload.title) } }
+                    div.cards {
+                        @for row in rows { (card(view, workload, row, &scale)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The sum of a workload first.
+fn ordered<'a>(view: &View, workload: &'a WorkloadView) -> Vec<&'a RowView> {
+    let mut rows: Vec<&RowView> = workload.rows.iter().collect();
+    rows.sort_by_key(|row| !view.table.operations[row.operation].summary);
+    rows
+}
+
+fn card(view: &View, workload: &WorkloadView, row: &RowView, scale: &Scale) -> Markup {
+    let cells: Vec<&CellView> = view
+        .answer
+        .order
+        .iter()
+        .filter_map(|&place| row.cells.iter().find(|cell| cell.contender == place))
+        .filter(|cell| cell.ratio.is_some())
+        .collect();
+    let height = LINE * cells.len() as f64 + AXIS;
+    let (left, _) = scale.at(1.0);
+    let (band, _) = scale.at(1.0 + view.smallest_effect);
+    let marks: Vec<f64> = MARKS.iter().copied().filter(|mark| *mark <= scale.most).collect();
+    let sum = view.table.operations[row.operation].summary;
+    html! {
+        figure.card.sum[sum] {
+            figcaption { a href={ "#" (workload.slug) "-" (row.slug) } { (row.title) } }
+            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label={ (row.title) ": " (spoken(view, &cells)) } {
+                rect.band x=(round(left - 4.0)) y="0" width=(round(band - left + 8.0)) height=(round(height - AXIS)) {}
+                @for mark in marks {
+                    @let (x, _) = scale.at(mark);
+                    line.grid x1=(round(x)) y1="0" x2=(round(x)) y2=(round(height - AXIS + 3.0)) {}
+                    text.tick x=(round(x)) y=(round(height - 5.0)) text-anchor="middle" { (number::ratio(mark)) }
+                }
+                @for (line, cell) in cells.iter().enumerate() { (mark(view, cell, line, scale)) }
+            }
+        }
+    }
+}
+
+fn mark(view: &View, cell: &CellView, line: usize, scale: &Scale) -> Markup {
+    let y = LINE * (line as f64 + 0.5);
+    let ratio = cell.ratio.unwrap_or(1.0);
+    let (x, beyond) = scale.at(ratio);
+    let (low, high) = cell.ratio_interval.unwrap_or((ratio, ratio));
+    let ((from, _), (to, cut)) = (scale.at(low), scale.at(high));
+    let contender = &view.contenders[cell.contender];
+    let class = match cell.standing {
+        Standing::Best | Standing::Tie => "front",
+        Standing::Worse | Standing::Likely if low > FAR => "far",
+        Standing::Worse | Standing::Likely => "slower",
+        Standing::Leading | Standing::Unresolved | Standing::Alone => "open",
+    };
+    let figure = if cell.standing == Standing::Best { "best".into() } else { format!("{}x", number::times(ratio)) };
+    let right = WIDTH - 2.0;
+    html! {
+        g class=(class) data-c=(cell.contender) tabindex="0" {
+            title { (contender.name) ": " (told(cell)) }
+            rect.hit x="0" y=(round(y - LINE / 2.0)) width=(WIDTH) height=(LINE) {}
+            text.name x="0" y=(round(y + 4.0)) { (short(&contender.name)) }
+            @if cell.ratio_interval.is_some() {
+                line.interval x1=(round(from)) y1=(round(y)) x2=(round(to)) y2=(round(y)) {}
+                @if cut { path.arrow d={ "M" (round(to - 5.0)) " " (round(y - 4.0)) " L" (round(to)) " " (round(y)) " L" (round(to - 5.0)) " " (round(y + 4.0)) } {} }
+            }
+            @if beyond {
+                path.arrow d={ "M" (round(x - 6.0)) " " (round(y - 5.0)) " L" (round(x)) " " (round(y)) " L" (round(x - 6.0)) " " (round(y + 5.0)) " Z" } {}
+            } @else {
+                circle.mark cx=(round(x)) cy=(round(y)) r="4.5" {}
+                @if cell.standing == Standing::Best { circle.ring cx=(round(x)) cy=(round(y)) r="7.5" {} }
+            }
+            text.value x=(round(right)) y=(round(y + 4.0)) text-anchor="end" { (figure) }
+        }
+    }
+}
+
+fn told(cell: &CellView) -> String {
+    let interval =
+        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
+    let ratio = cell.ratio.map_or_else(String::new, |ratio| format!("{}x slower than the best", number::ratio(ratio)));
+    match cell.standing {
+        Standing::Best | Standing::Leading => super::overview::spoken(cell.standing).to_owned(),
+        standing => format!("{ratio}{}, {}", interval.unwrap_or_default(), super::overview::spoken(standing)),
+    }
+}
+
+fn spoken(view: &View, cells: &[&CellView]) -> String {
+    let each = cells.iter().map(|cell| format!("{} {}", view.contenders[cell.contender].name, told(cell)));
+    each.collect::<Vec<_>>().join("; ")
+}
+
+fn short(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= LETTERS {
+        name.into()
+    } else {
+        format!("{}…", letters[..LETTERS - 1].iter().collect::<String>())
+    }
+}
+
+/// A tenth of a pixel is enough.
+fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}

@@ -1,0 +1,233 @@
+//! The first screen: the answer, one table of everything, and what its signs mean. It fits 80 columns and 24 lines.
+//! In: a view and a style. Out: text.
+
+use super::style::{Style, Tone, wrapped};
+use super::{line, safe};
+use crate::number;
+use crate::view::{CellView, ContenderView, RowView, Standing, View, WorkloadView};
+use judge::SafetyClass;
+use unicode_width::UnicodeWidthStr;
+
+/// Workloads that have a sentence of their own here.
+const WORKLOADS: usize = 3;
+/// Lines of the table.
+const ROWS: usize = 12;
+/// Widest column that names the operations, and narrowest and widest of a contender.
+const NAMES: usize = 25;
+const COLUMN: (usize, usize) = (7, 12);
+/// Lines of a contender's heading.
+const HEADING: usize = 3;
+
+/// The answer of a run as it fits a screen. Where nothing is compared with anything, the figures themselves are the answer.
+pub fn answer(view: &View, style: Style) -> String {
+    let mut text = sentences(view, style);
+    let measured = (0..view.contenders.len()).filter(|&place| has_figures(view, place)).count();
+    if measured > 1 {
+        text.push_str(&table(view, style));
+        return text;
+    }
+    for one in &view.variants {
+        for said in &one.sentences {
+            line(&mut text, &style.fitted(&wrapped(&safe::terminal(said), style.width, "  ")));
+        }
+    }
+    for workload in view.workloads.iter().filter(|_| measured == 1) {
+        line(&mut text, "");
+        text.push_str(&super::table::tables(view, workload, style));
+    }
+    text
+}
+
+/// The answer in sentences.
+pub(super) fn sentences(view: &View, style: Style) -> String {
+    let mut text = String::new();
+    let mut say = |tone: Tone, said: &str| {
+        for one in wrapped(&safe::terminal(said), style.width, "  ").lines() {
+            line(&mut text, &style.paint(tone, &style.fitted(one)));
+        }
+    };
+    let answer = &view.answer;
+    say(Tone::Heading, &answer.headline);
+    // One workload's sentence would repeat the headline, but for who leads it.
+    for workload in answer.workloads.iter().take(WORKLOADS) {
+        say(Tone::Plain, &format!("{}: {}.", workload.title, workload.text));
+    }
+    if answer.workloads.len() > WORKLOADS {
+        say(Tone::Plain, &format!("And {} more workloads below.", answer.workloads.len() - WORKLOADS));
+    }
+    for beside in &answer.besides {
+        say(Tone::Plain, beside);
+    }
+    say(Tone::Plain, &answer.confidence);
+    if let Some(open) = &answer.open {
+        say(Tone::Plain, open);
+    }
+    text
+}
+
+/// One line of the table.
+struct Line<'a> {
+    title: String,
+    row: &'a RowView,
+}
+
+fn table(view: &View, style: Style) -> String {
+    let mut text = String::new();
+    let shown: Vec<usize> = view.answer.order.iter().copied().filter(|&place| has_figures(view, place)).collect();
+    let (lines, left_out) = lines(view);
+    if lines.is_empty() || shown.len() < 2 {
+        return text;
+    }
+    let names = lines.iter().map(|line| line.title.width()).max().unwrap_or(0).clamp(10, NAMES);
+    let word = |place: &usize| heading(&view.contenders[*place]).iter().map(|word| word.width()).max().unwrap_or(0);
+    let column = (shown.iter().map(word).max().unwrap_or(0) + 2).clamp(COLUMN.0, COLUMN.1);
+    let fits = ((style.width.saturating_sub(names + 1)) / column).max(1);
+    let (here, beyond) = shown.split_at(fits.min(shown.len()));
+    line(&mut text, "");
+    headings(&mut text, view, here, (names, column), style);
+    for found in &lines {
+        let title = cut(&safe::terminal(&found.title), names);
+        let mut one = format!("{}{}", title, " ".repeat(names + 1 - title.width()));
+        for &place in here {
+            one.push_str(&cell(&found.row.cells[place], column, style));
+        }
+        line(&mut text, &style.fitted(&one));
+    }
+    legend(&mut text, view, (beyond.len(), left_out), style);
+    text
+}
+
+fn has_figures(view: &View, place: usize) -> bool {
+    view.workloads.iter().flat_map(|workload| &workload.rows).any(|row| row.cells[place].figure.is_some())
+}
+
+/// Each workload's sum first, then where contenders differ most; how many lines are left out.
+fn lines(view: &View) -> (Vec<Line<'_>>, usize) {
+    let is_sum = |row: &RowView| view.table.operations[row.operation].summary;
+    let all: usize = view.workloads.iter().map(|workload| workload.rows.len()).sum();
+    let mut apart: Vec<f64> =
+        view.workloads.iter().flat_map(|workload| &workload.rows).filter(|row| !is_sum(row)).map(spread).collect();
+    apart.sort_by(|a, b| b.total_cmp(a));
+    let sums = all - apart.len();
+    let least = if all <= ROWS { 0.0 } else { apart.get(ROWS.saturating_sub(sums)).copied().unwrap_or(0.0) };
+    let mut lines = Vec::new();
+    for workload in &view.workloads {
+        let rows = || workload.rows.iter().filter(|row| row.cells.iter().any(|cell| cell.ratio.is_some()));
+        lines.extend(rows().filter(|row| is_sum(row)).map(|row| Line { title: sum_title(workload), row }));
+        let parts = rows().filter(|row| !is_sum(row) && (all <= ROWS || spread(row) > least));
+        let indent = if workload.rows.iter().any(is_sum) || view.workloads.len() == 1 { "  " } else { "" };
+        let own = |row: &RowView| match indent {
+            "" => format!("{}, {}", short(workload), row.title),
+            _ => format!("{indent}{}", row.title),
+        };
+        lines.extend(parts.map(|row| Line { title: own(row), row }));
+    }
+    let left_out = all.saturating_sub(lines.len());
+    (lines, left_out)
+}
+
+fn sum_title(workload: &WorkloadView) -> String {
+    format!("{}, all steps", short(workload))
+}
+
+/// A workload's title where it leaves room, else its name.
+fn short(workload: &WorkloadView) -> String {
+    let room = NAMES - ", all steps".len();
+    if workload.title.width() <= room { workload.title.clone() } else { cut(&workload.name, room) }
+}
+
+/// How far apart the contenders of a line are.
+fn spread(row: &RowView) -> f64 {
+    row.cells.iter().filter_map(|cell| cell.ratio).fold(1.0, f64::max)
+}
+
+/// A contender's name in as many lines as a heading has.
+fn heading(contender: &ContenderView) -> Vec<String> {
+    let sign = match contender.durability.class() {
+        SafetyClass::NoFlushes | SafetyClass::Unordered => " !",
+        SafetyClass::Checksummed => " +",
+        SafetyClass::Unknown | SafetyClass::Ordered => "",
+    };
+    let name = safe::terminal(&contender.name);
+    let mut words: Vec<String> = name.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    if words.len() > HEADING {
+        let rest = words.split_off(HEADING - 1).join(" ");
+        words.push(rest);
+    }
+    let mut words: Vec<String> = words.iter().map(|word| cut(word, COLUMN.1 - 4)).collect();
+    if let Some(last) = words.last_mut() {
+        last.push_str(sign);
+    }
+    words
+}
+
+fn headings(text: &mut String, view: &View, here: &[usize], (names, column): (usize, usize), style: Style) {
+    let words: Vec<Vec<String>> = here.iter().map(|&place| heading(&view.contenders[place])).collect();
+    let height = words.iter().map(Vec::len).max().unwrap_or(1);
+    for at in 0..height {
+        let title = if at + 1 == height { "TIMES SLOWER THAN BEST" } else { "" };
+        let title = cut(title, names);
+        let mut one = format!("{title}{}", " ".repeat(names + 1 - title.width()));
+        for word in &words {
+            // Names stand on the line above the figures, whatever their height.
+            let word = (at + word.len()).checked_sub(height).and_then(|at| word.get(at)).map_or("", String::as_str);
+            one.push_str(&format!("{}{word}", " ".repeat(column.saturating_sub(word.width()))));
+        }
+        line(text, &style.paint(Tone::Heading, &style.fitted(one.trim_end())));
+    }
+}
+
+/// A ratio with its sign, flush right.
+fn cell(cell: &CellView, column: usize, style: Style) -> String {
+    let ratio = cell.ratio.filter(|_| cell.figure.is_some()).map(number::times);
+    let (shown, tone) = match (cell.standing, ratio) {
+        (_, None) => ("-".to_owned(), Tone::Quiet),
+        (Standing::Best, _) => ("BEST ".to_owned(), Tone::Best),
+        (Standing::Tie, Some(ratio)) => (format!("{ratio}="), Tone::Tie),
+        (Standing::Leading | Standing::Unresolved, Some(ratio)) => (format!("{ratio}?"), Tone::Quiet),
+        (Standing::Likely, Some(ratio)) => (format!("{ratio}~"), Tone::Plain),
+        (Standing::Worse | Standing::Alone, Some(ratio)) => (format!("{ratio} "), Tone::Plain),
+    };
+    format!("{}{}", " ".repeat(column.saturating_sub(shown.width())), style.paint(tone, &shown))
+}
+
+fn legend(text: &mut String, view: &View, (contenders, rows): (usize, usize), style: Style) {
+    let standing = |wanted: &[Standing]| {
+        let cells = view.workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
+        cells.into_iter().any(|cell| cell.figure.is_some() && wanted.contains(&cell.standing))
+    };
+    let class =
+        |wanted: &[SafetyClass]| view.contenders.iter().any(|contender| wanted.contains(&contender.durability.class()));
+    let signs = [
+        (standing(&[Standing::Leading, Standing::Unresolved]), "? can't tell from the best yet"),
+        (standing(&[Standing::Tie]), "= as good as the best"),
+        (standing(&[Standing::Likely]), "~ likely slower"),
+        (class(&[SafetyClass::NoFlushes, SafetyClass::Unordered]), "! weaker after a crash"),
+        (class(&[SafetyClass::Checksummed]), "+ checksums data"),
+    ];
+    let said: Vec<&str> = signs.iter().filter(|(there, _)| *there).map(|(_, words)| *words).collect();
+    line(text, &style.paint(Tone::Quiet, &wrapped(&said.join("   "), style.width, "")));
+    let beyond: Vec<String> = [(rows, "more line"), (contenders, "more contender")]
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| crate::view::plural(*count, what))
+        .collect();
+    let more = if beyond.is_empty() { String::new() } else { format!("{}, ", beyond.join(" and ")) };
+    let run = &view.run.id;
+    line(text, &wrapped(&format!("{more}figures and all tables: bakeoff show {run} --full"), style.width, "  "));
+}
+
+/// A text that is no wider than that.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    for letter in text.chars() {
+        if format!("{short}{letter}").width() >= width {
+            break;
+        }
+        short.push(letter);
+    }
+    format!("{}~", short.trim_end())
+}

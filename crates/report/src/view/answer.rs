@@ -1,0 +1,361 @@
+//! The answer in a few sentences: which to take, what it costs, which to avoid, how reliable that is and what is open.
+//! In: the judge's answer and the view. Out: an [`AnswerView`], which the terminal, the page and the log open with.
+
+use super::{View, plural};
+use crate::number;
+use judge::{
+    Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, NoteKind, Ranking, Relation,
+    SafetyClass,
+};
+use serde::Serialize;
+
+/// Others that a workload's sentence names.
+const NAMED: usize = 3;
+/// A share of disturbed figures, or of noise, that is worth a word.
+const WORTH_A_WORD: f64 = 0.005;
+
+/// The answer to "which one shall I take?".
+#[derive(Debug, Clone, Serialize, Default)]
+pub struct AnswerView {
+    /// The answer in one sentence.
+    pub headline: String,
+    /// Whom to take; absent where nothing can be said or there is one contender only.
+    pub take: Option<String>,
+    /// How many times slower than the best it is at most, anywhere.
+    pub at_most: Option<f64>,
+    /// `open` (another may be as good), `likely` or `beyond-doubt`.
+    pub certainty: Option<Certainty>,
+    /// Those that may be as good a choice.
+    pub rivals: Vec<String>,
+    /// One sentence for each workload, after its title.
+    pub workloads: Vec<WorkloadLine>,
+    /// What else one must know: which to avoid, which is faster and less safe, what others say where kernels or ages differ.
+    pub besides: Vec<String>,
+    /// How reliable this is, in one word.
+    pub grade: Grade,
+    /// The same in a sentence.
+    pub confidence: String,
+    /// What is open, and what would settle it; absent where nothing is.
+    pub open: Option<String>,
+    /// Comparisons with the best of a line, and those of them that are open.
+    pub comparisons: (usize, usize),
+    /// Contenders as the answer has them, the best choice first: indices into [`View::contenders`].
+    pub order: Vec<usize>,
+}
+
+/// What is said of one workload.
+#[derive(Debug, Clone, Serialize)]
+pub struct WorkloadLine {
+    /// Its title.
+    pub title: String,
+    /// Who leads, and by how much the nearest others are slower.
+    pub text: String,
+    /// Whom to take for it.
+    pub take: Option<String>,
+    /// How many times slower than the best it is at most.
+    pub at_most: Option<f64>,
+}
+
+/// The answer of a view.
+pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
+    let said = Said { view, answer };
+    let Some(group) = answer.groups.first() else {
+        return said.nothing("Nothing can be said: there are no figures.");
+    };
+    let take = group.take.as_ref();
+    let mut besides: Vec<String> = said.less_safe(group).into_iter().chain(said.avoid(group)).collect();
+    besides.extend(said.other_classes(group));
+    besides.extend(answer.groups[1..].iter().filter_map(|other| said.other_group(other)));
+    let several = group.order.len() > 1;
+    besides.extend(view.variants.iter().filter(|_| several).filter_map(|one| one.take.clone()));
+    AnswerView {
+        headline: said.headline(group),
+        take: take.map(|choice| said.name(choice.shortfall.contender)),
+        at_most: take.map(|choice| choice.shortfall.at_most),
+        certainty: take.map(|choice| choice.certainty),
+        rivals: take.iter().flat_map(|choice| &choice.rivals).map(|&rival| said.name(rival)).collect(),
+        workloads: said.workloads(group),
+        besides,
+        order: said.order(),
+        ..said.nothing("")
+    }
+}
+
+/// A bound from which on nothing is known that helps to choose.
+const UNKNOWN: f64 = 8.0;
+/// How many blocks more are named: beyond that, only that it takes more than these.
+const MANY_BLOCKS: u32 = 200;
+
+struct Said<'a> {
+    view: &'a View,
+    answer: &'a Answer,
+}
+
+impl Said<'_> {
+    fn nothing(&self, headline: &str) -> AnswerView {
+        let open = &self.answer.open;
+        AnswerView {
+            headline: headline.into(),
+            take: None,
+            at_most: None,
+            certainty: None,
+            rivals: Vec::new(),
+            workloads: Vec::new(),
+            besides: Vec::new(),
+            grade: self.answer.confidence.grade,
+            confidence: confidence(&self.answer.confidence, self.from_caches()),
+            open: self.open(),
+            comparisons: (open.comparisons, open.open),
+            order: self.order(),
+        }
+    }
+
+    /// Figures that a cache served in part, or whose start was to be cold and was not.
+    fn from_caches(&self) -> usize {
+        let cells = self.view.workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
+        let cached = |notes: &[super::NoteView]| notes.iter().any(|note| note.kind == NoteKind::Cache);
+        let shared = self.view.workloads.iter().filter(|workload| cached(&workload.notes));
+        let shared: usize = shared.map(|workload| workload.rows.iter().map(|row| row.cells.len()).sum::<usize>()).sum();
+        cells.filter(|cell| cell.figure.is_some() && cached(&cell.notes)).count().max(shared)
+    }
+
+    fn name(&self, contender: usize) -> String {
+        self.view.table.contenders[contender].name.clone()
+    }
+
+    fn names(&self, contenders: &[usize]) -> String {
+        listed(&contenders.iter().map(|&contender| self.name(contender)).collect::<Vec<_>>())
+    }
+
+    /// What an operation does, in a few words.
+    fn doing(&self, operation: usize) -> String {
+        let operation = &self.view.table.operations[operation];
+        if operation.phrase.is_empty() { operation.id.operation.clone() } else { operation.phrase.clone() }
+    }
+
+    fn order(&self) -> Vec<usize> {
+        let place = |index: usize| self.view.contenders.iter().position(|contender| contender.index == index);
+        let mut order: Vec<usize> =
+            self.answer.groups.iter().flat_map(|group| &group.order).filter_map(|&index| place(index)).collect();
+        order.extend((0..self.view.contenders.len()).filter(|place| !order.contains(place)).collect::<Vec<_>>());
+        order
+    }
+
+    fn headline(&self, group: &GroupAnswer) -> String {
+        let Some(choice) = &group.take else {
+            return match group.order.as_slice() {
+                [only] if self.view.variants.iter().any(|one| one.take.is_some()) => {
+                    let take = self.view.variants.iter().find_map(|one| one.take.clone());
+                    take.unwrap_or_else(|| self.name(*only))
+                }
+                [only] => format!("{} was the only contender: there is nothing to compare it with.", self.name(*only)),
+                _ if self.answer.confidence.grade == Grade::None => {
+                    "No answer yet: fewer than three samples of each decide nothing.".into()
+                }
+                _ => "No answer yet: no contender was measured often enough in everything.".into(),
+            };
+        };
+        let name = self.name(choice.shortfall.contender);
+        let bound = self.bound(choice);
+        match choice.certainty {
+            Certainty::BeyondDoubt => format!("Take {name}: {bound}, and no other does as well, beyond doubt."),
+            Certainty::Likely => format!("Take {name}: {bound}, and likely no other does as well."),
+            // A bound that allows almost anything is no answer.
+            Certainty::Open if choice.shortfall.at_most >= UNKNOWN => format!(
+                "No answer yet: {} was least far behind, but may be up to {}x behind the best.",
+                name,
+                number::times(choice.shortfall.at_most)
+            ),
+            Certainty::Open => {
+                let rivals = match choice.rivals.as_slice() {
+                    many if many.len() > NAMED => format!("{} others", many.len()),
+                    few => self.names(few),
+                };
+                format!("Take {name}: {bound}. {rivals} may do as well.")
+            }
+        }
+    }
+
+    /// "never more than 1.4x behind the best", "the best in everything".
+    fn bound(&self, choice: &Choice) -> String {
+        let group = self.answer.groups.first();
+        let weaker = group.is_some_and(|group| choice.class.is_none() && !group.less_safe.is_empty());
+        let among = if weaker { " of those that keep data as safely" } else { "" };
+        match choice.shortfall.at_most {
+            close if close < 1.0 + self.view.smallest_effect => format!("as good as the best{among} in everything"),
+            far => format!("never more than {}x behind the best{among}", number::times(far)),
+        }
+    }
+
+    fn less_safe(&self, group: &GroupAnswer) -> Option<String> {
+        let LessSafe { contender, class, operation, ratio } = *group.less_safe.first()?;
+        let others = group.less_safe.len() - 1;
+        let more = if others > 0 { format!(" ({})", plural(others, "more contender")) } else { String::new() };
+        let how = match operation {
+            Some(operation) => format!("up to {}x faster ({}), but", number::times(ratio), self.doing(operation)),
+            None => "not faster, and".into(),
+        };
+        Some(format!("{} is {how} {}.{more}", self.name(contender), loss(class)))
+    }
+
+    fn avoid(&self, group: &GroupAnswer) -> Option<String> {
+        let parts: Vec<String> = group.avoid.iter().take(2).map(|avoid| self.avoided(avoid)).collect();
+        (!parts.is_empty()).then(|| format!("Avoid {}.", parts.join("; ")))
+    }
+
+    fn avoided(&self, avoid: &Avoid) -> String {
+        let likely = if avoid.certainty == Certainty::BeyondDoubt { "" } else { "likely " };
+        let Avoid { contender, operation, ratio, .. } = *avoid;
+        format!("{} for {}: {likely}{}x slower", self.name(contender), self.doing(operation), number::times(ratio))
+    }
+
+    /// The best of the checksummed ones, where another class is taken.
+    fn other_classes(&self, group: &GroupAnswer) -> Option<String> {
+        let chosen = group.take.as_ref()?.shortfall.contender;
+        let sums = group.by_class.iter().find(|choice| choice.class == Some(SafetyClass::Checksummed))?;
+        let is_own = self.view.table.contenders[chosen].durability.class() == SafetyClass::Checksummed;
+        (!is_own).then(|| format!("With checksums of data: {}.", self.name(sums.shortfall.contender)))
+    }
+
+    fn other_group(&self, group: &GroupAnswer) -> Option<String> {
+        let choice = group.take.as_ref()?;
+        let place = match (group.backend, group.age.as_str()) {
+            (judge::Backend::Host, "") => "On a fresh filesystem".into(),
+            (judge::Backend::Host, age) => format!("After ageing ({age})"),
+            (judge::Backend::Kvm, _) => "In a virtual machine".into(),
+            (judge::Backend::Emulation, _) => "In an emulated machine".to_owned(),
+        };
+        Some(format!("{place}: take {}, {}.", self.name(choice.shortfall.contender), self.bound(choice)))
+    }
+
+    fn workloads(&self, group: &GroupAnswer) -> Vec<WorkloadLine> {
+        let of_group = |ranking: &&Ranking| (ranking.backend, &ranking.age) == (group.backend, &group.age);
+        let line = |answer: &judge::WorkloadAnswer| {
+            // The raw device beneath is no work of its own.
+            let titled = self.view.workloads.iter().find(|workload| workload.name == answer.workload)?;
+            let take = answer.take.as_ref();
+            let summary = answer.summary.and_then(|sum| self.view.judgement.rankings_of(sum).find(of_group));
+            let text = match (summary.filter(|ranking| !ranking.others.is_empty()), take) {
+                (Some(ranking), _) => self.standings(ranking),
+                (None, Some(choice)) => {
+                    format!("take {}, {}", self.name(choice.shortfall.contender), self.bound(choice))
+                }
+                (None, None) => return None,
+            };
+            Some(WorkloadLine {
+                title: titled.title.clone(),
+                text,
+                take: take.map(|choice| self.name(choice.shortfall.contender)),
+                at_most: take.map(|choice| choice.shortfall.at_most),
+            })
+        };
+        group.workloads.iter().filter_map(line).collect()
+    }
+
+    /// "ext2 and ext3 lead, can't tell yet; ext4 1.3x, zfs 5.5x slower".
+    fn standings(&self, ranking: &Ranking) -> String {
+        let of = |wanted: fn(Relation) -> bool| -> Vec<usize> {
+            let others = ranking.others.iter().filter(move |other| wanted(other.relation));
+            others.map(|other| other.contender).collect()
+        };
+        let ties = of(|relation| relation == Relation::Tie);
+        let open = of(|relation| matches!(relation, Relation::Unresolved | Relation::TooFew));
+        let front: Vec<usize> = [ranking.best].into_iter().chain(ties).chain(open.iter().copied()).collect();
+        let worse: Vec<_> = ranking.others.iter().filter(|other| other.relation.is_worse()).collect();
+        let head = match (front.len(), open.is_empty(), worse.is_empty()) {
+            (1, _, _) if ranking.won => format!("{} is best", self.name(ranking.best)),
+            (1, _, _) => format!("{} is likely best", self.name(ranking.best)),
+            (_, true, _) => format!("{} are as good as each other", self.names(&front)),
+            (_, false, true) => format!("can't tell yet; {} was ahead, not proven", self.name(ranking.best)),
+            (many, false, false) if many > NAMED => {
+                format!("{} and {} others lead, can't tell yet", self.name(ranking.best), many - 1)
+            }
+            _ => format!("{} lead, can't tell yet", self.names(&front)),
+        };
+        let mut named: Vec<String> = worse
+            .iter()
+            .take(NAMED)
+            .map(|other| format!("{} {}x", self.name(other.contender), number::times(other.ratio)))
+            .collect();
+        if let Some(last) = worse.last().filter(|_| worse.len() > NAMED) {
+            named[NAMED - 1] = format!("... {} {}x", self.name(last.contender), number::times(last.ratio));
+        }
+        if named.is_empty() { head } else { format!("{head}; {} slower", named.join(", ")) }
+    }
+
+    fn open(&self) -> Option<String> {
+        let open = &self.answer.open;
+        if open.open == 0 {
+            return None;
+        }
+        let head = format!("{} of {} comparisons are open", open.open, open.comparisons);
+        let resume = |samples: u32| match self.view.run.origin {
+            None => format!(": bakeoff resume {} --samples {samples}", self.view.run.id),
+            Some(_) => String::new(),
+        };
+        if self.answer.confidence.samples.1 < 3 {
+            return Some(format!("{head}; three samples of each are the least{}", resume(3)));
+        }
+        let (Some(blocks), Some(trials)) = (open.blocks.filter(|blocks| *blocks <= MANY_BLOCKS), open.trials) else {
+            return Some(format!("{head}; settling all of them would take more than {MANY_BLOCKS} blocks."));
+        };
+        let time = open.seconds.map(|seconds| format!(", {}", about(seconds))).unwrap_or_default();
+        let samples = self.view.counts.blocks + blocks;
+        let way = resume(samples);
+        Some(format!(
+            "{head}; about {} would settle them ({}{time}){way}",
+            plural(blocks as usize, "more block"),
+            plural(trials as usize, "trial")
+        ))
+    }
+}
+
+/// "about 10 min".
+fn about(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("about {s:.0} s"),
+        s if s < 5400.0 => format!("about {:.0} min", s / 60.0),
+        s => format!("about {:.1} h", s / 3600.0),
+    }
+}
+
+/// What a crash can cost.
+fn loss(class: SafetyClass) -> &'static str {
+    match class {
+        SafetyClass::NoFlushes => "may lose what was synced, and be damaged, by a crash",
+        SafetyClass::Unordered => "may lose recent contents of files after a crash",
+        SafetyClass::Unknown | SafetyClass::Ordered | SafetyClass::Checksummed => "keeps data as safely",
+    }
+}
+
+fn confidence(found: &Confidence, cached: usize) -> String {
+    let grade = match found.grade {
+        Grade::None => "none",
+        Grade::Low => "LOW",
+        Grade::Medium => "medium",
+        Grade::High => "high",
+    };
+    let samples = match found.samples {
+        (low, high) if low == high => plural(low, "sample"),
+        (low, high) => format!("{low} to {high} samples"),
+    };
+    let mut parts = vec![format!("{samples} of each")];
+    if found.disturbed.0 > 0 {
+        parts.push(format!("{} of {} figures disturbed", found.disturbed.0, found.disturbed.1));
+    }
+    if let Some(noise) = found.noise.filter(|noise| *noise > WORTH_A_WORD) {
+        parts.push(format!("noise {}", number::percent(noise)));
+    }
+    if cached > 0 {
+        parts.push(format!("{} in part from a cache", plural(cached, "figure")));
+    }
+    format!("Confidence {grade}: {}.", parts.join(", "))
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
