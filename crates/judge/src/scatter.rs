@@ -228,9 +228,12 @@ impl Pairs {
     }
 }
 
+/// Block, the sum of what is left in it over the rows, and their number.
+type LeftByBlock = Vec<(u32, f64, f64)>;
+
 /// How much what is left of a contender's sample resembles what was left of the one before it, over all rows together.
 fn resemblance(rows: &[Row]) -> f64 {
-    let mut by_contender: Vec<(usize, Vec<(u32, f64, f64)>)> = Vec::new();
+    let mut by_contender: Vec<(usize, LeftByBlock)> = Vec::new();
     for row in rows.iter().filter(|row| row.members.len() > 1 && !row.secondary) {
         let all: Vec<f64> =
             row.members.iter().flat_map(|member| member.left.iter().map(|left| left.1.powi(2))).collect();
@@ -269,7 +272,7 @@ fn resemblance(rows: &[Row]) -> f64 {
     if seen * (pairs as f64).sqrt() > RESEMBLANCE.1 { seen.clamp(0.0, 0.8) } else { 0.0 }
 }
 
-fn add(series: &mut Vec<(u32, f64, f64)>, member: &Member, scale: f64) {
+fn add(series: &mut LeftByBlock, member: &Member, scale: f64) {
     for &(block, left) in &member.left {
         match series.iter_mut().find(|known| known.0 == block) {
             Some(known) => (known.1, known.2) = (known.1 + left / scale, known.2 + 1.0),

@@ -103,7 +103,7 @@ impl Said<'_> {
             workloads: Vec::new(),
             besides: Vec::new(),
             grade: self.answer.confidence.grade,
-            confidence: confidence(&self.answer.confidence, self.from_caches()),
+            confidence: confidence(&self.answer.confidence, self.figures_of_caches()),
             open: self.open(),
             comparisons: (open.comparisons, open.open),
             order: self.order(),
@@ -111,7 +111,7 @@ impl Said<'_> {
     }
 
     /// Figures that a cache served in part, or whose start was to be cold and was not.
-    fn from_caches(&self) -> usize {
+    fn figures_of_caches(&self) -> usize {
         let cells = self.view.workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
         let cached = |notes: &[super::NoteView]| notes.iter().any(|note| note.kind == NoteKind::Cache);
         let shared = self.view.workloads.iter().filter(|workload| cached(&workload.notes));
