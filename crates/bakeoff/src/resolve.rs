@@ -352,6 +352,9 @@ fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
     let until = match what.until {
         Some(args::Until::Winner) => plan::Until::Winner,
         Some(args::Until::Precision) => plan::Until::Precision,
+        None if what.samples.is_some() => plan::Until::Precision,
+        // Figures to a precision are for who asks for them; a budget asks for a choice.
+        None if budget.is_some() && precision.is_none() => plan::Until::Winner,
         None => asked.until,
     };
     let open_ended = budget.is_some() || what.precision.is_some() || what.until.is_some();
