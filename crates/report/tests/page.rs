@@ -47,6 +47,21 @@ fn the_page_asks_for_nothing_from_outside() {
 }
 
 #[test]
+fn the_page_opens_with_the_answer_and_one_picture_of_everything() {
+    let (_, view, page) = paged(Size { contenders: 6, blocks: 4 });
+    let heading = page.split("<h1").nth(1).and_then(|rest| rest.split("</h1>").next()).expect("a heading");
+    assert!(heading.contains("Take ") && heading.contains(view.answer.take.as_deref().expect("a choice")), "{heading}");
+    let picture = page.split("aria-labelledby=\"picture\"").nth(1).and_then(|rest| rest.split("</section>").next());
+    let picture = picture.expect("a picture");
+    let rows: usize = view.workloads.iter().map(|workload| workload.rows.len()).sum();
+    assert_eq!(picture.matches("<svg").count(), rows, "a card for each operation");
+    let marks = picture.matches("class=\"mark\"").count() + picture.matches("class=\"arrow\"").count();
+    assert!(marks >= rows * 6, "{marks} marks in {rows} cards");
+    assert!(page.find("id=\"answer\"") < page.find("id=\"picture\""), "the answer comes first");
+    assert!(page.find("id=\"picture\"") < page.find("id=\"overview\""), "the tables come after");
+}
+
+#[test]
 fn published_figures_stand_beside_the_operation_that_they_are_about() {
     let bench = made_up(Size { contenders: 2, blocks: 2 });
     let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");

@@ -2,7 +2,7 @@
 
 mod support;
 
-use report::terminal::{Style, show, why};
+use report::terminal::{Style, answer, show, why};
 use report::{Material, View};
 use support::{Size, made_up, usual};
 use unicode_width::UnicodeWidthStr;
@@ -118,4 +118,37 @@ fn what_else_it_costs_and_the_options_as_read_back_fit_into_eighty_columns() {
     let said = options.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("mkfs -m rmapbt=0: rmapbt=0 (xfs_info)"), "{said}");
     assert!(said.contains("mkfs -l size=64m: not read back (xfs_info shows the log in blocks"), "{said}");
+}
+
+#[test]
+fn the_first_screen_is_an_answer_that_fits_a_terminal() {
+    for (contenders, blocks) in [(2, 4), (6, 4), (12, 3)] {
+        let (_, view) = viewed(&made_up(Size { contenders, blocks }));
+        let text = answer(&view, Style::plain(80));
+        let kept = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("answer-{contenders}.txt"));
+        std::fs::write(kept, &text).expect("the text can be looked at afterwards");
+        assert!(text.starts_with(&format!("Take {}: ", view.answer.take.as_deref().expect("a choice"))), "{text}");
+        let sentences = text.split("\n\n").next().expect("the sentences come first");
+        assert!(sentences.lines().count() <= 13, "{sentences}");
+        assert!(text.lines().count() <= 34, "{} lines: {text}", text.lines().count());
+        for line in text.lines() {
+            assert!(line.width() <= 80, "{} columns: {line}", line.width());
+        }
+        for words in ["Confidence ", "TIMES SLOWER", "show"] {
+            assert!(text.contains(words), "`{words}` is missing: {text}");
+        }
+        let full = show(&view, Style::plain(80));
+        assert!(full.trim_end().ends_with(sentences.trim_end()), "and it stands again at the end of everything");
+    }
+}
+
+#[test]
+fn the_first_screen_needs_no_colour_and_no_unicode() {
+    let (_, view) = viewed(&usual());
+    let ascii = answer(&view, Style { unicode: false, ..Style::plain(80) });
+    assert!(ascii.is_ascii(), "{ascii}");
+    let plain = answer(&view, Style::plain(80));
+    let coloured = answer(&view, Style { color: true, ..Style::plain(80) });
+    let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(squeezed(&without_colour(&coloured)), squeezed(&plain));
 }
