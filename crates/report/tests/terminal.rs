@@ -152,3 +152,16 @@ fn the_first_screen_needs_no_colour_and_no_unicode() {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(squeezed(&without_colour(&coloured)), squeezed(&plain));
 }
+
+#[test]
+fn variants_of_the_work_are_compared_within_each_contender() {
+    let (_, view) = viewed(&support::filled_and_scaled(4));
+    assert!(!view.variants.is_empty(), "the work was done with several values of an option");
+    for one in &view.variants {
+        assert!(!one.sentences.is_empty(), "{one:?}");
+        let told = one.sentences.join(" ");
+        assert!(told.contains('='), "variants are named by what differs: {told}");
+        let take = one.take.as_ref().expect("four blocks allow a choice");
+        assert!(take.starts_with(&format!("On {} take ", one.name)), "{take}");
+    }
+}
