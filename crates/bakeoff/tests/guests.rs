@@ -113,8 +113,8 @@ fn written(place: &Place) -> bool {
     images.filter_map(|entry| entry.metadata().ok()).any(|facts| facts.blocks() > 0)
 }
 
-/// Writes, so that the test sees it, and then takes forever.
-const ENDLESS: &str = "dd if=/dev/urandom of={device} bs=1M count=1 conv=fsync; sleep 1000";
+/// Writes, so that the test sees it, and then takes longer than the test needs to end it; a lost guest is tried again, and nobody ends that one.
+const ENDLESS: &str = "dd if=/dev/urandom of={device} bs=1M count=1 conv=fsync; sleep 30";
 
 fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().expect("kill starts");
