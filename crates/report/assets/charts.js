@@ -14,7 +14,7 @@ globalThis.bakeoffCharts = (() => {
     light: { ink: "#1f2328", quiet: "#646b74", rule: "#e3e6ea", ground: "#ffffff" },
     dark: { ink: "#e8eaed", quiet: "#9aa2ad", rule: "#343a42", ground: "#16191d" },
   };
-  const MARKS = { best: "▲", tie: "=", leading: "?", unresolved: "?", worse: "", alone: "" };
+  const MARKS = { best: "▲", tie: "=", leading: "?", unresolved: "?", likely: "~", worse: "", alone: "" };
   const ROW = 26;
 
   const color = (slot, theme) => PALETTE[theme][slot % PALETTE[theme].length];

@@ -188,14 +188,10 @@ impl Said<'_> {
     }
 
     fn less_safe(&self, group: &GroupAnswer) -> Option<String> {
+        // One that is not faster anywhere has its sign in the table.
         let LessSafe { contender, class, operation, ratio } = *group.less_safe.first()?;
-        let others = group.less_safe.len() - 1;
-        let more = if others > 0 { format!(" ({})", plural(others, "more contender")) } else { String::new() };
-        let how = match operation {
-            Some(operation) => format!("up to {}x faster ({}), but", number::times(ratio), self.doing(operation)),
-            None => "not faster, and".into(),
-        };
-        Some(format!("{} is {how} {}.{more}", self.name(contender), loss(class)))
+        let (name, times, doing) = (self.name(contender), number::times(ratio), self.doing(operation?));
+        Some(format!("{name} is up to {times}x faster ({doing}), but {}.", loss(class)))
     }
 
     fn avoid(&self, group: &GroupAnswer) -> Option<String> {
@@ -237,8 +233,12 @@ impl Said<'_> {
             let summary = answer.summary.and_then(|sum| self.view.judgement.rankings_of(sum).find(of_group));
             let text = match (summary.filter(|ranking| !ranking.others.is_empty()), take) {
                 (Some(ranking), _) => self.standings(ranking),
+                (None, Some(choice)) if choice.shortfall.at_most < 1.0 + self.view.smallest_effect => {
+                    format!("take {}, as good as the best", self.name(choice.shortfall.contender))
+                }
                 (None, Some(choice)) => {
-                    format!("take {}, {}", self.name(choice.shortfall.contender), self.bound(choice))
+                    let at_most = number::times(choice.shortfall.at_most);
+                    format!("take {}, at most {at_most}x behind the best", self.name(choice.shortfall.contender))
                 }
                 (None, None) => return None,
             };

@@ -99,7 +99,8 @@ pub fn with_schedulers(blocks: u32) -> Bench {
     for (filesystem, speed) in [("ext4", 1.0), ("xfs", 0.9), ("btrfs", 0.6)] {
         for (scheduler, factor) in [("none", 1.0), ("mq-deadline", 1.005), ("bfq", 0.9)] {
             let factor = if (filesystem, scheduler) == ("xfs", "bfq") { 0.66 } else { factor };
-            let asked = Contender { scheduler: Some(scheduler.into()), ..Contender::plain(filesystem) };
+            let axes = [("scheduler".to_owned(), scheduler.to_owned())].into();
+            let asked = Contender { scheduler: Some(scheduler.into()), axes, ..Contender::plain(filesystem) };
             entries.push(Entry::new(&format!("{filesystem}+{scheduler}"), speed * factor, asked));
         }
     }
