@@ -66,7 +66,8 @@ fn facts(shown: &Value) -> Vec<String> {
 
 /// Small sizes are written as all others since.
 fn units(then: &str) -> String {
-    then.replace(" bytes\\\"", " B\\\"").replace(" bytes\"", " B\"")
+    let digits = |number: u8| [format!("{number} bytes\\\""), format!("{number} bytes\"")];
+    (0..10).flat_map(digits).fold(then.to_owned(), |text, old| text.replace(&old, &old.replace("bytes", "B")))
 }
 
 #[test]
