@@ -67,7 +67,9 @@ fn facts(shown: &Value) -> Vec<String> {
 /// Small sizes are written as all others since.
 fn units(then: &str) -> String {
     let digits = |number: u8| [format!("{number} bytes\\\""), format!("{number} bytes\"")];
-    (0..10).flat_map(digits).fold(then.to_owned(), |text, old| text.replace(&old, &old.replace("bytes", "B")))
+    let units = (0..10).flat_map(digits).map(|old| (old.replace("bytes", "B"), old));
+    let whole = ["KiB", "MiB", "GiB", "TiB"].map(|unit| (format!(" {unit}"), format!(".0 {unit}")));
+    units.chain(whole).fold(then.to_owned(), |text, (new, old)| text.replace(&old, &new))
 }
 
 #[test]
