@@ -156,7 +156,9 @@ fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Op
         Shortfall { contender, operation: 0, ratio: 1.0, at_most: 0.0, at_least: 1.0, at_least_proven: 1.0 };
     for &at in rows {
         let row = &fit.rows[at];
-        let effect = |who: usize| row.members.iter().find(|member| member.contender == who).map(|member| member.effect);
+        // One that was measured once or twice bounds nobody, and has no bound.
+        let enough = |who: usize| row.members.iter().find(|m| m.contender == who && m.trials.len() >= MIN_SAMPLES);
+        let effect = |who: usize| enough(who).map(|member| member.effect);
         let others: Vec<usize> =
             among.iter().copied().filter(|&other| other != contender && effect(other).is_some()).collect();
         let Some(own) = effect(contender) else {
@@ -179,7 +181,7 @@ fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Op
             (worst.at_most, worst.operation) = (at_most, row.operation);
         }
     }
-    (worst.at_most > 0.0).then_some(worst)
+    (worst.at_most > 0.0 && worst.at_most.is_finite()).then_some(worst)
 }
 
 fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<WorkloadAnswer> {

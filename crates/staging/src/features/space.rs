@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(about((16 << 40) - 4096), "16 TiB");
         assert_eq!(about(LONGEST), "8 EiB");
         assert_eq!(about(1 << 50), "1 PiB");
-        assert_eq!(about(2_194_719_883_264), "2.0 TiB");
+        assert_eq!(about(2_194_719_883_264), "2 TiB");
     }
 
     #[test]
