@@ -77,7 +77,7 @@ fn every_run_of_the_first_version_is_shown_as_it_was() {
     for name in LEDGERS {
         let (then, now) = (facts(&shown_then(name)), facts(&shown_now(name)));
         // Shards that were put together are repeated whole, no longer as the first of them.
-        let whole = |line: String| if *name == "merged" { line.replace(" --shard 1/2", "") } else { line };
+        let whole = |line: String| if name == "merged" { line.replace(" --shard 1/2", "") } else { line };
         let then: Vec<String> = then.iter().map(|line| whole(units(line))).collect();
         assert!(then.len() > 10, "{name} has little to show");
         for (then, now) in then.iter().zip(&now) {
