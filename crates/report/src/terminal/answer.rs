@@ -206,7 +206,15 @@ fn legend(text: &mut String, view: &View, (contenders, rows): (usize, usize), st
         (class(&[SafetyClass::Checksummed]), "+ checksums data"),
     ];
     let said: Vec<&str> = signs.iter().filter(|(there, _)| *there).map(|(_, words)| *words).collect();
-    line(text, &style.paint(Tone::Quiet, &wrapped(&said.join("   "), style.width, "")));
+    // A sign stays beside its words.
+    let mut lines: Vec<String> = Vec::new();
+    for one in said {
+        match lines.last_mut().filter(|last| last.width() + 3 + one.width() <= style.width) {
+            Some(last) => last.push_str(&format!("   {one}")),
+            None => lines.push(one.to_owned()),
+        }
+    }
+    lines.iter().for_each(|one| line(text, &style.paint(Tone::Quiet, one)));
     let beyond: Vec<String> = [(rows, "more line"), (contenders, "more contender")]
         .iter()
         .filter(|(count, _)| *count > 0)
