@@ -222,7 +222,7 @@ fn plans_name_the_nearest_known_word() {
     says(&plan_error(&plan("[sampling]\nprecision = \"5\"")), &["not a share"]);
     says(&plan_error(&plan("[sampling]\nsamples = 0")), &["0 samples"]);
     says(&plan_error(&plan("[sampling]\nmin = 9\nmax = 3")), &["`min` (9) is larger than `max` (3)"]);
-    says(&plan_error(&plan("fresh = \"blok\"")), &["unknown word `blok`", "did you mean `block`?"]);
+    says(&plan_error(&plan("fresh = \"block\"")), &["p.toml:3:1", "unknown key `fresh`"]);
     says(&plan_error(&plan("compete = [\"ext4\", \"ext4\"]")), &["two contenders are called `ext4`"]);
     says(&plan_error(&plan("[contenders.a]\nfs = \"xffs\"")), &["contender `a`", "`xffs`", "did you mean `xfs`?"]);
     says(&plan_error(&plan("[contenders.a]\nfs = \"xfs\"\nmkfs = \"-f\"")), &["p.toml:5:8"]);
