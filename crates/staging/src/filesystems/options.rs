@@ -270,6 +270,10 @@ fn mkfs_item(filesystem: &Filesystem, flag: &str, item: &str) -> Result<(), Stri
     if is_naming(key) {
         return Err(format!("{option} names a device or a file, or a place in one ({key})"));
     }
+    // A name with a slash in it is no option that any mkfs knows.
+    if item.contains('=') {
+        plain_word(&option, key)?;
+    }
     if !is_known(filesystem, value) {
         plain(&option, value)?;
     }
@@ -377,6 +381,7 @@ mod tests {
             ("btrfs", "-m /dev/loop7"),
             ("btrfs", "-L name"),
             ("xfs", "-l logdev=loop7"),
+            ("xfs", "-l logd/=ve-f"),
             ("xfs", "-r rtdev=/dev/loop7"),
             ("xfs", "-d file,name=x,size=1g"),
             ("xfs", "-d name=/dev/loop7"),
