@@ -195,7 +195,12 @@ impl Said<'_> {
     }
 
     fn avoid(&self, group: &GroupAnswer) -> Option<String> {
-        let parts: Vec<String> = group.avoid.iter().take(2).map(|avoid| self.avoided(avoid)).collect();
+        // Nobody is told to avoid the one to take, or one that may do as well.
+        let good = |who: usize| {
+            group.take.as_ref().is_some_and(|take| take.shortfall.contender == who || take.rivals.contains(&who))
+        };
+        let others = group.avoid.iter().filter(|avoid| !good(avoid.contender));
+        let parts: Vec<String> = others.take(2).map(|avoid| self.avoided(avoid)).collect();
         (!parts.is_empty()).then(|| format!("Avoid {}.", parts.join("; ")))
     }
 
