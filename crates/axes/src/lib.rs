@@ -81,6 +81,13 @@ pub fn value(contender: &Contender, name: &str) -> Option<String> {
     own.or_else(|| contender.axes.get(name).cloned())
 }
 
+/// The axes whose value no option of the contender keeps, with their values: a limit, or what was left to the defaults.
+pub fn beside_options(contender: &Contender) -> impl Iterator<Item = (&str, &str)> {
+    let alone = |name: &str| find(name).is_some_and(|named| named.axis.asked(contender, named.setting).is_none());
+    let places = contender.axes.iter().filter(move |(name, _)| alone(name));
+    places.map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
 /// Value of a contender that was asked for nothing on an axis.
 pub fn usual(name: &str) -> &'static str {
     find(name).map_or(DEFAULT, |named| named.axis.usual())
@@ -176,6 +183,13 @@ mod tests {
         assert_eq!((at.mkfs_settings.len(), at.mount.as_str(), at.device.len()), (0, "", 0));
         assert_eq!(label(&at), "xfs rmapbt=default noatime=default read_ahead=default");
         assert_eq!(around(&at).count(), 0);
+    }
+
+    #[test]
+    fn places_beside_the_options_are_those_that_no_option_keeps() {
+        let at = standing(&[("limit.memory", "2G"), ("scheduler", "bfq"), ("mkfs.rmapbt", DEFAULT), ("fill", "40%")]);
+        let beside: Vec<_> = beside_options(&at).collect();
+        assert_eq!(beside, [("limit.memory", "2G"), ("mkfs.rmapbt", DEFAULT)]);
     }
 
     #[test]

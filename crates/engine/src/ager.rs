@@ -48,7 +48,7 @@ pub fn age(asked: &Ageing, output: &mut impl Write) -> io::Result<Reply> {
     let started = kernel_ns();
     let cpu = || cpu_of_process().user_ns + cpu_of_process().system_ns;
     let cpu_before = cpu();
-    let refused = |reason: String| Ok(Reply::Failed { phase: 0, partial: None, reason });
+    let refused = |reason: String| Ok(Reply::Failed { phase: 0, partial: None, reason, killed: false });
     let root = match sys::open_directory(libc::AT_FDCWD, &dirs::path(&asked.root.to_string_lossy())) {
         Ok(root) => root,
         Err(e) => return refused(format!("ageing: opening {}: {e}", asked.root.display())),

@@ -3,8 +3,9 @@
 //! A step that fails leaves the phase without a durable time rather than with a wrong one.
 
 use crate::sys::{self, Errno, Fd};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use workload::program::Durable;
 
@@ -15,11 +16,13 @@ pub struct Undone {
     pub reason: String,
     /// Its errno, where a system call failed.
     pub errno: Option<Errno>,
+    /// A command was ended from outside, by a signal.
+    pub killed: bool,
 }
 
 impl Undone {
     fn of(doing: impl std::fmt::Display, error: &std::io::Error) -> Undone {
-        Undone { reason: format!("{doing}: {error}"), errno: error.raw_os_error().map(Errno) }
+        Undone { reason: format!("{doing}: {error}"), errno: error.raw_os_error().map(Errno), killed: false }
     }
 }
 
@@ -29,7 +32,7 @@ pub fn make(durable: &Durable, root: Fd, left: Duration) -> Result<(), Undone> {
         sys::syncfs(root).map_err(|errno| Undone::of("syncfs on the root", &errno.into()))?;
     }
     if let [program, arguments @ ..] = durable.command.as_slice() {
-        command(program, arguments, left).map_err(|reason| Undone { reason, errno: None })?;
+        command(program, arguments, left)?;
     }
     durable.flush.iter().try_for_each(|path| flush(path))
 }
@@ -40,7 +43,7 @@ fn flush(path: &Path) -> Result<(), Undone> {
     file.sync_all().map_err(|e| Undone::of(format!("fsync of {path_shown}"), &e))
 }
 
-fn command(program: &str, arguments: &[String], left: Duration) -> Result<(), String> {
+fn command(program: &str, arguments: &[String], left: Duration) -> Result<(), Undone> {
     let line = std::iter::once(program).chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
     let mut child = Command::new(program)
         .args(arguments)
@@ -48,21 +51,27 @@ fn command(program: &str, arguments: &[String], left: Duration) -> Result<(), St
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|e| format!("`{line}`: {e}"))?;
+        .map_err(|e| Undone::of(format!("`{line}`"), &e))?;
+    let undone = |how: String, killed: bool| Undone { reason: format!("`{line}` {how}"), errno: None, killed };
     let deadline = Instant::now() + left;
     // The wait grows from 50 us, so that a quick command is not charged a long nap.
     let mut nap = Duration::from_micros(50);
     loop {
-        match child.try_wait().map_err(|e| format!("`{line}`: {e}"))? {
+        match child.try_wait().map_err(|e| Undone::of(format!("`{line}`"), &e))? {
             Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(format!("`{line}` ended with {status}")),
+            Some(status) => return Err(undone(format!("ended with {status}"), is_killed(status))),
             None if Instant::now() > deadline => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("`{line}` did not end within the phase's time limit"));
+                return Err(undone("did not end within the phase's time limit".into(), false));
             }
             None => std::thread::sleep(nap),
         }
         nap = (nap * 2).min(Duration::from_millis(5));
     }
+}
+
+/// Whether a signal ended a command; `nsenter` and shells answer 128 and the signal for what they ran.
+fn is_killed(status: ExitStatus) -> bool {
+    status.signal().is_some() || status.code().is_some_and(|code| (129..=159).contains(&code))
 }

@@ -43,6 +43,8 @@ pub struct Pass<'a> {
     pub clock: Clock,
     root: Fd,
     children: Vec<Child>,
+    /// Something of it was ended from outside, by a signal.
+    killed: bool,
 }
 
 /// Perform one pass.
@@ -53,7 +55,7 @@ pub fn perform(
     calibrator: &Calibrator,
     output: &mut impl Write,
 ) -> io::Result<Reply> {
-    let failed = |reason: String| Reply::Failed { phase, partial: None, reason };
+    let failed = |reason: String| Reply::Failed { phase, partial: None, reason, killed: false };
     let root = match sys::open_directory(libc::AT_FDCWD, &crate::dirs::path(&program.root.to_string_lossy())) {
         Ok(root) => root,
         Err(e) => return Ok(failed(format!("opening {}: {e}", program.root.display()))),
@@ -89,7 +91,7 @@ fn start<'a>(
     let producers = groups.iter().filter(|g| g.order != Order::Follow).map(|g| u64::from(g.workers)).sum();
     shared.common(Common::Producers).store(producers, Ordering::Release);
     let clock = calibrator.clock();
-    let mut pass = Pass { program, phase, pass, shared, clock, root, children: Vec::new() };
+    let mut pass = Pass { program, phase, pass, shared, clock, root, children: Vec::new(), killed: false };
     if let Err(reason) = pass.fork_all() {
         pass.shared.stop(Stop::Death);
         process::open_gate(pass.shared.common(Common::Gate));
@@ -226,7 +228,9 @@ impl Pass<'_> {
     }
 
     fn deaths(&mut self) -> Option<String> {
-        let dead = self.children.iter_mut().find_map(|c| death(c.poll()))?;
+        let ending = self.children.iter_mut().find_map(|c| c.poll().filter(|ending| death(Some(*ending)).is_some()))?;
+        self.killed |= ending == Ending::Signal(libc::SIGKILL);
+        let dead = death(Some(ending))?;
         let place = (0..self.workers() as usize).map(|w| self.shared.slot(w)).find(|s| s.get(Count::CurrentFile) > 0);
         Some(match place {
             // The file's number is kept one higher, so that 0 says that there is none.
@@ -316,7 +320,7 @@ impl Pass<'_> {
         let outcome = Box::new(collect::outcome(self, durable_ns));
         match watched {
             Ok(()) => Reply::Done(outcome),
-            Err(reason) => Reply::Failed { phase: self.phase, partial: Some(outcome), reason },
+            Err(reason) => Reply::Failed { phase: self.phase, partial: Some(outcome), reason, killed: self.killed },
         }
     }
 }
@@ -332,7 +336,7 @@ impl Pass<'_> {
             }
             Err(undone) => {
                 shared.slot(0).note(&Note::Fatal(undone.reason));
-                1
+                if undone.killed { KILLED } else { 1 }
             }
         });
         let mut child = [child.map_err(|e| format!("starting a process for it: {e}"))?];
@@ -345,12 +349,16 @@ impl Pass<'_> {
             }
             process::wait_for_any(&child, 100);
         }
+        self.killed |= matches!(child[0].poll(), Some(Ending::Exit(KILLED) | Ending::Signal(_)));
         match self.shared.common(Common::Durable).load(Ordering::Acquire) {
             0 => Err(self.why_stopped().err().unwrap_or_else(|| "the process that did it died".into())),
             at => Ok(at),
         }
     }
 }
+
+/// Exit status of the process that makes data safe, where its command was ended by a signal.
+const KILLED: i32 = 2;
 
 fn death(ending: Option<Ending>) -> Option<String> {
     match ending? {

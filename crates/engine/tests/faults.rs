@@ -83,8 +83,8 @@ fn a_killed_worker_is_a_failed_pass_and_the_agent_goes_on() {
     loop {
         match agent.receive() {
             Reply::Progress { .. } => {}
-            Reply::Failed { reason, .. } => {
-                assert!(reason.contains("killed by signal 9"), "{reason}");
+            Reply::Failed { reason, killed, .. } => {
+                assert!(reason.contains("killed by signal 9") && killed, "{reason}");
                 break;
             }
             other => panic!("{other:?}"),
@@ -126,6 +126,21 @@ fn nothing_measured_is_absent_and_not_zero() {
     let outcome = Agent::with(&p).done(0);
     assert_eq!(outcome.items, 0);
     assert!(outcome.groups[0].latency.is_empty() && outcome.series.is_none() && outcome.durable_ns.is_none());
+}
+
+#[test]
+fn a_command_that_is_killed_while_it_makes_data_safe_is_known_from_one_that_fails() {
+    let dir = folder();
+    let set = fileset("t", 10, Size::Uniform(1, 1));
+    let mut p = program(dir.path(), vec![set], vec![phase(vec![group(FILES, &create())])]);
+    // The second as `nsenter` answers for what it ran.
+    for (line, expected) in [("kill -9 $$", true), ("exit 137", true), ("exit 1", false)] {
+        p.durable.command = ["sh", "-c", line].map(String::from).to_vec();
+        match Agent::with(&p).perform(0) {
+            Reply::Failed { killed, reason, .. } => assert_eq!(killed, expected, "{line}: {reason}"),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
 }
 
 #[test]

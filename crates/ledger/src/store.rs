@@ -363,6 +363,9 @@ fn for_writing(path: &Path) -> Result<(PathBuf, Option<File>), LedgerError> {
     let real = system::create::resolved(path).map_err(refused)?;
     if real.exists() {
         existing(path)?;
+    } else if path.is_symlink() {
+        let leads = format!("it is a link that leads to {}, which is not there", real.display());
+        return Err(refused(std::io::Error::other(leads)));
     }
     let lock = lock::beside(&real, path)?;
     match system::create::new_file(&real) {

@@ -56,6 +56,14 @@ fn one_ledger_has_one_lock_by_whatever_name_it_is_opened() {
 }
 
 #[test]
+fn no_ledger_is_made_through_a_link_that_leads_nowhere() {
+    let place = Place::new();
+    symlink(place.path("nothing"), place.path("bakeoff.db")).expect("linked");
+    place.refused(Access::Write, &["a link that leads to", "not there"]);
+    assert!(!place.path("nothing").exists());
+}
+
+#[test]
 fn a_strangers_link_is_not_followed_to_make_a_ledger() {
     let place = Place::new();
     let victim = place.path("victim");

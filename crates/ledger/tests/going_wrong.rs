@@ -1,7 +1,7 @@
 //! What a ledger does where something goes wrong around it: clocks that are set, files that are taken away, contenders that failed for
 //! a while.
 
-use ledger::{Access, Cause, ContenderRecord, Ledger, NewRun, Origin, TrialRecord, TrialStatus};
+use ledger::{Access, Cause, ContenderRecord, Ledger, NewRun, Origin, TrialRecord};
 use std::fs;
 use std::path::PathBuf;
 
@@ -51,23 +51,9 @@ fn contenders() -> Vec<ContenderRecord> {
 
 fn trial(block: u32, contender: u32) -> TrialRecord {
     TrialRecord {
-        block,
-        position: contender,
-        attempt: 0,
-        contender,
-        workload: "small-files".into(),
-        scale: "quick".into(),
         began_ms: 1,
         ended_ms: 2,
-        seconds: None,
-        status: TrialStatus::Done,
-        reason: None,
-        cause: None,
-        found: None,
-        closing: None,
-        remarks: vec![],
-        phases: vec![],
-        commands: vec![],
+        ..TrialRecord::begun((block, contender), contender, "small-files", "quick")
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod support;
 
-use ledger::{Access, Ledger, LedgerError, NewRun, Origin, RunStatus, TrialRecord, TrialStatus};
+use ledger::{Access, Ledger, LedgerError, NewRun, Origin, RunStatus, TrialRecord};
 use ledger::{CommandRecord, ContenderRecord, Evidence, PhaseRecord};
 use records::outcome::{CpuTime, GroupOutcome, PhaseOutcome};
 use records::program::{Cache, Figure};
@@ -84,18 +84,8 @@ fn trial(block: u32, contender: u32) -> TrialRecord {
         ..PhaseOutcome::default()
     };
     TrialRecord {
-        block,
-        position: contender,
-        attempt: 0,
-        contender,
-        workload: "small-files".into(),
-        scale: "quick".into(),
         began_ms: 1,
         ended_ms: 2,
-        status: TrialStatus::Done,
-        reason: None,
-        cause: None,
-        seconds: None,
         found: Some(Found { mount_options: vec!["rw".into()], ..Found::nothing() }),
         closing: Some(Closing::default()),
         remarks: vec!["warm".into()],
@@ -114,6 +104,7 @@ fn trial(block: u32, contender: u32) -> TrialRecord {
             output: String::new(),
             elapsed_ns: 7,
         }],
+        ..TrialRecord::begun((block, contender), contender, "small-files", "quick")
     }
 }
 

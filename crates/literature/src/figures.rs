@@ -13,8 +13,10 @@ pub struct Figure {
     pub host: String,
     /// Release of its kernel.
     pub kernel: String,
-    /// Kind of device.
+    /// The device, by what the source says of it.
     pub device: String,
+    /// What it keeps data on.
+    pub medium: Medium,
     /// The filesystem; empty where the source does not say.
     pub filesystem: String,
     /// Its options.
@@ -31,6 +33,26 @@ pub struct Figure {
     pub value: f64,
     /// Its unit.
     pub unit: String,
+}
+
+/// What a device keeps data on: figures of one kind say nothing about the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Medium {
+    /// Discs that turn, alone or several in a RAID.
+    Hdd,
+    /// Flash, whatever it is attached to.
+    Flash,
+}
+
+impl Medium {
+    /// What such devices are called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hdd => "hard disks",
+            Self::Flash => "flash",
+        }
+    }
 }
 
 /// Where figures were published.

@@ -8,7 +8,7 @@ mod figures;
 
 pub use claims::{CLAIMS_LIMIT, Clock, Published, claims, claims_schema};
 pub use features::{Feature, Features, features, range};
-pub use figures::{Figure, Source, figures, sources};
+pub use figures::{Figure, Medium, Source, figures, sources};
 
 /// Longest text that is read, in bytes.
 pub const TEXT_LIMIT: usize = 4 << 20;

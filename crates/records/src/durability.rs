@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Durability {
-    /// fsync and commits flush the device's cache; absent where it cannot be told (a plain directory).
+    /// fsync and commits flush the device's cache; absent where it is not known (a plain directory).
     pub flushes: Option<bool>,
     /// Order of data and metadata.
     pub data: DataMode,
@@ -33,7 +33,7 @@ pub enum DataMode {
     Ordered,
     /// In any order: after a crash files may hold what was there before.
     Writeback,
-    /// Cannot be told.
+    /// Not known.
     Unknown,
 }
 
@@ -49,7 +49,7 @@ pub enum Journaling {
     Data,
     /// Not needed: a tree is replaced by another in one step.
     Trees,
-    /// Cannot be told.
+    /// Not known.
     Unknown,
 }
 

@@ -67,6 +67,16 @@ pub struct PhaseFacts {
     pub preparation: bool,
 }
 
+impl PhaseFacts {
+    /// The operation with its form, as tables, claims and the judge name it: `readdir hashed`.
+    pub fn named(&self) -> String {
+        match &self.variant {
+            Some(variant) => format!("{} {variant}", self.operation),
+            None => self.operation.clone(),
+        }
+    }
+}
+
 /// The sum of several phases' seconds, as published figures state it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! What was found on a stage, as opposed to what was asked for; kept with every trial.
 //! In: the system's own word. Out: values for the ledger.
-//! What cannot be told is absent, never zero.
+//! What is not known is absent, never zero.
 
 use crate::ageing::{Aged, Layout};
 use crate::device::BlockDevice;

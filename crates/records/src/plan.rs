@@ -107,6 +107,13 @@ pub enum Place {
     Directories(Vec<PathBuf>),
 }
 
+impl Place {
+    /// Whether its images lie in memory, in the folder that Linux has for that, so that no disk takes part.
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self, Place::Image { scratch, .. } if scratch.starts_with("/dev/shm"))
+    }
+}
+
 /// One contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -216,6 +216,29 @@ pub struct TrialRecord {
 const LONGEST_TRIAL: f64 = 14.0 * 86_400.0;
 
 impl TrialRecord {
+    /// The first attempt at a contender's trial: its block and position there, and of what has not happened yet, nothing.
+    pub fn begun((block, position): (u32, u32), contender: u32, workload: &str, scale: &str) -> TrialRecord {
+        TrialRecord {
+            block,
+            position,
+            attempt: 0,
+            contender,
+            workload: workload.to_owned(),
+            scale: scale.to_owned(),
+            began_ms: 0,
+            ended_ms: 0,
+            seconds: None,
+            status: TrialStatus::Done,
+            reason: None,
+            cause: None,
+            found: None,
+            closing: None,
+            remarks: Vec::new(),
+            phases: Vec::new(),
+            commands: Vec::new(),
+        }
+    }
+
     /// Seconds that it took: never negative, never absurd, whatever the wall clock did.
     pub fn took(&self) -> f64 {
         let seconds = self.seconds.unwrap_or_else(|| self.ended_ms.saturating_sub(self.began_ms) as f64 / 1e3);

@@ -2,7 +2,7 @@
 //! In: records of the ledger. Out: a [`Table`]; operations stand in the order of the workloads' phases.
 //! Trials that were set aside as disturbed count only where no undisturbed repetition exists, and then say so.
 
-use crate::figures;
+use crate::{figures, starts};
 use judge::{
     Age, Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table, median,
 };
@@ -42,13 +42,20 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
         for source in sources(work, &of_work) {
             let index = table.operations.len();
             table.operations.push(source.operation(run, work));
+            let first_only = source.facts().is_some_and(|facts| {
+                starts::cache_below(&of_work.iter().map(|(_, trial)| *trial).collect::<Vec<_>>(), facts)
+            });
             for contender in contenders {
                 let mine: Vec<(usize, &TrialRecord)> =
                     of_work.iter().filter(|(_, trial)| trial.contender == contender.index).copied().collect();
                 let failed = failed(trials)
                     .into_iter()
                     .filter(|trial| trial.contender == contender.index && belongs(trial, work));
-                let cell = cell(&source, index, contender.index as usize, &mine, failed);
+                let mut cell = cell(&source, index, contender.index as usize, &mine, failed);
+                if first_only {
+                    cell.samples.retain(|sample| sample.pass == 0);
+                    cell.facts.cache_below = true;
+                }
                 if !cell.samples.is_empty() || cell.facts.failures > 0 {
                     table.cells.push(cell);
                 }
@@ -117,6 +124,7 @@ fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialR
             .twin_of
             .and_then(|of| all.iter().find(|other| other.index == of))
             .map(|other| other.label.clone()),
+        alternative_of: None,
         failed: contender.error.clone(),
     }
 }
@@ -172,17 +180,13 @@ fn sources<'a>(work: &'a WorkRecord, trials: &[(usize, &TrialRecord)]) -> Vec<So
 
 impl Source<'_> {
     fn operation(&self, run: &RunRecord, work: &WorkRecord) -> Operation {
-        let (operation, cache, variant, doing) = match self {
+        let (operation, cache, doing) = match self {
             Self::Headline(facts) | Self::Returned(facts) | Self::Cpu(facts) => {
-                (&facts.operation, &facts.cache_label, facts.variant.as_deref(), &facts.doing)
+                (facts.named(), &facts.cache_label, &facts.doing)
             }
             Self::Total(total) | Self::ReturnedTotal(total) => {
-                (&total.operation, &total.cache_label, None, &total.doing)
+                (total.operation.clone(), &total.cache_label, &total.doing)
             }
-        };
-        let named = match variant {
-            Some(variant) => format!("{operation} {variant}"),
-            None => operation.clone(),
         };
         let name = work_name(&run.new.works, work);
         let (figure, unit, direction, phrase) = match self {
@@ -200,7 +204,7 @@ impl Source<'_> {
             }
         };
         Operation {
-            id: OperationId { workload: name, operation: named, cache: cache.clone(), figure },
+            id: OperationId { workload: name, operation, cache: cache.clone(), figure },
             phrase,
             unit: unit.into(),
             direction,
@@ -209,23 +213,30 @@ impl Source<'_> {
         }
     }
 
-    /// Values of a trial, one for each pass.
-    fn values(&self, trial: &TrialRecord) -> Vec<f64> {
+    /// Pass and value of a trial, for each pass that counts.
+    fn values(&self, trial: &TrialRecord) -> Vec<(u32, f64)> {
         let of = |name: &str, value: &dyn Fn(&PhaseRecord) -> Option<f64>| {
-            let counts = |phase: &&PhaseRecord| phase.name == name && phase.counts();
-            trial.phases.iter().filter(counts).filter_map(value).collect()
+            let counts = trial.phases.iter().filter(|phase| phase.name == name && phase.counts());
+            counts.filter_map(|phase| Some((phase.outcome.pass, value(phase)?))).collect()
         };
+        let once = |seconds: Option<f64>| seconds.map(|seconds| (0, seconds)).into_iter().collect();
         match self {
             Self::Headline(facts) => of(&facts.name, &|phase| figures::headline(phase, facts)),
             Self::Returned(facts) => of(&facts.name, &|phase| figures::returned(phase, facts)),
             Self::Cpu(facts) => of(&facts.name, &figures::cpu_percent),
             Self::Total(total) => {
                 let durable = |phase: &PhaseRecord| phase.outcome.durable_ns.unwrap_or(phase.outcome.returned_ns);
-                total_seconds(total, trial, durable).into_iter().collect()
+                once(total_seconds(total, trial, durable))
             }
-            Self::ReturnedTotal(total) => {
-                total_seconds(total, trial, |phase| phase.outcome.returned_ns).into_iter().collect()
-            }
+            Self::ReturnedTotal(total) => once(total_seconds(total, trial, |phase| phase.outcome.returned_ns)),
+        }
+    }
+
+    /// The one phase that it is made from, where it is one.
+    fn facts(&self) -> Option<&PhaseFacts> {
+        match self {
+            Self::Headline(facts) | Self::Returned(facts) | Self::Cpu(facts) => Some(facts),
+            Self::Total(_) | Self::ReturnedTotal(_) => None,
         }
     }
 
@@ -237,14 +248,16 @@ impl Source<'_> {
     }
 }
 
-/// Sum of the phases' seconds; absent where one of them is missing.
+/// Sum of the phases' seconds, of those that were passed again from another cold start once; absent where one of them is missing.
 fn total_seconds(total: &TotalFacts, trial: &TrialRecord, elapsed_ns: impl Fn(&PhaseRecord) -> u64) -> Option<f64> {
     total.of.iter().try_fold(0.0, |sum, name| {
         let counts = |phase: &&PhaseRecord| &phase.name == name && phase.counts();
         let mut passes = trial.phases.iter().filter(counts).peekable();
         passes.peek()?;
-        let elapsed: u64 = passes.map(&elapsed_ns).sum();
-        Some(sum + elapsed as f64 / 1e9)
+        let (elapsed, starts) = passes.fold((0, 0), |(elapsed, starts), pass| {
+            (elapsed + elapsed_ns(pass), starts + u64::from(pass.evidence.cold.is_some()))
+        });
+        Some(sum + elapsed as f64 / 1e9 / starts.max(1) as f64)
     })
 }
 
@@ -257,13 +270,13 @@ fn cell<'a>(
 ) -> Cell {
     let mut samples = Vec::new();
     for (number, trial) in trials {
-        for (pass, value) in source.values(trial).into_iter().enumerate() {
+        for (pass, value) in source.values(trial) {
             samples.push(Sample {
                 trial: *number as i64,
                 block: trial.block,
                 format: 0,
                 mount: 0,
-                pass: pass as u32,
+                pass,
                 value,
                 disturbed: trial.status == TrialStatus::Disturbed,
             });

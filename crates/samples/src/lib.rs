@@ -5,7 +5,9 @@
 mod cells;
 mod figures;
 mod share;
+mod starts;
 
 pub use cells::{CPU, RETURNED, counted, table, work_name};
 pub use figures::{cpu_percent, durable, headline, returned};
 pub use share::Time;
+pub use starts::cache_below;

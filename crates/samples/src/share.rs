@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use records::outcome::PhaseOutcome;
     use records::program::{Cache, Figure};
-    use records::{Evidence, PhaseRecord, TrialStatus};
+    use records::{Evidence, PhaseRecord};
 
     fn pass(returned: u64, durable: Option<u64>, preparation: bool, set_aside: bool) -> PhaseRecord {
         let seconds = 1_000_000_000;
@@ -65,23 +65,11 @@ mod tests {
 
     fn trial(began: i64, seconds: f64, phases: Vec<PhaseRecord>) -> TrialRecord {
         TrialRecord {
-            block: 0,
-            position: 0,
-            attempt: 0,
-            contender: 0,
-            workload: "w".into(),
-            scale: "quick".into(),
             began_ms: began * 1000,
             ended_ms: began * 1000 + (seconds * 1e3) as i64,
             seconds: Some(seconds),
-            status: TrialStatus::Done,
-            reason: None,
-            cause: None,
-            found: None,
-            closing: None,
-            remarks: Vec::new(),
             phases,
-            commands: Vec::new(),
+            ..TrialRecord::begun((0, 0), 0, "w", "quick")
         }
     }
 

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// The switch that empties the kernel's caches.
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
@@ -64,7 +64,7 @@ impl Call {
     /// # Errors
     /// What the system answered, or that it took longer than `limit`.
     pub fn make(&self, limit: Duration, journal: &Journal) -> Result<(), CommandError> {
-        let mut record = self.record(journal);
+        let mut record = Record::begun(self.words(), journal);
         let began = Instant::now();
         let made = if journal.is_planning() { Ok(()) } else { within(limit, self.clone()) };
         if !journal.is_planning() {
@@ -77,21 +77,6 @@ impl Call {
         journal.add(record);
         let command = typed(&self.words());
         made.map_err(|what| CommandError { command, what, answer: String::new(), hint: String::new() })
-    }
-
-    fn record(&self, journal: &Journal) -> Record {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Record {
-            argv: self.words(),
-            began_ms: now.map_or(0, |since| since.as_millis() as u64),
-            elapsed_ns: None,
-            status: None,
-            stdout: String::new(),
-            stderr: String::new(),
-            remark: None,
-            planned: journal.is_planning(),
-            guest: None,
-        }
     }
 
     fn carry_out(&self) -> std::io::Result<()> {

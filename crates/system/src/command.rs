@@ -13,7 +13,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How long a command may take unless it says otherwise.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
@@ -179,7 +179,7 @@ impl Command {
 
     /// Runs it to its end.
     pub fn run(&self, journal: &Journal) -> Result<Answer, CommandError> {
-        let mut record = self.record(journal);
+        let mut record = Record::begun(self.argv.clone(), journal);
         if journal.is_planning() {
             journal.add(record);
             return Ok(Answer { status: 0, stdout: String::new(), stderr: String::new(), elapsed: Duration::ZERO });
@@ -204,7 +204,7 @@ impl Command {
 
     /// Starts it and leaves it running, with its output going to `log`. The caller ends it.
     pub fn start(&self, journal: &Journal, log: &std::path::Path) -> Result<(Child, Process), CommandError> {
-        let mut record = self.record(journal);
+        let mut record = Record::begun(self.argv.clone(), journal);
         record.remark = Some("started and left running".into());
         let result = std::fs::File::create(log)
             .and_then(|out| Ok((out.try_clone()?, out)))
@@ -224,24 +224,14 @@ impl Command {
         started
     }
 
-    fn record(&self, journal: &Journal) -> Record {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Record {
-            argv: self.argv.clone(),
-            began_ms: now.map_or(0, |since| since.as_millis() as u64),
-            elapsed_ns: None,
-            status: None,
-            stdout: String::new(),
-            stderr: String::new(),
-            remark: None,
-            planned: journal.is_planning(),
-            guest: None,
-        }
-    }
-
     /// The record of one that was started before and has ended: what it said last, and what is to be remarked.
     pub fn record_of(&self, status: Option<i32>, said: String, remark: &str) -> Record {
-        Record { status, stdout: said, remark: Some(remark.into()), ..self.record(&Journal::new()) }
+        Record {
+            status,
+            stdout: said,
+            remark: Some(remark.into()),
+            ..Record::begun(self.argv.clone(), &Journal::new())
+        }
     }
 
     fn prepared(&self) -> std::process::Command {

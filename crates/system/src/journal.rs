@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Records kept at most; beyond it the oldest go, and are counted.
 const RECORD_LIMIT: usize = 10_000;
@@ -34,6 +35,22 @@ pub struct Record {
 }
 
 impl Record {
+    /// One that begins now, or that a planning journal only writes down; what it answers is not known yet.
+    pub(crate) fn begun(argv: Vec<String>, journal: &Journal) -> Record {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Record {
+            argv,
+            began_ms: now.map_or(0, |since| since.as_millis() as u64),
+            elapsed_ns: None,
+            status: None,
+            stdout: String::new(),
+            stderr: String::new(),
+            remark: None,
+            planned: journal.is_planning(),
+            guest: None,
+        }
+    }
+
     /// The command as a person would type it; before one of a guest stands where.
     pub fn typed(&self) -> String {
         let line = typed(&self.argv);

@@ -10,6 +10,7 @@ pub mod counters;
 pub mod create;
 pub mod doctor;
 pub mod folders;
+pub mod in_memory;
 pub mod input;
 pub mod journal;
 mod layout;
@@ -20,6 +21,7 @@ pub mod noise;
 pub mod openers;
 pub mod presence;
 pub mod process;
+pub mod tail;
 pub mod trust;
 mod way;
 
@@ -33,6 +35,7 @@ pub use loops::{FileId, Loop, Target};
 pub use machine::Machine;
 pub use noise::Remark;
 pub use openers::{Opener, Wanted};
+pub use tail::Tail;
 pub use trust::{Untrusted, owned_path};
 
 /// Writes a line to standard error; one that is closed or whose reader is gone loses it, and nothing else.

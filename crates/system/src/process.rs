@@ -109,6 +109,16 @@ pub fn reap(child: &mut std::process::Child, patience: Duration) -> bool {
     }
 }
 
+/// How a process ended, in words: "exit status 1", "signal 9".
+pub fn how_it_ended(status: std::process::ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "unknown status".into(),
+    }
+}
+
 /// The PID namespace of the caller, as the kernel names it; empty where it does not tell.
 ///
 /// Process ids mean something only within one: a container has its own.

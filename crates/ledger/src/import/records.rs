@@ -6,9 +6,7 @@ use crate::sound::LATEST_MS;
 use records::facts::PhaseFacts;
 use records::outcome::{CpuTime, Errors, GroupOutcome, Histogram, PhaseOutcome};
 use records::program::{Cache, Figure};
-use records::{
-    ContenderRecord, Evidence, NewRun, Origin, PhaseRecord, RunRecord, RunStatus, TrialRecord, TrialStatus, WorkRecord,
-};
+use records::{ContenderRecord, Evidence, NewRun, Origin, PhaseRecord, RunRecord, RunStatus, TrialRecord, WorkRecord};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -199,23 +197,10 @@ fn trial(
 ) -> TrialRecord {
     let seconds: f64 = round.passes.iter().map(|pass| pass.seconds).sum();
     TrialRecord {
-        block,
-        position,
-        attempt: 0,
-        contender,
-        workload: source.workload.into(),
-        scale: SCALE.into(),
         began_ms,
         ended_ms: began_ms.saturating_add((seconds * 1e3) as i64),
-        status: TrialStatus::Done,
-        reason: None,
-        cause: None,
-        seconds: None,
-        found: None,
-        closing: None,
-        remarks: vec![],
         phases: round.passes.iter().map(|pass| pass.record(place(pass))).collect(),
-        commands: vec![],
+        ..TrialRecord::begun((block, position), contender, source.workload, SCALE)
     }
 }
 

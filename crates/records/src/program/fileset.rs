@@ -1,0 +1,85 @@
+//! Filesets: the files that a workload lays out, as rules by which each is computed.
+//! In: made by `workload` from a workload file. Out: part of a [`super::Program`].
+//! Nothing is stored for each file, so that millions cost nothing.
+
+use serde::{Deserialize, Serialize};
+
+/// Files that a workload lays out. Names, directories and sizes are computed from the index, never stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fileset {
+    /// Name in the workload file.
+    pub name: String,
+    /// Directory below the root; empty for the root itself.
+    pub directory: String,
+    /// Number of files, for each owner.
+    pub files: u64,
+    /// With more than one owner, each worker has its own copy in `directory/<worker>`.
+    pub per_worker: bool,
+    /// How files are spread over directories.
+    pub layout: Layout,
+    /// How files are named.
+    pub names: Names,
+    /// How large files are.
+    pub size: Size,
+    /// What files hold.
+    pub content: Content,
+}
+
+/// How the files of a fileset are spread over directories below the fileset's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// All in one directory.
+    Flat,
+    /// Filled one directory after the other with this many files: file `i` is in directory `i / n`, named in five digits.
+    PerDirectory(u64),
+    /// Spread evenly over this many directories named in five digits, as Bonnie++ does: file `i` is in directory
+    /// `i * n / files`.
+    Directories(u64),
+    /// Hashed by name into two levels of this many directories each, named in two hexadecimal digits or more.
+    Hashed(u64, u64),
+}
+
+/// How the files of a fileset are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Names {
+    /// Plain decimal numbers: 0, 1, 2 ...
+    Decimal,
+    /// Bonnie++, sequential: seven digits (uppercase hex is not used), then 0 to 12 random letters or digits.
+    NumberThenRandom,
+    /// Bonnie++, random: 0 to 12 random letters or digits, then seven digits.
+    RandomThenNumber,
+    /// Maildir: seconds, a unique part and a host name, about 40 bytes: `1700000000.M000001P0.bakeoff`.
+    Maildir,
+}
+
+/// Sizes of the files of a fileset, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Size {
+    /// Uniform from the first to the second, both included, drawn from (seed, fileset, owner, index, generation).
+    Uniform(u64, u64),
+    /// The fileset holds this many bytes in all, in files of at most `largest` bytes; all but the last are full.
+    Total {
+        /// Bytes in all files together.
+        bytes: u64,
+        /// Bytes in one file at most.
+        largest: u64,
+    },
+}
+
+/// What files hold. Shares in percent, of 4 KiB blocks; what is left is incompressible and unique.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Content {
+    /// Share of every block that compresses to nothing.
+    pub compressible_percent: u8,
+    /// Share of blocks that repeat an earlier block.
+    pub duplicate_percent: u8,
+    /// All zeros; overrides the rest.
+    pub zeros: bool,
+    /// Each 4 KiB block carries where and when it was written, and reads check it.
+    pub verify: bool,
+}

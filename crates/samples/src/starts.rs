@@ -1,0 +1,91 @@
+//! Passes that start cold one after the other: what the first finds and the others do not shows what this machine cannot empty.
+//! In: trials of a workload and one of its phases. Out: whether a cache below this machine (a hypervisor's, a controller's) served the later ones.
+
+use crate::figures;
+use records::facts::PhaseFacts;
+use records::program::Figure;
+use records::{PhaseRecord, TrialRecord};
+
+/// How many times slower than the next ones the first cold pass is, from which on that is a cache's doing.
+const FAR_SLOWER: f64 = 1.5;
+/// Trials of several cold passes that show it.
+const TRIALS: usize = 3;
+
+/// Whether the first cold pass of a phase is far slower than the next ones, in the median trial; then only the first ones say what a cold
+/// start costs.
+pub fn cache_below(trials: &[&TrialRecord], facts: &PhaseFacts) -> bool {
+    let slower: Vec<f64> = trials.iter().filter_map(|trial| slower(trial, facts)).collect();
+    slower.len() >= TRIALS && judge::median(&slower).is_some_and(|times| times >= FAR_SLOWER)
+}
+
+/// How many times slower the first cold pass of a trial was than the mean of the others.
+fn slower(trial: &TrialRecord, facts: &PhaseFacts) -> Option<f64> {
+    let is_cold = |pass: &&PhaseRecord| pass.name == facts.name && pass.counts() && pass.evidence.cold.is_some();
+    let values: Vec<f64> =
+        trial.phases.iter().filter(is_cold).filter_map(|pass| figures::headline(pass, facts)).collect();
+    let (first, others) = values.split_first()?;
+    let mean = (!others.is_empty()).then(|| others.iter().sum::<f64>() / others.len() as f64)?;
+    Some(if facts.figure == Figure::Seconds { first / mean } else { mean / first })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use records::outcome::PhaseOutcome;
+    use records::program::Cache;
+    use records::{ColdStart, Evidence};
+
+    fn facts(figure: Figure) -> PhaseFacts {
+        PhaseFacts {
+            name: "read".into(),
+            title: "read".into(),
+            doing: "reading".into(),
+            operation: "read".into(),
+            cache_label: "cold".into(),
+            variant: None,
+            figure,
+            figure_group: None,
+            share_of: None,
+            preparation: false,
+        }
+    }
+
+    /// A trial whose cold passes took so many seconds for a million bytes.
+    fn trial(seconds: &[u64]) -> TrialRecord {
+        let pass = |(number, seconds): (usize, &u64)| PhaseRecord {
+            name: "read".into(),
+            operation: "read".into(),
+            cache: Cache::Cold,
+            figure: Figure::Seconds,
+            preparation: false,
+            outcome: PhaseOutcome {
+                pass: number as u32,
+                bytes_read: 1_000_000,
+                returned_ns: seconds * 1_000_000_000,
+                ..PhaseOutcome::default()
+            },
+            evidence: Evidence { cold: Some(ColdStart::default()), ..Evidence::default() },
+        };
+        let phases = seconds.iter().enumerate().map(pass).collect();
+        TrialRecord { phases, ..TrialRecord::begun((0, 0), 0, "w", "quick") }
+    }
+
+    fn below(trials: &[TrialRecord], figure: Figure) -> bool {
+        cache_below(&trials.iter().collect::<Vec<_>>(), &facts(figure))
+    }
+
+    #[test]
+    fn a_first_pass_that_is_far_slower_in_most_trials_shows_a_cache_below() {
+        for figure in [Figure::Seconds, Figure::BytesPerSecond] {
+            assert!(below(&[trial(&[9, 3]), trial(&[10, 2, 2]), trial(&[3, 3])], figure));
+            assert!(!below(&[trial(&[9, 3]), trial(&[3, 3]), trial(&[3, 4])], figure), "one of three is chance");
+            assert!(!below(&[trial(&[3, 9]), trial(&[3, 8]), trial(&[2, 9])], figure), "slower later is no cache");
+        }
+    }
+
+    #[test]
+    fn single_passes_and_few_trials_show_nothing() {
+        assert!(!below(&[trial(&[9]), trial(&[3]), trial(&[3])], Figure::Seconds));
+        assert!(!below(&[trial(&[9, 3]), trial(&[9, 3])], Figure::Seconds));
+    }
+}
