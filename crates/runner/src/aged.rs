@@ -8,7 +8,7 @@ use crate::venue::VenueError;
 use crate::watch::{News, Watcher};
 use records::{AgedState, Ages, Contender};
 use serde_json::json;
-use staging::{AgedCache, Kept, Stage, StagingError, Target};
+use staging::{AgedCache, Kept, Stage, Target};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Wanted {
         };
         let history = history(profile, volume, fill).map_err(VenueError::lasting)?;
         let commits = match &profile.git {
-            Some(git) => staging::commits(&git.path, git.checkouts).map_err(failed)?,
+            Some(git) => staging::commits(&git.path, git.checkouts)?,
             None => Vec::new(),
         };
         let ageing = Ageing {
@@ -89,7 +89,7 @@ impl Wanted {
     ) -> Result<(), VenueError> {
         watcher.news(News::Remark(&format!("ageing {}; once, then it is kept", self.title)));
         watcher.news(News::Step(&format!("ageing {}", self.title)));
-        let stage = target.stage_to_age(contender, cache, key).map_err(failed)?;
+        let stage = target.stage_to_age(contender, cache, key)?;
         let volume = self.ageing.history.volume;
         let (aged, layout) = self.live(&stage, ager, watcher)?;
         if (ager.stop)() {
@@ -97,7 +97,7 @@ impl Wanted {
         }
         watcher.news(News::Step("keeping the aged image"));
         let mut state = |kept: Kept| self.state(volume, &aged, &layout, kept);
-        let image = stage.keep(cache, key, &self.title, &mut state).map_err(failed)?;
+        let image = stage.keep(cache, key, &self.title, &mut state)?;
         watcher.news(News::Remark(&format!("aged {}: {}", self.title, image.state.summary)));
         Ok(())
     }
@@ -114,7 +114,7 @@ impl Wanted {
                     return Err(VenueError::Stopped);
                 }
                 watcher.news(News::Progress(number as u64, Some(self.commits.len() as u64), 0));
-                stage.check_out(&git.path, commit).map_err(failed)?;
+                stage.check_out(&git.path, commit)?;
             }
         }
         let root = stage.top().join(FOLDER);
@@ -203,15 +203,6 @@ fn summary(wanted: &Wanted, volume: u64, aged: &Aged, layout: &Layout, kept: &Ke
 /// "80%".
 pub fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
-}
-
-/// Staging's errors in the venue's words.
-pub(crate) fn failed(error: StagingError) -> VenueError {
-    let reason = error.to_string();
-    if error.is_of_target() {
-        return VenueError::Ground(reason);
-    }
-    VenueError::Contender { reason, cause: error.cause() }
 }
 
 impl From<crate::agent::AgentError> for VenueError {

@@ -1,16 +1,18 @@
-//! The runner's end of the agent seam: starts the engine's process, or reaches one in a guest, and talks JSON lines with it.
+//! The runner's end of the agent seam: starts the engine's process, or reaches one that was started elsewhere, and talks JSON lines with it.
 //! In: requests. Out: replies, or an [`AgentError`] that says how the process ended.
 //! A crash, a hang or a babbling agent is an error of the trial, never of the run.
 
 use records::Cause;
-use std::collections::VecDeque;
+use staging::Line;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use system::Tail;
+use system::process::how_it_ended;
 use workload::ageing::{Aged, Ageing, Layout, Survey};
 use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request};
 use workload::outcome::{Ceiling, PhaseOutcome};
@@ -81,6 +83,8 @@ pub enum AgentError {
         reason: String,
         /// What was done until then.
         partial: Option<Box<PhaseOutcome>>,
+        /// Something of it was ended from outside, by a signal.
+        killed: bool,
     },
     /// The user asked to stop.
     #[error("stopped as asked")]
@@ -92,6 +96,7 @@ impl AgentError {
     pub fn cause(&self) -> Cause {
         match self {
             AgentError::NotStarted { cause, .. } | AgentError::Ended { cause, .. } => *cause,
+            AgentError::PhaseFailed { killed: true, .. } => Cause::Passing,
             AgentError::Hung { .. } | AgentError::PhaseFailed { .. } | AgentError::Stopped => Cause::Unclear,
             AgentError::Unexpected { .. } | AgentError::OtherProtocol { .. } => Cause::Lasting,
         }
@@ -100,18 +105,6 @@ impl AgentError {
 
 /// Progress of a phase: items done, of how many, bytes.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, Option<u64>, u64);
-
-/// A line to an engine that somebody else started.
-pub struct Line {
-    /// For its requests.
-    pub input: Box<dyn Write + Send>,
-    /// Of its replies.
-    pub output: Box<dyn Read + Send>,
-    /// How it ended, in words, asked after the output has ended.
-    pub fate: Box<dyn Fn() -> String + Send>,
-    /// Ends the conversation, so that the output ends.
-    pub hang_up: Box<dyn Fn() + Send>,
-}
 
 /// A running engine.
 pub struct Agent {
@@ -123,9 +116,9 @@ pub struct Agent {
 
 /// Where it runs.
 enum Body {
-    /// A process beside this one, and who listens to its last words.
-    Child { child: Child, last_words: Arc<Mutex<VecDeque<u8>>>, listener: thread::JoinHandle<()> },
-    /// One in a guest.
+    /// A process beside this one, and its last words.
+    Child { child: Child, last_words: Tail },
+    /// One that was started where the stage is.
     Elsewhere { fate: Box<dyn Fn() -> String + Send>, hang_up: Box<dyn Fn() + Send> },
 }
 
@@ -157,12 +150,10 @@ impl Agent {
                 cause: system::cause::of_io(&error),
             })?;
         let output = child.stdout.take().expect("standard output was asked for as a pipe");
-        let last_words = Arc::new(Mutex::new(VecDeque::new()));
         let errors = child.stderr.take().expect("standard error was asked for as a pipe");
-        let kept = Arc::clone(&last_words);
-        let listener = thread::spawn(move || keep_last(errors, &kept));
+        let last_words = Tail::of(errors, STDERR_KEPT);
         let input: Box<dyn Write + Send> = Box::new(child.stdin.take().expect("and so was standard input"));
-        Self::greeted(Body::Child { child, last_words, listener }, input, output, stop)
+        Self::greeted(Body::Child { child, last_words }, input, output, stop)
     }
 
     /// Talks with an engine that was started elsewhere.
@@ -214,8 +205,12 @@ impl Agent {
             match self.answer_until("performing a phase", end, limit + GRACE)? {
                 Reply::Progress { items, of, bytes, .. } => progress(items, of, bytes),
                 Reply::Done(outcome) => return Ok(*outcome),
-                Reply::Failed { partial, reason, .. } => return Err(AgentError::PhaseFailed { reason, partial }),
-                Reply::Refused { reason } => return Err(AgentError::PhaseFailed { reason, partial: None }),
+                Reply::Failed { partial, reason, killed, .. } => {
+                    return Err(AgentError::PhaseFailed { reason, partial, killed });
+                }
+                Reply::Refused { reason } => {
+                    return Err(AgentError::PhaseFailed { reason, partial: None, killed: false });
+                }
                 other => return Err(unexpected("performing a phase", &other)),
             }
         }
@@ -229,7 +224,7 @@ impl Agent {
                 Reply::Progress { items, of, bytes, .. } => progress(items, of, bytes),
                 Reply::Aged(aged) => return Ok(*aged),
                 Reply::Failed { reason, .. } | Reply::Refused { reason } => {
-                    return Err(AgentError::PhaseFailed { reason, partial: None });
+                    return Err(AgentError::PhaseFailed { reason, partial: None, killed: false });
                 }
                 other => return Err(unexpected("ageing", &other)),
             }
@@ -241,7 +236,7 @@ impl Agent {
         self.ask(&Request::Survey(Box::new(survey.clone())))?;
         match self.answer("looking how files lie", limit)? {
             Reply::Surveyed(layout) => Ok(*layout),
-            Reply::Refused { reason } => Err(AgentError::PhaseFailed { reason, partial: None }),
+            Reply::Refused { reason } => Err(AgentError::PhaseFailed { reason, partial: None, killed: false }),
             other => Err(unexpected("looking how files lie", &other)),
         }
     }
@@ -252,7 +247,7 @@ impl Agent {
         match self.answer("warming the caches", limit + GRACE)? {
             Reply::Warmed { bytes } => Ok(bytes),
             Reply::Refused { reason } | Reply::Failed { reason, .. } => {
-                Err(AgentError::PhaseFailed { reason, partial: None })
+                Err(AgentError::PhaseFailed { reason, partial: None, killed: false })
             }
             other => Err(unexpected("warming the caches", &other)),
         }
@@ -329,20 +324,20 @@ impl Agent {
     }
 
     fn ended(&mut self) -> AgentError {
-        let (child, listener, last_words) = match &mut self.body {
-            Body::Child { child, listener, last_words } => (child, listener, last_words),
+        let (child, last_words) = match &mut self.body {
+            Body::Child { child, last_words } => (child, last_words),
             Body::Elsewhere { fate, .. } => {
                 return AgentError::Ended { how: fate(), last_words: String::new(), cause: Cause::Unclear };
             }
         };
         let status = awaited(|| child.try_wait().ok().flatten());
         // What it said last may still be on its way from the pipe.
-        awaited(|| listener.is_finished().then_some(()));
+        awaited(|| last_words.has_ended().then_some(()));
         let killed = status.is_some_and(|status| status.signal().is_some());
         let cause = if killed { Cause::Passing } else { Cause::Unclear };
-        let how = status.map_or_else(|| "it closed its output".into(), described);
-        let kept = last_words.lock().map(|kept| kept.iter().copied().collect::<Vec<u8>>()).unwrap_or_default();
-        let text = String::from_utf8_lossy(&kept).trim().to_owned();
+        let how = status.map_or_else(|| "it closed its output".into(), how_it_ended);
+        let text = last_words.text();
+        let text = text.trim();
         let last_words = if text.is_empty() { String::new() } else { format!("; its last words: {text}") };
         AgentError::Ended { how, last_words, cause }
     }
@@ -376,14 +371,6 @@ fn awaited<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     })
 }
 
-fn described(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => format!("signal {signal}"),
-        (None, None) => "unknown status".into(),
-    }
-}
-
 fn unexpected(doing: &str, reply: &Reply) -> AgentError {
     let got = format!("{reply:?}").chars().take(200).collect();
     AgentError::Unexpected { doing: doing.into(), got }
@@ -402,15 +389,5 @@ fn read_replies(output: impl Read, sender: &SyncSender<Result<Reply, String>>) {
         if sender.send(reply).is_err() {
             return;
         }
-    }
-}
-
-fn keep_last(mut errors: impl Read, kept: &Mutex<VecDeque<u8>>) {
-    let mut part = [0; 1024];
-    while let Ok(read @ 1..) = errors.read(&mut part) {
-        let Ok(mut kept) = kept.lock() else { return };
-        kept.extend(&part[..read]);
-        let surplus = kept.len().saturating_sub(STDERR_KEPT);
-        kept.drain(..surplus);
     }
 }

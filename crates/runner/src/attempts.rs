@@ -188,23 +188,9 @@ mod tests {
 
     fn disturbed(contender: u32, seconds: f64) -> TrialRecord {
         TrialRecord {
-            block: 0,
-            position: 0,
-            attempt: 0,
-            contender,
-            workload: "w".into(),
-            scale: "quick".into(),
-            began_ms: 0,
-            ended_ms: 0,
             seconds: Some(seconds),
             status: TrialStatus::Disturbed,
-            reason: None,
-            cause: None,
-            found: None,
-            closing: None,
-            remarks: Vec::new(),
-            phases: Vec::new(),
-            commands: Vec::new(),
+            ..TrialRecord::begun((0, 0), contender, "w", "quick")
         }
     }
 

@@ -2,8 +2,8 @@
 //! In: two snapshots, the phase as asked for, the outcome. Out: the ledger's [`Evidence`], with remarks in few words.
 //! The rules and numbers are those of docs/method.md.
 
-use crate::venue::Emptied;
 use records::Evidence;
+use staging::Dropped;
 use system::noise::Disturbance;
 use workload::facts::PhaseEstimate;
 use workload::outcome::{Ceiling, PhaseOutcome};
@@ -20,7 +20,7 @@ const CACHE_PROOF_LEAST: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Before<'a> {
     /// What became of the caches; `None` where they were not to be emptied.
-    pub emptied: Option<&'a Emptied>,
+    pub emptied: Option<&'a Dropped>,
     /// Bytes of the phase's files that were still cached after that.
     pub cached_bytes: Option<u64>,
 }
@@ -76,7 +76,7 @@ pub fn weigh(
     evidence
 }
 
-/// Bytes and inodes, each absent where it cannot be told.
+/// Bytes and inodes, each absent where it is not known.
 type Given = (Option<u64>, Option<u64>);
 
 /// What the filesystem took for the files that exist after a phase.

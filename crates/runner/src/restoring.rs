@@ -2,7 +2,7 @@
 //! In: what a contender wants to be aged like, and a cache. Out: a copy that was proven equal.
 //! A damaged image costs time, never a contender.
 
-use crate::aged::{Ager, Wanted, failed as sorted};
+use crate::aged::{Ager, Wanted};
 use crate::venue::VenueError;
 use crate::watch::{News, Watcher};
 use records::Contender;
@@ -22,7 +22,7 @@ pub(crate) struct Restoring<'a> {
 impl Restoring<'_> {
     /// Copies the kept image, which is made first where there is none to use.
     pub fn copy(&self, target: &mut Target, watcher: &mut dyn Watcher) -> Result<AgedCopy, VenueError> {
-        match self.cache.look(self.key).map_err(sorted)? {
+        match self.cache.look(self.key)? {
             Cached::Whole(_) => {}
             Cached::Nothing => self.make(target, watcher)?,
             Cached::Unusable(why) => self.make_anew(&why, target, watcher)?,
@@ -53,7 +53,7 @@ impl Restoring<'_> {
         match whole.and_then(|()| target.restore_aged(self.cache, &image)) {
             Ok(copy) => Ok(Ok(copy)),
             Err(error @ StagingError::Damaged { .. }) => Ok(Err(error.to_string())),
-            Err(error) => Err(sorted(error)),
+            Err(error) => Err(error.into()),
         }
     }
 }

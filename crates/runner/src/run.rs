@@ -7,7 +7,8 @@ use crate::attempts::{Attempts, Next};
 use crate::budget::{self, Times};
 use crate::clock::{Clock, wait_unless};
 use crate::order;
-use crate::trial::{self, Ending, Job, Stop};
+use crate::passes::{Passes, passes};
+use crate::trial::{self, Ceilings, Ending, Job, Stop};
 use crate::venue::Venue;
 use crate::watch::{News, Watcher};
 use judge::{Decision, Needed, Policy, Table};
@@ -84,9 +85,14 @@ struct State {
     /// Seconds that were spent before this process took over.
     spent_before: f64,
     attempts: Attempts,
+    /// What memory allows on this machine.
     ceiling: Option<Ceiling>,
+    /// Those of other machines.
+    ceilings: Ceilings,
     /// How long trials take.
     times: Times,
+    /// Passes of each workload's phases in this block.
+    passes: Vec<Passes>,
 }
 
 impl Run<'_> {
@@ -167,7 +173,9 @@ impl Run<'_> {
             spent_before: trials.iter().map(TrialRecord::took).sum(),
             attempts: Attempts::default(),
             ceiling: self.record()?.ceiling,
+            ceilings: Ceilings::new(),
             times: Times::default(),
+            passes: Vec::new(),
         };
         for contender in self.ledger.contenders(self.id)? {
             if contender.error.is_some() {
@@ -278,6 +286,7 @@ impl Run<'_> {
 
     /// One block; `Some` where the run ends within it.
     fn block(&mut self, state: &mut State, block: u32, needed: &[(usize, usize)]) -> Result<Option<Ended>, RunError> {
+        state.passes = self.passes()?;
         for (work, contenders) in order::order_of_block(self.plan, block) {
             for (position, contender) in contenders.into_iter().enumerate() {
                 let pair = (contender, work);
@@ -290,6 +299,16 @@ impl Run<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Passes for each workload. A number of samples that somebody asked for is taken as the workload says, each like the others.
+    fn passes(&self) -> Result<Vec<Passes>, RunError> {
+        let works = &self.plan.works;
+        if self.plan.sampling.samples.is_some() || self.plan.shard.is_some() {
+            return Ok(vec![Passes::new(); works.len()]);
+        }
+        let trials = self.ledger.trials(self.id)?;
+        Ok(works.iter().map(|work| passes(&work.compiled, &trials)).collect())
     }
 
     /// One trial, and what is done again of it: where it was disturbed, or failed for a cause that may pass.
@@ -368,8 +387,9 @@ impl Run<'_> {
             ceiling: state.ceiling.as_ref(),
             stop: Arc::clone(&self.stop),
             clock: self.clock,
+            passes: &state.passes[work],
         };
-        let record = match trial::perform(self.venue, &job, self.watcher) {
+        let record = match trial::perform(self.venue, &job, &mut state.ceilings, self.watcher) {
             Ok(record) => record,
             Err(Ending::Stopped) => return Ok(Some(Ended::Stopped)),
             Err(Ending::GroundLost(why)) => return Ok(Some(Ended::GroundLost(why))),

@@ -4,10 +4,13 @@
 use crate::agent::{Agent, AgentError};
 use crate::clock::{Clock, wait_unless};
 use crate::evidence::{self, Before};
+use crate::passes::Passes;
 use crate::steady;
-use crate::venue::{Emptied, Staged, Venue, VenueError};
+use crate::venue::{Venue, VenueError};
 use crate::watch::{News, Watcher};
-use records::{Cause, ColdWay, PhaseRecord, TrialRecord, TrialStatus};
+use records::{Cause, ColdWay, DEVICE, PhaseRecord, TrialRecord, TrialStatus, Usage};
+use staging::{Dropped, Engine, Setup, Staged, StagingError};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use workload::facts::{Compiled, PhaseFacts};
@@ -33,6 +36,8 @@ pub struct Job<'a> {
     pub steady: bool,
     /// How many disturbed passes may be repeated at once.
     pub repetitions: u32,
+    /// Passes of phases that can be read again.
+    pub passes: &'a Passes,
     /// The command that starts the engine.
     pub agent: &'a [String],
     /// What this machine's memory allows.
@@ -52,18 +57,26 @@ pub enum Ending {
     GroundLost(String),
 }
 
+/// What memory allows on other machines than this one, by their names.
+pub type Ceilings = BTreeMap<String, Ceiling>;
+
 /// Carries out one trial.
 ///
 /// # Errors
 /// Only for what ends the run; everything else is in the record.
-pub fn perform(venue: &mut dyn Venue, job: &Job, watcher: &mut dyn Watcher) -> Result<TrialRecord, Ending> {
+pub fn perform(
+    venue: &mut dyn Venue,
+    job: &Job,
+    ceilings: &mut Ceilings,
+    watcher: &mut dyn Watcher,
+) -> Result<TrialRecord, Ending> {
     let prepared = venue.prepare(job.contender, watcher);
     let mut record = blank(job);
     let began = job.clock.steady();
     watcher.news(News::Step("making and mounting"));
     match prepared.and_then(|()| venue.stage(job.contender)) {
         Ok(stage) => {
-            let worked = work(stage, job, &mut record, watcher);
+            let worked = work(stage, job, ceilings, &mut record, watcher);
             match worked {
                 Ok(()) => {}
                 Err(Trouble::Stopped) => return Err(Ending::Stopped),
@@ -107,6 +120,12 @@ impl From<AgentError> for Trouble {
     }
 }
 
+impl From<StagingError> for Trouble {
+    fn from(error: StagingError) -> Self {
+        VenueError::from(error).into()
+    }
+}
+
 impl From<VenueError> for Trouble {
     fn from(error: VenueError) -> Self {
         match error {
@@ -120,12 +139,14 @@ impl From<VenueError> for Trouble {
 fn work(
     mut stage: Box<dyn Staged + '_>,
     job: &Job,
+    ceilings: &mut Ceilings,
     record: &mut TrialRecord,
     watcher: &mut dyn Watcher,
 ) -> Result<(), Trouble> {
-    record.found = Some(stage.found());
-    record.remarks = stage.remarks();
-    let phases = phases(&mut *stage, job, record, watcher);
+    let setup = stage.setup();
+    record.found = Some(setup.found.clone());
+    record.remarks = setup.found.remarks.clone();
+    let phases = phases(&mut *stage, &setup, job, ceilings, record, watcher);
     if let Err(Trouble::Trial(..)) = &phases
         && let Some(beneath) = stage.beneath("the work")
     {
@@ -143,17 +164,19 @@ fn work(
 
 fn phases(
     stage: &mut dyn Staged,
+    setup: &Setup,
     job: &Job,
+    ceilings: &mut Ceilings,
     record: &mut TrialRecord,
     watcher: &mut dyn Watcher,
 ) -> Result<(), Trouble> {
-    let program = program(stage, job)?;
-    let empty = stage.used();
+    let program = program(stage, setup, job)?;
+    let empty = used(stage, setup);
     let mut agent = match stage.engine()? {
-        Some(line) => Agent::over(line, Arc::clone(&job.stop))?,
-        None => Agent::start(&stage.enter(), job.agent, Arc::clone(&job.stop))?,
+        Engine::Here(prefix) => Agent::start(&prefix, job.agent, Arc::clone(&job.stop))?,
+        Engine::Elsewhere(line) => Agent::over(line, Arc::clone(&job.stop))?,
     };
-    let ceiling = ceiling(stage, &mut agent, job)?;
+    let ceiling = ceiling(stage.machine(), &mut agent, job, ceilings)?;
     agent.load(&program)?;
     let mut proof = Proof::default();
     let mut repetitions = job.repetitions;
@@ -167,26 +190,47 @@ fn phases(
         let again = record.phases[from..].iter().filter(|pass| pass.evidence.set_aside).count();
         repetitions = repetitions.saturating_sub(again as u32);
         if let Some(last) = record.phases.last_mut() {
-            evidence::note_space(&mut last.evidence, empty, stage.used(), job.work.estimate.phases.get(index));
+            evidence::note_space(&mut last.evidence, empty, used(stage, setup), job.work.estimate.phases.get(index));
         }
     }
     agent.quit();
     Ok(())
 }
 
-/// What the memory allows where the work runs: measured once for this machine, and once for each machine in it.
-fn ceiling(stage: &mut dyn Staged, agent: &mut Agent, job: &Job) -> Result<Option<Ceiling>, Trouble> {
-    let Some(own) = stage.own_ceiling() else { return Ok(job.ceiling.cloned()) };
-    if own.is_none() {
-        *own = Some(agent.measure_ceiling()?);
+/// What the memory allows where the work runs: measured once for this machine, and once for each other.
+fn ceiling(
+    machine: Option<String>,
+    agent: &mut Agent,
+    job: &Job,
+    ceilings: &mut Ceilings,
+) -> Result<Option<Ceiling>, Trouble> {
+    let Some(machine) = machine else { return Ok(job.ceiling.cloned()) };
+    if let Some(known) = ceilings.get(&machine) {
+        return Ok(Some(known.clone()));
     }
-    Ok(own.clone())
+    let measured = agent.measure_ceiling()?;
+    ceilings.insert(machine, measured.clone());
+    Ok(Some(measured))
+}
+
+/// Space and inodes; None where a stage cannot tell, which is not refused for it, or has none to speak of.
+fn usage(stage: &mut dyn Staged) -> Option<Usage> {
+    stage.usage().ok().filter(|usage| usage.total_bytes > 0)
+}
+
+/// Bytes and inodes that the filesystem has given away. A directory's filesystem is used by others too, and the raw device has none.
+fn used(stage: &mut dyn Staged, setup: &Setup) -> (Option<u64>, Option<u64>) {
+    let own = !setup.shared && setup.found.filesystem != DEVICE;
+    let Some(usage) = usage(stage).filter(|_| own) else { return (None, None) };
+    let inodes = usage.inodes.zip(usage.inodes_free).map(|(all, free)| all.saturating_sub(free));
+    (Some(usage.used_bytes), inodes)
 }
 
 /// The workload's program, made at home on this stage.
-fn program(stage: &dyn Staged, job: &Job) -> Result<Program, Trouble> {
+fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, Trouble> {
     let estimate = &job.work.estimate;
-    let (bytes, inodes) = stage.room();
+    let usage = usage(stage);
+    let (bytes, inodes) = (usage.map(|usage| usage.available_bytes), usage.and_then(|usage| usage.inodes_free));
     if estimate.needs_files && inodes.is_some_and(|free| free > 0 && free < estimate.inodes_at_most()) {
         let free = inodes.unwrap_or_default();
         let needed = estimate.inodes_at_most();
@@ -205,9 +249,9 @@ fn program(stage: &dyn Staged, job: &Job) -> Result<Program, Trouble> {
         return Err(Trouble::Trial(reason, Cause::Lasting));
     }
     Ok(Program {
-        root: stage.root(),
-        device: stage.device(),
-        durable: stage.durable(),
+        root: setup.root.clone(),
+        device: setup.device.clone(),
+        durable: setup.durable.clone(),
         seed: job.seed,
         ..job.work.program.clone()
     })
@@ -244,6 +288,8 @@ fn one_phase(
 ) -> Result<(), Trouble> {
     let phase = place.phase;
     let rounds = job.steady && steady::repeatable(phase);
+    let again = if rounds { None } else { job.passes.get(&phase.name).copied() };
+    let passes = again.unwrap_or(phase.passes).max(1);
     let from = record.phases.len();
     let mut state = CacheState::brought_about(stage, agent, place, proof)?;
     let mut may_repeat = !rounds && job.repetitions > 0 && steady::reads_again(phase);
@@ -257,17 +303,13 @@ fn one_phase(
             state = CacheState::brought_about(stage, agent, place, proof)?;
             continue;
         }
-        let done = if rounds {
-            steady::ended(&mut record.phases[from..], place.facts)
-        } else {
-            pass + 1 >= phase.passes.max(1)
-        };
+        let done = if rounds { steady::ended(&mut record.phases[from..], place.facts) } else { pass + 1 >= passes };
         if done {
             break;
         }
         pass += 1;
-        if rounds {
-            // Each round starts as the first did; later passes of one phase find what the one before left.
+        if rounds || again.is_some() {
+            // Each starts as the first did; passes that the workload asks for find what the one before left.
             state = CacheState::brought_about(stage, agent, place, proof)?;
         } else {
             if wait_unless(job.clock, Duration::from_nanos(phase.pause_ns), &*job.stop) {
@@ -276,13 +318,24 @@ fn one_phase(
             state = CacheState::default();
         }
     }
+    if again.is_some() {
+        set_disturbed_aside(&mut record.phases[from..]);
+    }
     if phase.after.sync && (place.ends_by_itself() || place.is_last()) {
         stage.sync()?;
     }
     if phase.after.drop_caches && place.ends_by_itself() {
-        stage.empty_caches()?;
+        stage.drop_caches()?;
     }
     Ok(())
+}
+
+/// Of passes that start alike those that were disturbed from outside count only where all were.
+fn set_disturbed_aside(passes: &mut [PhaseRecord]) {
+    let is_quiet = |pass: &PhaseRecord| pass.counts() && pass.evidence.disturbed.is_empty();
+    if passes.iter().any(is_quiet) {
+        passes.iter_mut().filter(|pass| !is_quiet(pass)).for_each(|pass| pass.evidence.set_aside = true);
+    }
 }
 
 /// Whether cached pages of files were looked for in this trial.
@@ -294,7 +347,7 @@ struct Proof {
 impl Proof {
     /// Whether to look before this phase. A filesystem that was unmounted has nothing cached, so one look a trial is held
     /// against that; dropping may leave pages behind, so each time is looked at.
-    fn is_wanted(&self, emptied: &Emptied, phase: &Phase) -> bool {
+    fn is_wanted(&self, emptied: &Dropped, phase: &Phase) -> bool {
         let reads = phase.groups.iter().any(|group| has(&group.steps, &Step::Read));
         emptied.start.way == ColdWay::Drop || (!self.looked && reads)
     }
@@ -303,7 +356,7 @@ impl Proof {
 /// What was done about caches before a pass.
 #[derive(Debug, Default)]
 struct CacheState {
-    emptied: Option<Emptied>,
+    emptied: Option<Dropped>,
     cached_bytes: Option<u64>,
 }
 
@@ -333,14 +386,14 @@ impl CacheState {
         place: &Place,
         proof: &mut Proof,
     ) -> Result<(), Trouble> {
-        let mut emptied = stage.empty_caches()?;
+        let mut emptied = stage.drop_caches()?;
         if proof.is_wanted(&emptied, place.phase) {
             let counted = agent.count_cached(place.index)?;
             proof.looked |= counted.is_some_and(|(_, files)| files > 0);
             self.cached_bytes = counted.map(|(bytes, _)| bytes);
             // Counting opens files, and so brings in their inodes (and on btrfs the small files beside them).
-            let again = stage.empty_caches()?;
-            emptied = Emptied { complete: emptied.complete && again.complete, ..again };
+            let again = stage.drop_caches()?;
+            emptied = Dropped { complete: emptied.complete && again.complete, ..again };
             emptied.start.files_looked_at = counted.map(|(_, files)| files);
         }
         self.emptied = Some(emptied);
@@ -375,25 +428,8 @@ fn one_pass(
 }
 
 fn blank(job: &Job) -> TrialRecord {
-    TrialRecord {
-        block: job.place.0,
-        position: job.place.1,
-        attempt: job.attempt,
-        contender: job.contender as u32,
-        workload: job.work.program.workload.clone(),
-        scale: job.work.scale.clone(),
-        began_ms: job.clock.stamp_ms(),
-        ended_ms: 0,
-        seconds: None,
-        status: TrialStatus::Done,
-        reason: None,
-        cause: None,
-        found: None,
-        closing: None,
-        remarks: Vec::new(),
-        phases: Vec::new(),
-        commands: Vec::new(),
-    }
+    let begun = TrialRecord::begun(job.place, job.contender as u32, &job.work.program.workload, &job.work.scale);
+    TrialRecord { attempt: job.attempt, began_ms: job.clock.stamp_ms(), ..begun }
 }
 
 fn fail(record: &mut TrialRecord, reason: String, cause: Cause) {

@@ -76,6 +76,39 @@ fn a_read_that_is_disturbed_twice_makes_a_disturbed_trial() {
     assert_eq!((first.len(), first[1].status), (2, TrialStatus::Done), "then the whole trial is repeated");
 }
 
+/// The passes of the read phase of each trial that count, block by block.
+fn reads(bakeoff: &Bakeoff) -> Vec<(u32, usize)> {
+    let is_read = |pass: &&records::PhaseRecord| pass.name == "read" && pass.counts();
+    let read = |trial: &records::TrialRecord| trial.phases.iter().filter(is_read).count();
+    let mut found: Vec<_> = bakeoff.trials().iter().map(|trial| (trial.block, read(trial))).collect();
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn a_read_is_passed_as_often_as_its_noise_asks_for_once_that_is_known() {
+    let bakeoff = Bakeoff::new(1).open_ended(4).cold_by(ColdWay::Remount);
+    let (ended, log) = bakeoff.run();
+    assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
+    let expected = [(0, 2), (0, 2), (1, 2), (1, 2), (2, 2), (2, 2), (3, 1), (3, 1)];
+    assert_eq!(reads(&bakeoff), expected, "passes of this engine never differ: two to find that out, then one");
+    assert_eq!(hooks(&log), ["empty", "empty", "empty", "sync", "close"], "each pass starts cold");
+    let fixed = Bakeoff::new(2);
+    fixed.run();
+    assert!(reads(&fixed).iter().all(|(_, passes)| *passes == 1), "a number of samples is taken as the workload says");
+}
+
+#[test]
+fn of_several_passes_a_disturbed_one_does_not_count() {
+    // Each trial writes, then reads twice.
+    let bakeoff = Bakeoff::new(1).open_ended(1).disturbing(&[2]);
+    bakeoff.run();
+    let trials = bakeoff.trials();
+    assert_eq!(trials[0].status, TrialStatus::Done, "{:?}", trials[0].phases);
+    let counts: Vec<bool> = trials[0].phases.iter().map(|pass| pass.counts()).collect();
+    assert_eq!(counts[1..].iter().filter(|counts| **counts).count(), 2, "it is made again, once: {counts:?}");
+}
+
 #[test]
 fn what_writes_is_never_repeated_on_the_same_mount() {
     let bakeoff = Bakeoff::new(1).disturbing(&[0]).writing();

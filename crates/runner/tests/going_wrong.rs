@@ -5,6 +5,7 @@ mod stand_in;
 
 use ledger::{Access, Cause, TrialRecord, TrialStatus};
 use runner::{Ended, VenueError};
+use staging::StagingError;
 use stand_in::Bakeoff;
 
 fn full() -> VenueError {
@@ -126,13 +127,18 @@ fn two_failures_in_a_row_are_borne() {
 
 #[test]
 fn a_vanished_device_is_the_reason_and_not_what_the_work_saw_of_it() {
-    let gone = "the device /dev/loop7 vanished during the work: it is gone";
-    let image = Bakeoff::new(1).engine("fail").lost(VenueError::passing(gone));
+    let gone = |for_good| StagingError::Gone {
+        device: "/dev/loop7".into(),
+        during: "the work".into(),
+        how: "it is gone".into(),
+        for_good,
+    };
+    let image = Bakeoff::new(1).engine("fail").lost(gone(false));
     image.run();
-    assert_eq!(image.trials()[0].reason.as_deref(), Some(gone));
-    let disk = Bakeoff::new(1).engine("fail").lost(VenueError::Ground(gone.into()));
+    assert_eq!(image.trials()[0].reason, Some(gone(false).to_string()));
+    let disk = Bakeoff::new(1).engine("fail").lost(gone(true));
     let (ended, _) = disk.run();
-    assert_eq!(ended, Ended::GroundLost(gone.into()), "nothing more can be measured on it");
+    assert_eq!(ended, Ended::GroundLost(gone(true).to_string()), "nothing more can be measured on it");
     assert!(disk.trials().is_empty(), "it is done again when the run goes on");
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod durability;
 pub(crate) mod feature_tools;
 pub(crate) mod mkfs_settings;
 pub(crate) mod options;
+pub(crate) mod own_devices;
 pub(crate) mod readback;
 pub(crate) mod registry;
 pub(crate) mod template;

@@ -10,7 +10,9 @@ pub mod features;
 mod filesystems;
 mod guests;
 mod ownership;
+mod remote;
 mod stage;
+mod staged;
 mod systems;
 
 pub use ageing::aged_stage::AgedCopy;
@@ -26,11 +28,13 @@ pub use filesystems::mkfs_settings::{Exclusion, NamedSetting};
 pub use filesystems::options::check as check_options;
 pub use filesystems::registry::Registry;
 pub use guests::lacks as guests_lack;
-pub use guests::{AgentLine, GuestStage, check_kernel_name, fetch_kernel, is_guest, kernel_is_here, serve};
+pub use guests::{Serial, boot, check_kernel_name, fetch_kernel, is_guest, kernel_is_here};
+pub use remote::{Asked, Link, Peer, Pipe, Remote, Transport, serve};
 pub use stage::drop_caches::Dropped;
 pub use stage::dry_run::commands_for;
 pub use stage::target::{Target, Where};
 pub use stage::{Settled, Stage};
+pub use staged::{Engine, Line, Setup, Staged};
 pub use systems::{System, Tool, guest_kernel, systems, version_commands};
 
 pub use records::program::Durable;

@@ -1,6 +1,6 @@
 //! A stage: one contender, made and mounted, ready for work.
 //! In: built by [`crate::Target::stage`]. Out: where to work, what makes data safe, and what was found.
-//! Whatever way it ends, it takes down what it put up.
+//! Whatever way it ends, it takes down what it set up.
 
 pub(crate) mod around;
 mod beneath;
@@ -19,7 +19,7 @@ pub(crate) mod target;
 use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
-use crate::filesystems::options::Companion;
+use crate::filesystems::own_devices::Companion;
 use crate::filesystems::template::Placeholders;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::daemon::Daemon;
@@ -28,6 +28,7 @@ use around::Around;
 use limits::Limits;
 use records::program::Durable;
 use records::{Closing, Found, Usage};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use system::{Activity, BlockDevice, Call, Command, Snapshot, Watch, mounts};
@@ -110,7 +111,7 @@ pub(crate) struct State {
 }
 
 /// How the wait for an idle device ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
     /// Seconds waited.
     pub seconds: f64,
@@ -358,6 +359,37 @@ impl Drop for Stage<'_> {
 }
 
 impl State {
+    /// Nothing done yet: work is to happen in `root`, on this device.
+    pub fn begun(label: &str, root: PathBuf, device: Option<BlockDevice>, places: Placeholders) -> State {
+        State {
+            filesystem: None,
+            label: label.into(),
+            places,
+            root,
+            watch: device.as_ref().map_or_else(Watch::system, Watch::device),
+            device,
+            image: None,
+            daemon: None,
+            tools: Vec::new(),
+            mounted: false,
+            settings: Vec::new(),
+            began: None,
+            just_mounted: None,
+            flushes_off: false,
+            list: Vec::new(),
+            durable: Durable::default(),
+            found: Found::nothing(),
+            work: None,
+            own: Vec::new(),
+            around: Around::default(),
+        }
+    }
+
+    /// Whether the filesystem keeps a cache of its own, which only mounting anew empties.
+    pub fn has_own_cache(&self) -> bool {
+        self.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache)
+    }
+
     /// The path by which this process reaches a path of the stage, which may lie in a daemon's mount namespace.
     pub fn seen(&self, path: &Path) -> PathBuf {
         match self.places.pid {
@@ -379,7 +411,7 @@ impl State {
 }
 
 impl Target {
-    /// Takes down what a stage put up, the last first.
+    /// Takes down what a stage set up, the last first.
     pub(crate) fn take_down(&mut self, state: &mut State) -> Vec<String> {
         let mut problems = self.leave_groups(&mut state.around);
         for (path, was) in std::mem::take(&mut state.settings).into_iter().rev() {

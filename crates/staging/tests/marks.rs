@@ -4,37 +4,12 @@
 
 mod common;
 
-use common::{Bench, root};
-use staging::{Cleaned, Leftover, Survey, Where};
+use common::{Bench, by_id, clean, first_version, root, survey};
+use staging::Where;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use system::Sysfs as _;
-
-fn survey(folder: &Path) -> Survey {
-    staging::survey(&[PathBuf::from(folder)]).expect("the marks can be read")
-}
-
-fn clean(found: &[Leftover], bench: &Bench) -> Vec<Cleaned> {
-    staging::clean(found, &bench.journal)
-}
-
-/// Writes a mark as version 0.1 did, of a process that is gone.
-fn first_version(id: &str, made: &str) -> PathBuf {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("read");
-    let text = format!(
-        r#"{{"version": 1, "id": "{id}", "owner": {{"pid": 4194000, "started": 1}}, "boot_id": "{}", "made": [{made}]}}"#,
-        boot.trim()
-    );
-    std::fs::create_dir_all("/var/lib/bakeoff/marks").expect("made");
-    let path = PathBuf::from(format!("/var/lib/bakeoff/marks/{id}.json"));
-    std::fs::write(&path, text).expect("written");
-    path
-}
-
-fn by_id(id: &str, folder: &Path) -> Vec<Leftover> {
-    survey(folder).leftovers.into_iter().filter(|leftover| leftover.id == id).collect()
-}
 
 #[test]
 fn an_image_without_a_record_is_nobodys_and_is_reported_once() {
@@ -56,9 +31,20 @@ fn an_image_without_a_record_is_nobodys_and_is_reported_once() {
     assert_eq!(strangers.len(), 3, "{strangers:?}");
     assert!(strangers.iter().all(|one| one.why.contains("no record")), "{strangers:?}");
     assert_eq!(staging::first_seen(strangers.clone()).len(), 3);
-    assert_eq!(staging::first_seen(strangers).len(), 0, "said once");
+    assert_eq!(staging::first_seen(strangers.clone()).len(), 0, "said once");
+    let remembered = || std::fs::read_to_string("/var/lib/bakeoff/marks/reported").unwrap_or_default();
+    let vanished = folder.join("bakeoff-0123abcd-3.img");
+    assert!(remembered().contains(&vanished.display().to_string()));
+    std::fs::remove_dir(&vanished).expect("removed");
+    staging::first_seen(Vec::new());
+    assert!(!remembered().contains(&vanished.display().to_string()), "what has vanished is forgotten");
+    assert!(remembered().contains(&image.display().to_string()), "what has not is remembered");
     assert_eq!(std::fs::read_to_string(&target).expect("there"), "precious");
     assert!(image.exists());
+    let gone = folder.to_owned();
+    drop(bench);
+    staging::first_seen(Vec::new());
+    assert!(!remembered().contains(&gone.display().to_string()), "nothing of this test stays in the state folder");
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
+#[path = "../plans/mod.rs"]
+mod plans;
+
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
-use records::{Closing, ColdStart, ColdWay, Found};
-use runner::{
-    Clock, Emptied, Ended, Place, PlannedContender, ResolvedPlan, Run, Sampling, Staged, Unwatched, Venue, VenueError,
-    Work,
-};
+use records::{Closing, ColdStart, ColdWay, Found, Usage};
+use runner::{Clock, Ended, Place, PlannedContender, ResolvedPlan, Run, Unwatched, Venue, VenueError, Work};
+use staging::{Dropped, Engine, Settled, Setup, Staged, StagingError};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub struct Bakeoff {
     fault: Option<Fault>,
     /// How often the fault has shown so far, over runs and resumes.
     shown: Rc<Cell<usize>>,
-    lost: Option<VenueError>,
+    lost: Option<StagingError>,
     wall_step_ms: i64,
     after_close: Option<Box<dyn Fn(usize)>>,
     stop_after: usize,
@@ -84,6 +85,13 @@ impl Bakeoff {
         self
     }
 
+    /// Asks for no number of blocks, but allows so many and no fewer.
+    pub fn open_ended(mut self, blocks: u32) -> Self {
+        self.plan.sampling.samples = None;
+        self.plan.sampling.blocks = (blocks, blocks);
+        self
+    }
+
     /// Asks for so many blocks in all, as `resume --samples` does.
     pub fn samples(mut self, samples: u32) -> Self {
         self.plan.sampling.samples = Some(samples);
@@ -93,7 +101,7 @@ impl Bakeoff {
     }
 
     /// Has whatever fails be explained by what lies beneath.
-    pub fn lost(mut self, error: VenueError) -> Self {
+    pub fn lost(mut self, error: StagingError) -> Self {
         self.lost = Some(error);
         self
     }
@@ -308,56 +316,50 @@ impl Stage<'_> {
 }
 
 impl Staged for Stage<'_> {
-    fn root(&self) -> PathBuf {
-        "/nowhere".into()
+    fn setup(&self) -> Setup {
+        Setup {
+            root: "/nowhere".into(),
+            device: None,
+            durable: Durable::default(),
+            found: Found { mount_options: vec!["rw".into()], ..Found::nothing() },
+            shared: false,
+        }
     }
-    fn device(&self) -> Option<PathBuf> {
-        None
+    fn engine(&mut self) -> Result<Engine, StagingError> {
+        Ok(Engine::Here(Vec::new()))
     }
-    fn enter(&self) -> Vec<String> {
-        Vec::new()
+    fn look(&mut self) -> Result<Snapshot, StagingError> {
+        Ok(Snapshot::take())
     }
-    fn durable(&self) -> Durable {
-        Durable::default()
-    }
-    fn watch(&self) -> Watch {
-        Watch::system()
-    }
-    fn room(&self) -> (Option<u64>, Option<u64>) {
-        (None, None)
-    }
-    fn found(&self) -> Found {
-        Found { mount_options: vec!["rw".into()], ..Found::nothing() }
-    }
-    fn remarks(&self) -> Vec<String> {
-        Vec::new()
-    }
-    fn sync(&mut self) -> Result<(), VenueError> {
-        self.note("sync");
-        Ok(())
-    }
-    fn since(&mut self, before: &Snapshot) -> Result<Evidence, VenueError> {
+    fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError> {
         let pass = self.passes.replace(self.passes.get() + 1);
-        let seen = Snapshot::take().since(before, &self.watch());
+        let seen = Snapshot::take().since(before, &Watch::system());
         let Some(disturbed) = &self.bakeoff.disturbed else { return Ok(seen) };
         // Whatever this machine does meanwhile, only what the test says disturbs.
         let other = Traffic { read_bytes: 1 << 30, ..Traffic::default() };
         let foreign = disturbed.contains(&pass).then(|| ("sdz".to_string(), other));
         Ok(Evidence { foreign: foreign.into_iter().collect(), cpu: SystemCpu::default(), frequency_khz: None, ..seen })
     }
-    fn empty_caches(&mut self) -> Result<Emptied, VenueError> {
-        self.note("empty");
-        let start = ColdStart { way: self.bakeoff.plan.cold, device_cached_bytes: Some(0), ..ColdStart::default() };
-        Ok(Emptied { complete: true, start })
+    fn usage(&mut self) -> Result<Usage, StagingError> {
+        Ok(Usage::default())
     }
-    fn settle(&mut self) -> Result<(), VenueError> {
-        self.note("settle");
+    fn sync(&mut self) -> Result<(), StagingError> {
+        self.note("sync");
         Ok(())
     }
-    fn beneath(&mut self, _during: &str) -> Option<VenueError> {
+    fn drop_caches(&mut self) -> Result<Dropped, StagingError> {
+        self.note("empty");
+        let start = ColdStart { way: self.bakeoff.plan.cold, device_cached_bytes: Some(0), ..ColdStart::default() };
+        Ok(Dropped { complete: true, remarks: Vec::new(), start })
+    }
+    fn settle(&mut self) -> Result<Settled, StagingError> {
+        self.note("settle");
+        Ok(Settled { seconds: 0.0, idle: true })
+    }
+    fn beneath(&mut self, _during: &str) -> Option<StagingError> {
         self.bakeoff.lost.clone()
     }
-    fn close(self: Box<Self>) -> Result<Closing, VenueError> {
+    fn close(self: Box<Self>) -> Result<Closing, StagingError> {
         self.note("close");
         let closed = self.closed.fetch_add(1, Ordering::SeqCst) + 1;
         if let Some(then) = &self.bakeoff.after_close {
@@ -373,29 +375,8 @@ fn plan(samples: u32) -> ResolvedPlan {
         twin_of: None,
         works: Vec::new(),
     };
-    ResolvedPlan {
-        title: "two stand-ins".into(),
-        terms: records::custody::Terms::default(),
-        place: Place::Directories(vec![]),
-        contenders: vec![entry("ext4"), entry("xfs")],
-        works: vec![Work { name: "small".into(), title: "Small".into(), compiled: compiled() }],
-        cold: ColdWay::Drop,
-        sampling: Sampling {
-            samples: Some(samples),
-            precision: 0.05,
-            budget_seconds: None,
-            screen_first: false,
-            until: workload::Until::Precision,
-            blocks: (3, 30),
-            repeat_disturbed: false,
-            steady: false,
-        },
-        seed: 20_261_120,
-        shard: None,
-        ages: None,
-        filesystems: vec![],
-        notes: vec![],
-    }
+    let work = Work { name: "small".into(), title: "Small".into(), compiled: compiled() };
+    plans::plan("two stand-ins", Place::Directories(vec![]), vec![entry("ext4"), entry("xfs")], work, samples)
 }
 
 /// One worker that reads blocks.

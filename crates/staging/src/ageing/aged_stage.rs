@@ -1,6 +1,6 @@
-//! Aged contenders: put up to be aged, kept as images, put up again from them.
+//! Aged contenders: set up to be aged, kept as images, set up again from them.
 //! In: a contender, a key of all that its image is made of, a cache. Out: stages, and [`AgedImage`]s.
-//! Who ages is not known here: between putting up and keeping, somebody works on the mounted filesystem.
+//! Who ages is not known here: between setting up and keeping, somebody works on the mounted filesystem.
 
 use crate::ageing::image_cache::{AgedCache, AgedImage, key_of};
 use crate::devices::image;
@@ -9,7 +9,7 @@ use crate::filesystems::description::Filesystem;
 use crate::filesystems::options;
 use crate::filesystems::template;
 use crate::stage::target::{Target, Where};
-use crate::stage::{Beginning, SYNC_LIMIT, Stage, State, usage};
+use crate::stage::{Beginning, SYNC_LIMIT, Stage, usage};
 use crate::systems;
 use records::{AgedState, Contender, FreeSpace, Kept, Restored};
 use std::path::{Path, PathBuf};
@@ -229,7 +229,7 @@ impl Stage<'_> {
 
     fn free_space(&self, free: u64) -> (Option<FreeSpace>, Option<String>) {
         let Some(facts) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.free_space.as_ref()) else {
-            return (None, Some("no tool of this filesystem tells how its free space lies".into()));
+            return (None, Some("no tool of this filesystem shows how its free space lies".into()));
         };
         let command = Command::new(self.state.places.fill(&facts.command, &[])).prefixed(self.enter());
         match command.limit(SYNC_LIMIT).run(&self.target.journal) {
@@ -250,16 +250,6 @@ impl Stage<'_> {
             again.mount.command.clone_from(&filesystem.mount.again);
         }
         self.mount(&again, contender)
-    }
-}
-
-impl State {
-    /// What the volume is called, which outlives a run where the image is kept.
-    pub(crate) fn with_volume(mut self, volume: Option<String>) -> State {
-        if let Some(volume) = volume {
-            self.places.label = volume;
-        }
-        self
     }
 }
 

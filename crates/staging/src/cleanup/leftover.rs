@@ -11,6 +11,7 @@ use crate::ownership::state;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use system::create::Folder;
 use system::mounts;
@@ -137,7 +138,7 @@ fn scan(found: &mut Survey, folder: &Path, known: &BTreeSet<PathBuf>) {
                 match facts.filter(|facts| !owned::is_the_one(facts, record.identity, this_boot)) {
                     Some(_) => found
                         .strangers
-                        .push(Stranger { path, why: "it is not the file that the record beside it tells of".into() }),
+                        .push(Stranger { path, why: "it is not the file that the record beside it describes".into() }),
                     None => found.leftovers.push(Leftover {
                         id: record.id,
                         pid: Some(record.maker.owner.pid),
@@ -175,32 +176,70 @@ pub(crate) fn in_words(made: &Made) -> Option<String> {
     }
 }
 
-/// Name of the file that remembers which strangers were reported, beside the marks.
+/// Name of the file that remembers which strangers were reported, beside the marks: each in a line of JSON.
 const REPORTED: &str = "reported";
 
 /// Strangers that are remembered at most; beyond, the first ones are reported again.
 const REPORTED_LIMIT: usize = 1000;
 
-/// Those strangers that were not reported before, which from now on they were.
+/// Those strangers that were not reported before, which from now on they were. What is no longer there is forgotten.
 pub fn first_seen(strangers: Vec<Stranger>) -> Vec<Stranger> {
-    if strangers.is_empty() {
-        return strangers;
-    }
+    let folder = match strangers.is_empty() {
+        true => state::part_if_there(cleanup_journal::MARKS).ok().flatten(),
+        false => state::part(cleanup_journal::MARKS).ok(),
+    };
     // Where nothing can be remembered, it is said again.
-    let Ok(folder) = state::part(cleanup_journal::MARKS) else { return strangers };
-    let kept = std::fs::read_to_string(folder.path().join(REPORTED)).unwrap_or_default();
-    let mut lines: Vec<String> = kept.lines().map(str::to_string).collect();
-    let fresh: Vec<Stranger> = strangers.into_iter().filter(|one| !lines.contains(&one.as_line())).collect();
-    lines.extend(fresh.iter().map(Stranger::as_line));
-    let kept = lines[lines.len().saturating_sub(REPORTED_LIMIT)..].join("\n");
-    if !fresh.is_empty() {
-        let _ = folder.replace(REPORTED, kept.as_bytes());
+    let Some(folder) = folder else { return strangers };
+    let text = std::fs::read_to_string(folder.path().join(REPORTED)).unwrap_or_default();
+    let (fresh, now) = remembered(&text, strangers);
+    if now.is_empty() {
+        let _ = folder.remove(REPORTED);
+    } else if now != text {
+        let _ = folder.replace(REPORTED, now.as_bytes());
     }
     fresh
 }
 
+/// Of strangers those that the file's text does not know, and the text that knows them, without what has vanished.
+fn remembered(text: &str, strangers: Vec<Stranger>) -> (Vec<Stranger>, String) {
+    let mut kept: Vec<Stranger> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    kept.retain(Stranger::may_be_there);
+    let fresh: Vec<Stranger> = strangers.into_iter().filter(|one| !kept.contains(one)).collect();
+    kept.extend(fresh.iter().cloned());
+    let lines = kept.iter().skip(kept.len().saturating_sub(REPORTED_LIMIT)).map(Stranger::as_line);
+    (fresh, lines.collect())
+}
+
 impl Stranger {
+    /// A line of JSON; nothing where the path is none that JSON can hold.
     fn as_line(&self) -> String {
-        format!("{:?}: {}", self.path, self.why.replace('\n', " "))
+        serde_json::to_string(self).map(|line| format!("{line}\n")).unwrap_or_default()
+    }
+
+    fn may_be_there(&self) -> bool {
+        !matches!(self.path.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stranger_is_said_once_and_forgotten_when_it_has_vanished() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let stranger = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "somebody's").expect("written");
+            Stranger { path, why: "no record\nsays whose it is".into() }
+        };
+        let both = vec![stranger("a.img"), stranger("b.img")];
+        let (fresh, text) = remembered("\"/of/an/earlier/version\": no record\n", both.clone());
+        assert_eq!((&fresh, text.lines().count()), (&both, 2));
+        assert_eq!(remembered(&text, both.clone()), (Vec::new(), text.clone()));
+        std::fs::remove_file(&both[0].path).expect("removed");
+        assert_eq!(remembered(&text, Vec::new()), (Vec::new(), both[1].as_line()));
+        std::fs::remove_file(&both[1].path).expect("removed");
+        assert_eq!(remembered(&text, Vec::new()), (Vec::new(), String::new()));
     }
 }

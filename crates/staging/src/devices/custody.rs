@@ -154,7 +154,7 @@ impl Erasable {
             (Some(_), [word, ..]) => format!("--erase {word} does not name it; its names are: {}", names.join(", ")),
             (Some(name), []) => format!("if nothing on it is needed, allow it with --erase {name}"),
             (None, _) => format!(
-                "it tells neither a serial, a by-id name nor a partition UUID, so --erase cannot name it; if nothing on it \
+                "it has neither a serial, a by-id name nor a partition UUID, so --erase cannot name it; if nothing on it \
                  is needed, empty it with `blkdiscard --zeroout {}`",
                 device.path.display()
             ),

@@ -35,7 +35,11 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
         rustix::fs::statvfs(folder).map_err(|error| StagingError::file("look at the scratch folder", folder, error))?;
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
         .map_err(|error| StagingError::file("write to the scratch folder", folder, error))?;
-    let free = found.f_bavail * found.f_frsize;
+    let mut free = found.f_bavail * found.f_frsize;
+    if File::open(folder).is_ok_and(system::in_memory::is_in_memory) {
+        // It may hold more than the memory does.
+        free = free.min(system::in_memory::available());
+    }
     // Sparse images take only what is written, but nobody knows beforehand how much that is.
     if bytes > free {
         return Err(StagingError::NoRoom {
@@ -191,12 +195,7 @@ impl Image {
     /// Bytes of the image in the host's page cache; None where the kernel cannot tell, and where the image lies in memory, which is no
     /// cache of it.
     pub fn cached_bytes(&self) -> Option<u64> {
-        // tmpfs and ramfs (statfs(2)); the field's width differs between architectures.
-        const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
-        if rustix::fs::fstatfs(&*self.handle).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u32))) {
-            return None;
-        }
-        system::calls::cached_bytes(&*self.handle)
+        if system::in_memory::is_in_memory(&*self.handle) { None } else { system::calls::cached_bytes(&*self.handle) }
     }
 
     /// Lets the host's filesystem look up where the image's blocks lie. Dropping caches makes it forget, and a look-up on its disk

@@ -4,14 +4,28 @@
 use crate::devices::custody::emptying;
 use crate::error::StagingError;
 use std::path::Path;
-use system::{BlockDevice, Command, Journal, Sysfs as _};
+use std::time::Duration;
+use system::{BlockDevice, Command, CommandError, Journal, Sysfs as _};
+
+/// How long is waited before a device that was busy is tried again.
+const BUSY: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
 /// Removes all signatures, so that no tool finds yesterday's filesystem under today's.
 pub(crate) fn unsign(device: &Path, journal: &Journal) -> Result<(), StagingError> {
-    unsigning(device)
-        .run(journal)
-        .map(|_| ())
+    run_when_free(&unsigning(device), journal)
         .map_err(StagingError::command(format!("removing signatures from {}", device.display())))
+}
+
+/// Runs a command that needs a device for itself. Tools of other filesystems look at every device now and then, and what this process has just
+/// closed a child that it is starting at the same moment may hold until it runs.
+fn run_when_free(command: &Command, journal: &Journal) -> Result<(), CommandError> {
+    for wait in BUSY {
+        if command.run(journal).is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(wait);
+    }
+    command.run(journal).map(drop)
 }
 
 /// The command that removes all signatures.
@@ -23,7 +37,7 @@ pub(crate) fn unsigning(device: &Path) -> Command {
 pub(crate) fn wipe(device: &Path, journal: &Journal) -> Result<(), StagingError> {
     let found = BlockDevice::find(device).map_err(|error| StagingError::refused(device, error.to_string(), ""))?;
     for command in [unsigning(device), emptying(device, found.size_bytes)] {
-        command.run(journal).map_err(StagingError::command(format!("emptying {}", device.display())))?;
+        run_when_free(&command, journal).map_err(StagingError::command(format!("emptying {}", device.display())))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Answers about features: yes, no, a size, or why it cannot be told.
+//! Answers about features: yes, no, a size, or why it is not known.
 //! In: what was tried and what the system answered. Out: words for people, and values for those who compare.
 
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ pub struct Feature {
 pub struct Answer {
     /// The answer in a few words: `yes`, `255`, `16 TiB`.
     pub text: String,
-    /// Whether it has the feature; absent where it cannot be told, or where the answer is an amount.
+    /// Whether it has the feature; absent where it is not known, or where the answer is an amount.
     pub has: Option<bool>,
     /// The amount in bytes or pieces, where that is the answer.
     pub amount: Option<u64>,

@@ -71,10 +71,10 @@ fn data(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
     }
     let silent = format!("{copies} flipped; the file reads without an error, and wrong");
     if scrub(stage)? {
-        return Ok(Answer { text: "only a scrub".into(), ..Answer::yes(format!("{silent}; a scrub tells")) });
+        return Ok(Answer { text: "only a scrub".into(), ..Answer::yes(format!("{silent}; a scrub finds it")) });
     }
     Ok(match check_complains(stage)? {
-        Some(true) => Answer { text: "only a check".into(), ..Answer::yes(format!("{silent}; a check tells")) },
+        Some(true) => Answer { text: "only a check".into(), ..Answer::yes(format!("{silent}; a check finds it")) },
         _ => Answer::no(format!("{silent}; a check finds nothing")),
     })
 }
@@ -107,7 +107,7 @@ fn metadata(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
     }
     let silent = format!("{copies} of a name flipped; the directory lists without an error, with another name");
     Ok(match check_complains(stage)? {
-        Some(true) => Answer { text: "only a check".into(), ..Answer::yes(format!("{silent}; a check tells")) },
+        Some(true) => Answer { text: "only a check".into(), ..Answer::yes(format!("{silent}; a check finds it")) },
         _ => Answer::no(format!("{silent}; a check finds nothing")),
     })
 }
@@ -186,7 +186,7 @@ fn found_at(path: &Path, wanted: &[u8]) -> std::io::Result<Vec<u64>> {
     Ok(places)
 }
 
-/// Whether a scrub tells of something wrong; false where there is none.
+/// Whether a scrub finds something wrong; false where there is none.
 fn scrub(stage: &Stage<'_>) -> Result<bool, StagingError> {
     let command =
         stage.state.filesystem.as_ref().map(|filesystem| filesystem.features.scrub.clone()).unwrap_or_default();

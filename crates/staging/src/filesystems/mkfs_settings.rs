@@ -88,7 +88,7 @@ impl NamedSetting {
         };
         match filesystem.readback.iter().find(reads_back) {
             Some(_) => None,
-            None => Some(format!("no readback rule tells whether {} took (form = \"hidden\" says why not)", self.flag)),
+            None => Some(format!("no readback rule shows whether {} took (form = \"hidden\" says why not)", self.flag)),
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::error::StagingError;
 use crate::filesystems::description::{DeviceRule, Filesystem, Form};
 use crate::filesystems::readback;
-use crate::filesystems::template::{self, Placeholders};
+use crate::filesystems::template;
 use records::Contender;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -138,13 +138,6 @@ fn flags(filesystem: &Filesystem) -> (BTreeSet<String>, BTreeSet<String>) {
     (valued.filter(|flag| !switches.contains(*flag)).cloned().collect(), switches)
 }
 
-/// A device of the contender that is staged, and what its filesystem's file says of it.
-#[derive(Debug, Clone)]
-pub(crate) struct Companion {
-    pub rule: DeviceRule,
-    pub device: system::BlockDevice,
-}
-
 /// The devices of its own that a contender names.
 ///
 /// # Errors
@@ -189,68 +182,6 @@ pub(crate) fn devices(filesystem: &Filesystem, contender: &Contender) -> Result<
 /// The first such option, and why.
 pub fn check(filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
     devices(filesystem, contender).map(drop)
-}
-
-/// The words for mkfs with the nodes of the devices that were taken in place of the names that were given: those could lead
-/// elsewhere by now.
-pub(crate) fn with_devices(mut words: Vec<String>, own: &[Companion]) -> Vec<String> {
-    for taken in own {
-        let key = format!("{}=", taken.rule.key);
-        let flag = &taken.rule.flag;
-        let mut behind = false;
-        for word in &mut words {
-            let (start, items) = match word.strip_prefix(flag.as_str()) {
-                Some(attached) if !attached.is_empty() => (flag.as_str(), attached),
-                _ => ("", word.as_str()),
-            };
-            let is_value = behind || !start.is_empty();
-            behind = word == flag;
-            if is_value {
-                let node = |item: &str| match item.starts_with(&key) {
-                    true => format!("{key}{}", taken.device.path.display()),
-                    false => item.to_string(),
-                };
-                *word = format!("{start}{}", items.split(',').map(node).collect::<Vec<_>>().join(","));
-            }
-        }
-    }
-    words
-}
-
-/// The mount options, with those that name a device of its own.
-pub(crate) fn mounting(list: Vec<String>, own: &[Companion]) -> Vec<String> {
-    let named = own.iter().filter_map(|taken| Some((taken.rule.mount.as_deref()?, &taken.device)));
-    let mut list = list;
-    for (key, device) in named {
-        list.retain(|option| option.split('=').next() != Some(key));
-        list.push(format!("{key}={}", device.path.display()));
-    }
-    list
-}
-
-/// The words by which the filesystem's check is told of its own devices.
-pub(crate) fn checking(places: &Placeholders, own: &[Companion]) -> Vec<String> {
-    own.iter().flat_map(|taken| on(places, taken).fill(&taken.rule.check, &[])).collect()
-}
-
-/// The commands that make its own devices ready before mkfs.
-pub(crate) fn making(
-    filesystem: &Filesystem,
-    places: &Placeholders,
-    own: &[Companion],
-    words: &[String],
-) -> Vec<Vec<String>> {
-    let options = given(filesystem, words).unwrap_or_default();
-    let command = |taken: &Companion| {
-        let follows = options.iter().filter(|one| taken.rule.follows.contains(&one.flag));
-        let follows: Vec<String> = follows.flat_map(|one| [one.flag.clone(), one.value.clone()]).collect();
-        on(places, taken).fill(&taken.rule.make, &follows)
-    };
-    own.iter().map(command).filter(|words| !words.is_empty()).collect()
-}
-
-fn on(places: &Placeholders, taken: &Companion) -> Placeholders {
-    Placeholders { device: taken.device.path.clone(), name: taken.device.name.clone(), ..places.clone() }
 }
 
 fn own_device(filesystem: &Filesystem, flag: &str, item: &str) -> Result<Option<OwnDevice>, String> {

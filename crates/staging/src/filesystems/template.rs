@@ -7,7 +7,7 @@ use records::Contender;
 use std::path::{Path, PathBuf};
 
 /// What goes into the places of a command.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Placeholders {
     /// `{device}`: device node.
     pub device: PathBuf,

@@ -4,8 +4,8 @@
 //! special way to run in a guest, and the tools there are those whose versions `bakeoff systems` shows.
 
 use super::archive::Archive;
+use super::boot::{MODULES_FILE, PROGRAM};
 use super::kernel::Kernel;
-use super::message::{MODULES_FILE, PROGRAM};
 use super::slim::slim;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;

@@ -1,27 +1,26 @@
-//! A virtual machine: QEMU's process, its serial ports, and the end of what its console said.
+//! A virtual machine: QEMU's process, its serial port, and the end of what its console said.
 //! In: a kernel, an initramfs, a disk, an accelerator. Out: a machine whose guest has said hello, or why it did not.
-//! It is watched: a guest that falls silent is ended, and however it ends, its process and its sockets go with it.
+//! However it ends, its process and its sockets go with it.
 
-use super::message::{self, AGENT_PORT, Answer, Ask, CONTROL_PORT, PROGRAM};
-use super::watched::{CONSOLE_SHOWN, State, watch};
+use super::boot::{CONTROL_PORT, PROGRAM};
+use super::console::{CONSOLE_SHOWN, Console, last_line};
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::{Made, Mark};
-use records::{Backend, Cause};
+use crate::remote::Link;
+use records::Backend;
 use std::io::ErrorKind;
-use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use system::process::Process;
-use system::{Command, Journal, Record};
+use system::{Command, Journal};
 
 /// How long a guest may take to switch itself off before its process is ended.
 const OFF_LIMIT: Duration = Duration::from_secs(10);
-/// Answers that may wait unread.
-const ANSWERS_WAITING: usize = 16;
+/// How long QEMU may take to connect to its sockets.
+const CONNECT_LIMIT: Duration = Duration::from_secs(20);
 /// The program.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
 
@@ -38,43 +37,46 @@ pub(crate) struct Parts<'a> {
 }
 
 /// A running machine.
-#[derive(Debug)]
 pub(crate) struct Machine {
     child: Child,
     process: Process,
     folder: PathBuf,
     command: Command,
-    control: UnixStream,
-    agent: UnixStream,
-    answers: Receiver<(Result<Answer, message::Fault>, Vec<Record>)>,
-    state: Arc<State>,
-    /// Release of the guest's kernel.
-    pub kernel: String,
+    console: Arc<Console>,
+    /// The stream to the guest.
+    pub link: Link,
     /// How long it took until it said hello.
     pub boot: Duration,
+    ended: bool,
 }
 
 impl Machine {
     /// Starts one and waits for its guest's hello.
     pub fn start(parts: &Parts, journal: &Journal, mark: &mut Mark) -> Result<Machine, StagingError> {
+        let began = Instant::now();
         let folder = mark.folder().join("guest");
         std::fs::create_dir_all(&folder).map_err(|error| StagingError::file("make", &folder, error))?;
-        let started = Machine::begin(parts, &folder, journal, mark);
-        if started.is_err() {
+        let begun = Machine::begin(parts, &folder, journal, mark);
+        if begun.is_err() {
             let _ = std::fs::remove_dir_all(&folder);
         }
-        started
+        let mut machine = begun?;
+        if let Err(why) = machine.link.await_hello(parts.boot_limit) {
+            machine.end(journal, mark);
+            return Err(StagingError::Guest(why));
+        }
+        machine.boot = began.elapsed();
+        Ok(machine)
     }
 
     fn begin(parts: &Parts, folder: &Path, journal: &Journal, mark: &mut Mark) -> Result<Machine, StagingError> {
-        let began = Instant::now();
         let listen = |name: &str| {
             let path = folder.join(name);
             // One of a machine that went before.
             let _ = std::fs::remove_file(&path);
             UnixListener::bind(&path).map_err(|error| StagingError::file("listen on", &path, error))
         };
-        let (console, control, agent) = (listen("console")?, listen("control")?, listen("agent")?);
+        let (console, control) = (listen("console")?, listen("control")?);
         let command = command(parts, folder);
         let log = folder.join("qemu.log");
         let (mut child, process) = command
@@ -82,149 +84,49 @@ impl Machine {
             .hint("QEMU is in Debian's qemu-system-x86")
             .start(journal, &log)
             .map_err(StagingError::command("starting a virtual machine"))?;
-        let state = Arc::new(State::new(process, log));
-        let ports = mark
-            .will_make(Made::Daemon { process })
-            .and_then(|()| Ok((accept(&console, &state)?, accept(&control, &state)?, accept(&agent, &state)?)));
-        let (console, control, agent) = match ports {
-            Ok(ports) => ports,
+        let connected = mark.will_make(Made::Daemon { process }).and_then(|()| {
+            let console = accept(&console, process, &log)?;
+            let console = Arc::new(Console::listen(console, process, log.clone()));
+            let link = Link::open(accept(&control, process, &log)?, Arc::clone(&console)).map_err(refused)?;
+            Ok((console, link))
+        });
+        match connected {
+            Ok((console, link)) => {
+                let folder = folder.into();
+                Ok(Machine { child, process, folder, command, console, link, boot: Duration::ZERO, ended: false })
+            }
             Err(error) => {
                 end(&mut child, process, mark);
-                return Err(error);
-            }
-        };
-        let (sender, answers) = sync_channel(ANSWERS_WAITING);
-        let watched = watch(&state, console, &control, &agent, sender);
-        let mut machine = Machine {
-            child,
-            process,
-            folder: folder.into(),
-            command,
-            control,
-            agent,
-            answers,
-            state,
-            kernel: String::new(),
-            boot: Duration::ZERO,
-        };
-        match watched.and_then(|()| machine.await_hello(parts.boot_limit)) {
-            Ok(kernel) => {
-                machine.kernel = kernel;
-                machine.boot = began.elapsed();
-                Ok(machine)
-            }
-            Err(error) => {
-                machine.end(journal, mark);
                 Err(error)
             }
         }
     }
 
-    fn await_hello(&self, limit: Duration) -> Result<String, StagingError> {
-        let end = Instant::now() + limit;
-        loop {
-            let (hello, closed) = {
-                let known = self.state.known();
-                (known.hello.clone(), known.closed)
-            };
-            if let Some(kernel) = hello {
-                return Ok(kernel);
-            }
-            if closed || !self.process.lives() {
-                return Err(StagingError::Guest(self.state.fate()));
-            }
-            if Instant::now() > end {
-                let said = self.state.last_lines();
-                return Err(StagingError::Guest(format!("it did not boot within {} s{said}", limit.as_secs())));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Asks something of the guest, and waits for the answer; commands that were run for it go into the journal.
-    /// `limit` is longer than those of the commands in it.
-    pub fn ask(&self, ask: &Ask, label: &str, limit: Duration, journal: &Journal) -> Result<Answer, StagingError> {
-        let failed = |problem: String| StagingError::failed(label, problem, "", Cause::Unclear);
-        let lost = || failed(format!("the guest was lost: {}", self.state.fate()));
-        message::send(&self.control, ask).map_err(|_| lost())?;
-        match self.answers.recv_timeout(limit) {
-            Ok((answer, commands)) => {
-                for mut record in commands {
-                    record.guest = Some(self.kernel.clone());
-                    journal.add(record);
-                }
-                answer.map_err(|fault| fault.of(label, self.state.memory()))
-            }
-            Err(RecvTimeoutError::Disconnected) => Err(lost()),
-            Err(RecvTimeoutError::Timeout) => {
-                Err(failed(format!("the guest did not answer within {} s", limit.as_secs())))
-            }
-        }
-    }
-
-    /// The stream of the engine's lines, and who can say how the engine ended.
-    pub fn agent(&self) -> std::io::Result<AgentLine> {
-        Ok(AgentLine { stream: self.agent.try_clone()?, state: Arc::clone(&self.state) })
-    }
-
     /// Ends the machine, in order where its guest still listens; what its console said goes into the journal.
-    pub fn end(mut self, journal: &Journal, mark: &mut Mark) {
+    pub fn end(&mut self, journal: &Journal, mark: &mut Mark) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
         // The guest takes the end of its port for the word to switch off.
-        let _ = self.control.shutdown(Shutdown::Write);
-        let end = Instant::now() + OFF_LIMIT;
-        let answers = !self.state.known().closed;
-        while answers && self.process.lives() && Instant::now() < end {
+        self.link.hang_up();
+        let deadline = Instant::now() + OFF_LIMIT;
+        let answers = !self.link.is_closed();
+        while answers && self.process.lives() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
-        end_process(&mut self.child, self.process);
-        let _ = self.control.shutdown(Shutdown::Both);
-        let _ = self.agent.shutdown(Shutdown::Both);
+        end(&mut self.child, self.process, mark);
         let status = self.child.try_wait().ok().flatten().and_then(|status| status.code());
-        journal.add(self.command.record_of(status, self.state.console_end(CONSOLE_SHOWN), "the end of its console"));
-        let process = self.process;
-        mark.removed(|made| matches!(made, Made::Daemon { process: known } if *known == process));
+        journal.add(self.command.record_of(status, self.console.end(CONSOLE_SHOWN), "the end of its console"));
         // It lies in memory and is emptied by the next boot, if not by this.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// The engine's line into a guest.
-#[derive(Debug)]
-pub struct AgentLine {
-    stream: UnixStream,
-    state: Arc<State>,
-}
-
-impl AgentLine {
-    /// The stream, for reading and writing.
-    ///
-    /// # Errors
-    /// The system has no file descriptor left.
-    pub fn stream(&self) -> std::io::Result<UnixStream> {
-        self.stream.try_clone()
-    }
-
-    /// How the engine or its guest ended, in words.
-    pub fn fate(&self) -> String {
-        self.state.fate()
-    }
-
-    /// Ends the conversation: whoever reads from the stream reads its end.
-    pub fn hang_up(&self) {
-        // It may be closed already, which is what is wanted.
-        let _ = self.stream.shutdown(Shutdown::Both);
-    }
-}
-
 fn end(child: &mut Child, process: Process, mark: &mut Mark) {
-    end_process(child, process);
-    mark.removed(|made| matches!(made, Made::Daemon { process: known } if *known == process));
-}
-
-fn end_process(child: &mut Child, process: Process) {
     process.end(Duration::from_secs(5));
     // Reaped, so that no zombie stays.
     let _ = child.wait();
+    mark.removed(|made| matches!(made, Made::Daemon { process: known } if *known == process));
 }
 
 /// The command that starts QEMU, as a person could type it.
@@ -257,8 +159,6 @@ pub(crate) fn command(parts: &Parts, folder: &Path) -> Command {
         ("-device", "virtio-serial-pci".into()),
         ("-chardev", socket("control")),
         ("-device", format!("virtserialport,chardev=control,name={CONTROL_PORT}")),
-        ("-chardev", socket("agent")),
-        ("-device", format!("virtserialport,chardev=agent,name={AGENT_PORT}")),
     ];
     words.extend(more.into_iter().flat_map(|(flag, value)| [flag.to_string(), value]));
     if let Some(disk) = parts.disk {
@@ -272,20 +172,26 @@ pub(crate) fn command(parts: &Parts, folder: &Path) -> Command {
 }
 
 /// Waits until QEMU connects to a socket.
-fn accept(listener: &UnixListener, state: &State) -> Result<UnixStream, StagingError> {
-    const LIMIT: Duration = Duration::from_secs(20);
-    let failed = |error: std::io::Error| StagingError::Guest(format!("its port answered: {error}"));
-    listener.set_nonblocking(true).map_err(failed)?;
-    let end = Instant::now() + LIMIT;
+fn accept(listener: &UnixListener, process: Process, log: &Path) -> Result<UnixStream, StagingError> {
+    listener.set_nonblocking(true).map_err(refused)?;
+    let end = Instant::now() + CONNECT_LIMIT;
     loop {
         match listener.accept() {
             Ok((stream, _)) => {
-                stream.set_nonblocking(false).map_err(failed)?;
+                stream.set_nonblocking(false).map_err(refused)?;
                 return Ok(stream);
             }
-            Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(failed(error)),
-            Err(_) if !state.process.lives() || Instant::now() > end => return Err(StagingError::Guest(state.fate())),
+            Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(refused(error)),
+            Err(_) if !process.lives() || Instant::now() > end => {
+                let what = if process.lives() { "QEMU does not open its port" } else { "QEMU's process ended" };
+                let said = last_line(log).map(|line| format!(": {line}")).unwrap_or_default();
+                return Err(StagingError::Guest(format!("{what}{said}")));
+            }
             Err(_) => std::thread::sleep(Duration::from_millis(5)),
         }
     }
+}
+
+fn refused(error: std::io::Error) -> StagingError {
+    StagingError::Guest(format!("its port answered: {error}"))
 }

@@ -1,22 +1,20 @@
 //! A stage in a guest, as the host sees it: the disk is put up here, everything on it there.
-//! In: a target and a contender that names a kernel. Out: [`GuestStage`], with the questions that a [`crate::Stage`] answers.
+//! In: a target and a contender that names a kernel. Out: a [`Remote`] stage over [`Serial`], the guest's port and its disk.
 //! Whatever way it ends, the machine goes first, then its disk.
 
 use super::content;
 use super::kernel::{self, Kernel};
-use super::machine::{self, AgentLine, Machine, Parts, QEMU};
-use super::message::{Answer, Ask};
+use super::machine::{self, Machine, Parts, QEMU};
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Made;
+use crate::remote::{Asked, Link, Remote, Transport};
 use crate::stage::Stage;
 use crate::stage::target::Target;
-use records::program::Durable;
-use records::{Backend, Closing, Found, Usage};
-use records::{Cause, Contender};
+use records::{Backend, Contender, Found};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use system::{Command, Evidence, Journal, Snapshot, Watch};
+use system::{Command, Evidence, Snapshot, Watch};
 
 /// How long an ordinary guest may take to boot.
 const BOOT_LIMIT: Duration = Duration::from_secs(90);
@@ -44,16 +42,10 @@ struct Prepared {
     filesystems: BTreeSet<String>,
 }
 
-/// One contender, made and mounted in a guest.
-#[derive(Debug)]
-pub struct GuestStage<'g> {
-    machine: Option<Machine>,
-    stage: Stage<'g>,
-    label: String,
-    root: PathBuf,
-    device: Option<PathBuf>,
-    durable: Durable,
-    found: Found,
+/// The way into a guest: its serial port, and the disk that this machine lends it.
+pub struct Serial<'g> {
+    machine: Machine,
+    disk: Stage<'g>,
     backend: Backend,
 }
 
@@ -68,7 +60,7 @@ impl Target {
     }
 
     /// Puts a contender up in a guest of the kernel that it names: booted, made, mounted, read back.
-    pub fn stage_in_guest(&mut self, contender: &Contender) -> Result<GuestStage<'_>, StagingError> {
+    pub fn stage_in_guest(&mut self, contender: &Contender) -> Result<Remote<Serial<'_>>, StagingError> {
         self.check(contender)?;
         let label = contender.label.clone();
         let of_contender = |error: StagingError| crate::stage::target::of_contender(&label, error);
@@ -88,19 +80,15 @@ impl Target {
         };
         let target = &mut *stage.target;
         let machine = Machine::start(&parts, &target.journal, &mut target.mark).map_err(of_contender)?;
-        let ask = Ask::Stage { contender: Box::new(in_guest(contender)), description, id: stage.target.id().into() };
-        let mut guest = GuestStage {
-            machine: Some(machine),
-            stage,
-            label,
-            root: PathBuf::new(),
-            device: None,
-            durable: Durable::default(),
-            found: Found::nothing(),
-            backend,
+        let asked = Asked {
+            contender: Box::new(in_guest(contender)),
+            description: Some(description),
+            mark: Some(target.id().into()),
         };
-        guest.take_over(&ask, &tried)?;
-        Ok(guest)
+        let (limit, journal) = (stage.limits().all(), stage.target.journal.clone());
+        let mut remote = Remote::stage(Serial { machine, disk: stage, backend }, asked, limit, &journal)?;
+        remote.transport.tell(&mut remote.setup.found, tried);
+        Ok(remote)
     }
 
     /// The kernel of a contender, and the archive for it.
@@ -174,7 +162,7 @@ impl Target {
         };
         let tried = Machine::start(&parts, &self.journal, &mut self.mark);
         let found = match tried {
-            Ok(machine) => {
+            Ok(mut machine) => {
                 machine.end(&self.journal, &mut self.mark);
                 Ok(())
             }
@@ -257,162 +245,56 @@ pub(crate) fn check(contender: &Contender, kernel: &str) -> Result<(), StagingEr
     Ok(())
 }
 
-impl GuestStage<'_> {
-    fn take_over(&mut self, ask: &Ask, tried: &str) -> Result<(), StagingError> {
-        let (root, device, durable, found, kernel) = match self.ask(ask)? {
-            Answer::Staged { root, device, durable, found, kernel } => (root, device, durable, found, kernel),
-            other => return Err(self.unexpected(&other)),
-        };
-        (self.root, self.device, self.durable, self.found) = (root, device, durable, *found);
-        self.found.backend = Some(self.backend);
-        self.found.kernel = Some(kernel);
-        self.found.boot_seconds = self.machine.as_ref().map(|machine| machine.boot.as_secs_f64());
-        let image = self.stage.state.image.as_ref();
-        self.found.remarks.extend(image.map(|image| image.remarks.clone()).unwrap_or_default());
+impl Serial<'_> {
+    /// What the host knows of the guest and its disk, beside what was found in it.
+    fn tell(&self, found: &mut Found, tried: String) {
+        found.backend = Some(self.backend);
+        found.kernel = self.machine();
+        found.boot_seconds = Some(self.machine.boot.as_secs_f64());
+        let image = self.disk.state.image.as_ref();
+        found.remarks.extend(image.map(|image| image.remarks.clone()).unwrap_or_default());
         if self.backend == Backend::Emulation {
             let text = "measured in an emulated machine: its figures stand beside others of the same emulation only";
-            self.found.remarks.push(text.into());
+            found.remarks.push(text.into());
         }
-        if !tried.is_empty() {
-            self.found.remarks.push(tried.into());
-        }
-        Ok(())
-    }
-
-    fn ask(&self, ask: &Ask) -> Result<Answer, StagingError> {
-        let gone = || StagingError::contender(&self.label, "its guest was ended already", "");
-        self.machine.as_ref().ok_or_else(gone)?.ask(ask, &self.label, self.stage.limits().all(), self.journal())
-    }
-
-    fn done(&self, ask: &Ask) -> Result<(), StagingError> {
-        match self.ask(ask)? {
-            Answer::Done => Ok(()),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
-    fn unexpected(&self, answer: &Answer) -> StagingError {
-        let text: String = format!("the guest answered with something else than was asked: {answer:?}");
-        StagingError::contender(&self.label, text.chars().take(200).collect::<String>(), "this is a fault of bakeoff")
-    }
-
-    fn journal(&self) -> &Journal {
-        &self.stage.target.journal
-    }
-
-    /// What lies beneath and explains a failure, as the host sees it; None where nothing is wrong there.
-    pub fn beneath(&self, during: &str) -> Option<StagingError> {
-        let beneath = self.stage.beneath(during);
-        // A guest that is gone does not answer, and its own end explains more.
-        beneath.or_else(|| match self.ask(&Ask::Explain) {
-            Ok(Answer::Explained(Some(why))) => Some(StagingError::failed(&self.label, why, "", Cause::Lasting)),
-            _ => None,
-        })
-    }
-
-    /// Directory in which to work, in the guest.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// Disk, as the guest names it.
-    pub fn device(&self) -> Option<&Path> {
-        self.device.as_deref()
-    }
-
-    /// What makes written data safe there.
-    pub fn durable(&self) -> &Durable {
-        &self.durable
-    }
-
-    /// What was found after mounting.
-    pub fn found(&self) -> &Found {
-        &self.found
-    }
-
-    /// What the host's counters must watch: the disk beneath the guest's.
-    pub fn watch(&self) -> &Watch {
-        self.stage.watch()
-    }
-
-    /// Space and inodes now.
-    pub fn usage(&self) -> Result<Usage, StagingError> {
-        match self.ask(&Ask::Usage)? {
-            Answer::Usage(usage) => Ok(usage),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
-    /// Starts the engine in the guest; its lines come over the stream.
-    pub fn agent(&self) -> Result<AgentLine, StagingError> {
-        self.done(&Ask::StartAgent)?;
-        let gone = || StagingError::contender(&self.label, "its guest was ended already", "");
-        let line = self.machine.as_ref().ok_or_else(gone)?.agent();
-        line.map_err(|error| StagingError::contender(&self.label, format!("its engine's port answered: {error}"), ""))
-    }
-
-    /// Remembers the counters, of the guest and of the host.
-    pub fn look(&self) -> Result<Snapshot, StagingError> {
-        self.done(&Ask::Look)?;
-        Ok(Snapshot::take())
-    }
-
-    /// What happened since: the guest's own disk and processors; from the host what disturbs, and what lies beneath the disk.
-    pub fn since(&self, before: &Snapshot) -> Result<Evidence, StagingError> {
-        let host = Snapshot::take().since(before, self.watch());
-        let guest = match self.ask(&Ask::Since)? {
-            Answer::Seen(guest) => *guest,
-            other => return Err(self.unexpected(&other)),
-        };
-        Ok(both(guest, host, self.watch()))
-    }
-
-    /// Writes everything back.
-    pub fn sync(&self) -> Result<(), StagingError> {
-        self.done(&Ask::Sync)
-    }
-
-    /// Empties the guest's caches, and the host's of the disk; whether all of them.
-    pub fn drop_caches(&self) -> Result<bool, StagingError> {
-        let complete = match self.ask(&Ask::DropCaches)? {
-            Answer::Dropped(complete) => complete,
-            other => return Err(self.unexpected(&other)),
-        };
-        if let Some(image) = &self.stage.state.image {
-            image.forget_pages();
-        }
-        Ok(complete)
-    }
-
-    /// Waits until the guest's disk is idle, or the patience is over.
-    pub fn settle(&self, patience: Duration) -> Result<(), StagingError> {
-        self.done(&Ask::Settle { patience_ms: patience.as_millis() as u64 })
-    }
-
-    /// Unmounts and checks in the guest, ends it, and takes its disk down.
-    pub fn close(mut self) -> Result<Closing, StagingError> {
-        let closing = match self.ask(&Ask::Close) {
-            Ok(Answer::Closed(closing)) => Ok(*closing),
-            Ok(other) => Err(self.unexpected(&other)),
-            Err(error) => Err(error),
-        };
-        self.end();
-        let problems = self.stage.take_down();
-        let closing = closing?;
-        if problems.is_empty() { Ok(closing) } else { Err(StagingError::LeftBehind(problems.join("; "))) }
-    }
-
-    fn end(&mut self) {
-        if let Some(machine) = self.machine.take() {
-            let target = &mut *self.stage.target;
-            machine.end(&target.journal, &mut target.mark);
-        }
+        found.remarks.extend((!tried.is_empty()).then_some(tried));
     }
 }
 
-impl Drop for GuestStage<'_> {
+impl Transport for Serial<'_> {
+    fn link(&self) -> &Link {
+        &self.machine.link
+    }
+
+    fn end(&mut self) -> Vec<String> {
+        let target = &mut *self.disk.target;
+        self.machine.end(&target.journal, &mut target.mark);
+        self.disk.take_down()
+    }
+
+    fn machine(&self) -> Option<String> {
+        Some(self.machine.link.kernel())
+    }
+
+    fn beneath(&self, during: &str) -> Option<StagingError> {
+        self.disk.beneath(during)
+    }
+
+    fn forget(&self) {
+        if let Some(image) = &self.disk.state.image {
+            image.forget_pages();
+        }
+    }
+
+    fn both(&self, there: Evidence, before: &Snapshot, now: &Snapshot) -> Evidence {
+        both(there, now.since(before, self.disk.watch()), self.disk.watch())
+    }
+}
+
+impl Drop for Serial<'_> {
     fn drop(&mut self) {
-        self.end();
+        let target = &mut *self.disk.target;
+        self.machine.end(&target.journal, &mut target.mark);
     }
 }
 

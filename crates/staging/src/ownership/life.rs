@@ -30,7 +30,7 @@ pub(crate) struct Maker {
 pub(crate) enum Life {
     Lives,
     Gone,
-    /// It cannot be told; why.
+    /// It is not known; why.
     Unknown(String),
 }
 
@@ -84,7 +84,7 @@ impl Maker {
                 Lock::Free => Life::Gone,
                 _ if self.shares_processes() => Life::Gone,
                 _ => {
-                    Life::Unknown("it was made in another container, and no lock tells whether that still works".into())
+                    Life::Unknown("it was made in another container, and no lock shows whether that still works".into())
                 }
             };
         }
@@ -92,7 +92,7 @@ impl Maker {
             return Life::Unknown("it was made on another machine".into());
         }
         match lock {
-            Lock::Unsure(why) => Life::Unknown(format!("whether its maker lives cannot be told: {why}")),
+            Lock::Unsure(why) => Life::Unknown(format!("whether its maker lives is not known: {why}")),
             _ if local => Life::Gone,
             _ => Life::Unknown(
                 "it was made before this boot or on another machine, which cannot be told apart on a filesystem that \
@@ -224,6 +224,11 @@ mod tests {
         assert_eq!(take(&holder), Lock::Free);
         assert_eq!(asks(), Lock::Held);
         drop(holder);
+        // A child that another test is just starting has it until it runs.
+        let end = Instant::now() + Duration::from_secs(10);
+        while asks() != Lock::Free && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         assert_eq!(asks(), Lock::Free);
     }
 }

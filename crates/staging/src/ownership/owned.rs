@@ -222,7 +222,7 @@ pub(crate) fn read(folder: &Folder, image: &str) -> io::Result<Option<(Record, F
     Read::by_ref(&mut file).take(RECORD_LIMIT).read_to_end(&mut text)?;
     let record: Record = serde_json::from_slice(&text)?;
     if record.program != "bakeoff" || record.image != image {
-        return Err(io::Error::other(format!("{name} tells of another file")));
+        return Err(io::Error::other(format!("{name} describes another file")));
     }
     Ok(Some((record, file)))
 }

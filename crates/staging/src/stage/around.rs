@@ -146,7 +146,7 @@ impl Stage<'_> {
     /// Applies every axis that acts around a trial, and reads it back.
     pub(crate) fn apply_axes(&mut self, contender: &Contender) -> Result<(), StagingError> {
         let failed = |problem: String| StagingError::contender(&contender.label, problem, "leave the axis out");
-        let own_cache = self.state.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache);
+        let own_cache = self.state.has_own_cache();
         for (named, value) in axes::around(contender) {
             let Target { journal, mark, .. } = &mut *self.target;
             let (settings, groups) = (&mut self.state.settings, &mut self.state.around.groups);

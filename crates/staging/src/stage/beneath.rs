@@ -9,7 +9,11 @@ use crate::stage::Stage;
 use crate::stage::target::Where;
 use records::Cause;
 use rustix::fs::{Mode, OFlags};
+use std::time::{Duration, Instant};
 use system::{BlockDevice, presence};
+
+/// How long a server that was killed may take to be gone.
+const DYING: Duration = Duration::from_millis(300);
 
 impl Stage<'_> {
     /// The error of what lies beneath; None where nothing is wrong there. `during`: what was being done.
@@ -27,6 +31,10 @@ impl Stage<'_> {
         }
         if self.server_is_gone() {
             let problem = format!("{during} failed because the process that serves it is gone");
+            return Some(StagingError::failed(label, problem, "", Cause::Passing));
+        }
+        if self.is_unmounted() {
+            let problem = format!("{during} failed because the filesystem is not mounted any more");
             return Some(StagingError::failed(label, problem, "", Cause::Passing));
         }
         if let Some(why) = self.axes_explain() {
@@ -49,8 +57,25 @@ impl Stage<'_> {
         }
     }
 
+    /// Whether the process that serves the filesystem is gone. Something has failed: a process of many threads that was killed may take a
+    /// moment to be gone, and its mounts are before it is.
     pub(crate) fn server_is_gone(&self) -> bool {
-        self.state.daemon.as_ref().is_some_and(|daemon| !daemon.lives())
+        let Some(daemon) = &self.state.daemon else { return false };
+        let end = Instant::now() + DYING;
+        while daemon.lives() {
+            if Instant::now() >= end {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
+    }
+
+    /// Whether the folder of the work is gone with the mount that it was on: tools have helpers that mount for them, and where one of these is
+    /// killed some say nothing of it.
+    fn is_unmounted(&self) -> bool {
+        let state = &self.state;
+        state.mounted && state.work.is_none() && !state.seen(&state.root).exists()
     }
 
     /// Whether another process holds the device, which no command of ours does between two steps.

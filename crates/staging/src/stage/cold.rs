@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use system::{Call, Command, Journal, Sysfs as _};
 
-/// How long a mount that is busy is waited for before caches are dropped instead: what an engine closed, the kernel may
-/// let go of a moment later.
+/// How long a mount or device that is busy is waited for before caches are dropped instead: what an engine closed, the kernel may
+/// let go of a moment later, and tools of other filesystems look at every device now and then.
 const BUSY: Duration = Duration::from_secs(2);
 
 /// How long a killed checkpoint may take to have frozen the filesystem all the same.
@@ -44,9 +44,8 @@ impl Stage<'_> {
 
     fn goes_by_remount(&self) -> bool {
         let state = &self.state;
-        let own_cache = state.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache);
         // In a guest nobody else's caches are dropped; whoever has a process of its own may keep a cache there.
-        let apart = self.target.guest || state.work.is_some() || state.daemon.is_some() || own_cache;
+        let apart = self.target.guest || state.work.is_some() || state.daemon.is_some() || state.has_own_cache();
         self.target.cold == ColdWay::Remount && state.device.is_some() && !apart && !self.stands_on_pages()
     }
 
@@ -64,7 +63,7 @@ impl Stage<'_> {
     fn start_anew(&mut self) -> Result<Result<Dropped, String>, StagingError> {
         // Unmounting writes back too, and tells nobody what could not be written.
         self.sync()?;
-        if let Err(busy) = self.take_off_when_free() {
+        if let Err(busy) = when_free(|| self.take_off()) {
             return Ok(Err(format!("it could not be unmounted for a cold start: {busy}")));
         }
         let proof = self.forget_devices();
@@ -80,16 +79,6 @@ impl Stage<'_> {
         Ok(Ok(Dropped { complete: left == 0, remarks, start }))
     }
 
-    fn take_off_when_free(&mut self) -> Result<(), StagingError> {
-        let end = Instant::now() + BUSY;
-        loop {
-            match self.take_off() {
-                Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(20)),
-                ended => return ended,
-            }
-        }
-    }
-
     /// Has the kernel forget the pages of every device of the contender. Each is opened alone, which no mount anywhere allows: one in
     /// another mount namespace would have kept every cache.
     fn forget_devices(&self) -> Result<ColdStart, String> {
@@ -97,7 +86,7 @@ impl Stage<'_> {
         for device in self.devices() {
             let path = &device.path;
             let alone = self.state.filesystem.is_some();
-            let open = opened(path, alone)
+            let open = when_free(|| opened(path, alone))
                 .map_err(|error| format!("{} is still in use after unmounting: {error}", path.display()))?;
             let flushed = Call::FlushBuffers(path.clone()).make(self.limits().sync(), &self.target.journal);
             flushed.map_err(|error| error.to_string())?;
@@ -121,9 +110,10 @@ impl Stage<'_> {
 
     fn drop_everything(&mut self) -> Result<Dropped, StagingError> {
         self.sync()?;
-        let own_cache = self.state.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache);
         let mut warm = None;
-        if own_cache && let Err(error) = self.remount() {
+        if self.state.has_own_cache()
+            && let Err(error) = self.remount()
+        {
             if !self.state.mounted {
                 return Err(error);
             }
@@ -170,6 +160,17 @@ impl Stage<'_> {
         // Refused while it is not frozen: the freezing may be on its way still, though the shell that began it was killed.
         while Command::new(words.clone()).prefixed(self.enter()).run(&Journal::new()).is_err() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Tries until it succeeds, or has been busy for too long.
+fn when_free<Done, Why>(mut attempt: impl FnMut() -> Result<Done, Why>) -> Result<Done, Why> {
+    let end = Instant::now() + BUSY;
+    loop {
+        match attempt() {
+            Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(20)),
+            ended => return ended,
         }
     }
 }

@@ -5,15 +5,13 @@
 use crate::error::StagingError;
 use crate::filesystems::template::Placeholders;
 use crate::ownership::cleanup_journal::Made;
-use crate::stage::around::Around;
 use crate::stage::target::{Target, Where};
 use crate::stage::{Stage, State, usage};
 use records::Contender;
 use records::Durability;
-use records::Found;
 use records::program::Durable;
 use std::path::{Path, PathBuf};
-use system::{BlockDevice, Sysfs as _, Watch, mounts};
+use system::{BlockDevice, Sysfs as _, mounts};
 
 /// Refuses a path that is no directory, or cannot be written to.
 pub(crate) fn writable(path: &Path) -> Result<(), StagingError> {
@@ -69,36 +67,17 @@ fn directory_state(
     let node = device.as_ref().map(|device| device.path.clone()).unwrap_or_default();
     // Without root, and in some containers with it, the device cannot be opened.
     let can_flush = !node.as_os_str().is_empty() && std::fs::File::open(&node).is_ok();
-    State {
-        filesystem: None,
-        label: contender.label.clone(),
-        places: Placeholders {
-            device: node.clone(),
-            name: device.as_ref().map(|device| device.name.clone()).unwrap_or_default(),
-            mountpoint: directory.into(),
-            label,
-            nodes: PathBuf::new(),
-            devices: Vec::new(),
-            pid: None,
-        },
-        root,
-        watch: device.as_ref().map_or_else(Watch::system, Watch::device),
-        device,
-        image: None,
-        daemon: None,
-        tools: Vec::new(),
-        mounted: false,
-        settings: Vec::new(),
-        flushes_off: false,
-        just_mounted: None,
-        began: None,
-        list: Vec::new(),
-        durable: Durable { syncfs: true, command: Vec::new(), flush: if can_flush { vec![node] } else { Vec::new() } },
-        found: Found::nothing(),
-        work: None,
-        own: Vec::new(),
-        around: Around::default(),
-    }
+    let places = Placeholders {
+        device: node.clone(),
+        name: device.as_ref().map(|device| device.name.clone()).unwrap_or_default(),
+        mountpoint: directory.into(),
+        label,
+        ..Placeholders::default()
+    };
+    let mut state = State::begun(&contender.label, root, device, places);
+    let flush = if can_flush { vec![node] } else { Vec::new() };
+    state.durable = Durable { syncfs: true, command: Vec::new(), flush };
+    state
 }
 
 impl Stage<'_> {
@@ -127,7 +106,7 @@ impl Stage<'_> {
             );
         }
         if self.state.device.is_none() {
-            remarks.push("what the device did cannot be told: the directory is on none that this kernel shows".into());
+            remarks.push("what the device did is not known: the directory is on none that this kernel shows".into());
         }
         self.state.found.cold_possible = root;
         self.state.found.remarks.extend(remarks);

@@ -8,7 +8,8 @@ use crate::devices::setting::setting_command;
 use crate::devices::wipe::unsigning;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
-use crate::filesystems::options::{self, Companion};
+use crate::filesystems::options;
+use crate::filesystems::own_devices::{self, Companion};
 use crate::filesystems::registry::Registry;
 use crate::filesystems::template::{self, Placeholders};
 use crate::filesystems::tools;
@@ -124,9 +125,9 @@ fn plan_filesystem(
 ) -> Result<(), StagingError> {
     let filesystem = registry.get(&contender.filesystem)?;
     let own = planned_devices(registry, contender)?;
-    let options = options::with_devices(template::make_options(filesystem, contender), &own);
-    let mut list = options::mounting(template::mount_options(filesystem, contender), &own);
-    let places = &Placeholders { devices: options::checking(places, &own), ..places.clone() };
+    let options = own_devices::with_devices(template::make_options(filesystem, contender), &own);
+    let mut list = own_devices::mounting(template::mount_options(filesystem, contender), &own);
+    let places = &Placeholders { devices: own_devices::checking(places, &own), ..places.clone() };
     if list.is_empty() {
         list.push("defaults".into());
     }
@@ -142,7 +143,7 @@ fn plan_filesystem(
         add(journal, unsigning(&places.device));
     }
     own.iter().for_each(|taken| add(journal, unsigning(&taken.device.path)));
-    for command in options::making(filesystem, places, &own, &options) {
+    for command in own_devices::making(filesystem, places, &own, &options) {
         add(journal, Command::new(command).prefixed(&prefix));
     }
     add(journal, fill(&filesystem.make.command, &options).prefixed(&prefix));

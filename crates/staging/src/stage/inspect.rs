@@ -1,4 +1,4 @@
-//! Looking at what was put up, right after mounting.
+//! Looking at what was set up, right after mounting.
 //! In: a stage. Out: its [`crate::Found`] and what makes its data safe.
 //! An option that was asked for and is not there ends the stage with an error of its contender.
 

@@ -4,7 +4,7 @@
 
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
-use crate::filesystems::options::{self, Companion};
+use crate::filesystems::own_devices::{self, Companion};
 use crate::filesystems::template;
 use crate::filesystems::tools;
 use crate::stage::Stage;
@@ -33,11 +33,11 @@ impl Stage<'_> {
         let own = self.target.own_devices(filesystem, contender)?;
         self.target.hand_over()?;
         self.target.hand_over_own(&own)?;
-        let options = options::with_devices(template::make_options(filesystem, contender), &own);
+        let options = own_devices::with_devices(template::make_options(filesystem, contender), &own);
         let made = self.make_own(filesystem, &own, &options);
         made.map_err(|error| of_contender(&contender.label, error))?;
-        self.state.list = options::mounting(std::mem::take(&mut self.state.list), &own);
-        self.state.places.devices = options::checking(&self.state.places, &own);
+        self.state.list = own_devices::mounting(std::mem::take(&mut self.state.list), &own);
+        self.state.places.devices = own_devices::checking(&self.state.places, &own);
         let beside = own.iter().flat_map(|taken| std::iter::once(taken.device.clone()).chain(taken.device.below()));
         self.state.watch.beneath.extend(beside.map(|device| device.name));
         self.state.own = own;
@@ -62,7 +62,7 @@ impl Stage<'_> {
 
     /// Makes the contender's own devices ready, where mkfs does not.
     fn make_own(&mut self, filesystem: &Filesystem, own: &[Companion], options: &[String]) -> Result<(), StagingError> {
-        for command in options::making(filesystem, &self.state.places, own, options) {
+        for command in own_devices::making(filesystem, &self.state.places, own, options) {
             let made =
                 Command::new(command).prefixed(self.enter()).limit(self.limits().make()).run(&self.target.journal);
             made.map_err(StagingError::command("making its own device ready"))?;

@@ -1,4 +1,4 @@
-//! The target: where contenders are put up, one after the other.
+//! The target: where contenders are set up, one after the other.
 //! In: [`Where`]. Out: a [`Stage`] for each contender that is asked for.
 //! A device is held from opening to dropping; an image is made for each stage and removed after it.
 
@@ -11,21 +11,20 @@ use crate::filesystems::template::{self, Placeholders};
 use crate::guests::{self, Guests};
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::ownership::owned::remove_empty;
-use crate::stage::around::{self, Around};
+use crate::stage::around;
 use crate::stage::handing::Own;
 use crate::stage::{Beginning, Stage, State};
 use crate::systems;
 use records::custody::Terms;
-use records::program::Durable;
-use records::{ColdWay, Contender, Found};
-use std::path::{Path, PathBuf};
+use records::{ColdWay, Contender};
+use std::path::PathBuf;
 use std::time::Duration;
-use system::{BlockDevice, Journal, Snapshot, Watch};
+use system::{BlockDevice, Journal, Snapshot};
 
 /// How long mkfs may take.
 pub(crate) const MAKE_LIMIT: Duration = Duration::from_secs(3600);
 
-/// Where contenders are put up.
+/// Where contenders are set up.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Where {
     /// On a sparse image in a scratch folder, attached to a loop device.
@@ -65,7 +64,7 @@ pub struct Target {
     /// Whether this is a guest's target, whose disk is in its host's custody.
     pub(crate) guest: bool,
     pub(crate) images: u32,
-    /// Volume label of what is put up now.
+    /// Volume label of what is set up now.
     pub(crate) volume: String,
     pub(crate) guests: Guests,
 }
@@ -288,8 +287,15 @@ impl Target {
             }
             (None, None) => return Err(StagingError::refused(&folder, "there is no device here", "")),
         };
-        let mut state = State::new(beginning.label, &device, &folder, self.mark.label());
-        state = state.with_volume(beginning.volume.clone());
+        let places = Placeholders {
+            device: device.path.clone(),
+            name: device.name.clone(),
+            mountpoint: folder.join("mnt"),
+            label: beginning.volume.clone().unwrap_or_else(|| self.mark.label()),
+            nodes: folder.join("nodes"),
+            ..Placeholders::default()
+        };
+        let mut state = State::begun(beginning.label, places.mountpoint.clone(), Some(device.clone()), places);
         state.found.remarks = image.as_ref().map(|image| image.remarks.clone()).unwrap_or_default();
         state.image = image;
         let node = state.places.nodes.join(state.places.name.replace('/', "!"));
@@ -317,42 +323,6 @@ impl Target {
         let folder = self.mark.folder();
         if remove_empty(&folder) {
             self.mark.removed(|made| matches!(made, Made::Folder { path } if *path == folder));
-        }
-    }
-}
-
-impl State {
-    pub(crate) fn new(label: &str, device: &BlockDevice, folder: &Path, mark: String) -> State {
-        let mountpoint = folder.join("mnt");
-        State {
-            filesystem: None,
-            label: label.into(),
-            places: Placeholders {
-                device: device.path.clone(),
-                name: device.name.clone(),
-                mountpoint: mountpoint.clone(),
-                label: mark,
-                nodes: folder.join("nodes"),
-                devices: Vec::new(),
-                pid: None,
-            },
-            root: mountpoint,
-            device: Some(device.clone()),
-            watch: Watch::device(device),
-            image: None,
-            daemon: None,
-            tools: Vec::new(),
-            mounted: false,
-            settings: Vec::new(),
-            flushes_off: false,
-            just_mounted: None,
-            began: None,
-            list: Vec::new(),
-            durable: Durable::default(),
-            found: Found::nothing(),
-            work: None,
-            own: Vec::new(),
-            around: Around::default(),
         }
     }
 }

@@ -3,7 +3,9 @@
 //! Every test file uses its own part of it.
 #![allow(dead_code)]
 
-use staging::{Contender, Contenders, Registry, StagingError, Target, Where};
+use records::ColdWay;
+use staging::{Cleaned, Contender, Contenders, Leftover, Registry, Stage, StagingError, Survey, Target, Where};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use system::{Command, Journal};
 
@@ -204,4 +206,57 @@ pub fn partitioned(name: &str, id: u32, mebibytes: &[u32]) -> (Disk, Vec<PathBuf
     let parts: Vec<PathBuf> = (1..=mebibytes.len()).map(|n| PathBuf::from(format!("{}p{n}", disk.text()))).collect();
     assert!(parts.iter().all(|part| part.exists()), "the kernel shows the partitions");
     (disk, parts)
+}
+
+/// What runs that are gone have left, here and in this folder.
+pub fn survey(folder: &Path) -> Survey {
+    staging::survey(&[PathBuf::from(folder)]).expect("the marks can be read")
+}
+
+/// What the run of this mark has left.
+pub fn by_id(id: &str, folder: &Path) -> Vec<Leftover> {
+    survey(folder).leftovers.into_iter().filter(|leftover| leftover.id == id).collect()
+}
+
+/// Removes it.
+pub fn clean(found: &[Leftover], bench: &Bench) -> Vec<Cleaned> {
+    staging::clean(found, &bench.journal)
+}
+
+/// Writes a mark as version 0.1 did, of a process that is gone.
+pub fn first_version(id: &str, made: &str) -> PathBuf {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("read");
+    let text = format!(
+        r#"{{"version": 1, "id": "{id}", "owner": {{"pid": 4194000, "started": 1}}, "boot_id": "{}", "made": [{made}]}}"#,
+        boot.trim()
+    );
+    std::fs::create_dir_all("/var/lib/bakeoff/marks").expect("made");
+    let path = PathBuf::from(format!("/var/lib/bakeoff/marks/{id}.json"));
+    std::fs::write(&path, text).expect("written");
+    path
+}
+
+/// Where this process reaches the stage's root.
+pub fn reach(stage: &Stage<'_>) -> PathBuf {
+    match stage.enter().iter().position(|word| word == "-t").and_then(|at| stage.enter().get(at + 1)) {
+        Some(pid) => PathBuf::from(format!("/proc/{pid}/root{}", stage.root().display())),
+        None => stage.root().into(),
+    }
+}
+
+pub fn write_file(stage: &Stage<'_>, name: &str, bytes: usize) {
+    let mut random = std::fs::File::open("/dev/urandom").expect("there");
+    let mut data = vec![0; bytes];
+    std::io::Read::read_exact(&mut random, &mut data).expect("endless");
+    let mut file = std::fs::File::create(reach(stage).join(name)).expect("created");
+    file.write_all(&data).expect("written");
+}
+
+pub fn read_file(stage: &Stage<'_>, name: &str) -> usize {
+    std::fs::read(reach(stage).join(name)).expect("read").len()
+}
+
+/// These names, each once for every way to start cold.
+pub fn each_way<'n>(names: &'n [&'n str]) -> impl Iterator<Item = (&'n str, ColdWay)> {
+    names.iter().flat_map(|name| [ColdWay::Remount, ColdWay::Drop].map(|way| (*name, way)))
 }

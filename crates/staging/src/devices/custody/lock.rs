@@ -7,8 +7,12 @@ use crate::ownership::cleanup_journal::RUN_FOLDER;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use system::BlockDevice;
 use system::block::Number;
+
+/// How long a lock may still be held that was just given up: a child that is being started meanwhile has it until it runs.
+const PASSING: Duration = Duration::from_millis(500);
 
 pub(super) fn lock(device: &BlockDevice) -> Result<Vec<File>, StagingError> {
     let folder = PathBuf::from(RUN_FOLDER).join("locks");
@@ -27,7 +31,15 @@ fn lock_one(folder: &Path, name: &str, device: &BlockDevice, shared: bool) -> Re
     let opened =
         OpenOptions::new().create(true).truncate(false).read(true).write(true).custom_flags(no_link).open(&path);
     let file = opened.map_err(|error| StagingError::file("open", &path, error))?;
-    let got = if shared { file.try_lock_shared() } else { file.try_lock() };
+    let end = Instant::now() + PASSING;
+    let got = loop {
+        match if shared { file.try_lock_shared() } else { file.try_lock() } {
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(10))
+            }
+            got => break got,
+        }
+    };
     got.map_err(|error| match error {
         std::fs::TryLockError::WouldBlock => {
             StagingError::Busy { what: device.path.display().to_string(), holder: holder(&file) }

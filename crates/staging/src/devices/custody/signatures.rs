@@ -96,7 +96,7 @@ fn places(bytes: u64) -> Vec<(u64, u64)> {
 pub(super) fn first_data(device: &BlockDevice) -> Result<Option<u64>, StagingError> {
     let failed = |error: std::io::Error| {
         let reason = format!("reading it to see whether it is empty answered: {error}");
-        StagingError::refused(&device.path, reason, "dmesg tells more of a disk that cannot be read")
+        StagingError::refused(&device.path, reason, "dmesg says more about a disk that cannot be read")
     };
     let file = open(&device.path).map_err(failed)?;
     let mut room = vec![0u8; MIB as usize + ALIGNED];

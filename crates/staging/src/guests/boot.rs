@@ -1,0 +1,144 @@
+//! The guest's side: the first processes of its system, which bring it up and then serve a stage as anywhere else.
+//! In: the disk that the host lends, and a serial port. Out: what [`crate::remote::serve`] says on it.
+//! It ends by switching the machine off, whatever happened.
+
+use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
+use crate::filesystems::registry::Registry;
+use crate::remote::{self, Asked};
+use crate::stage::target::Target;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use system::{Command, Journal};
+
+/// Name of the port on which it is asked.
+pub(crate) const CONTROL_PORT: &str = "bakeoff.control";
+/// The disk, as the guest sees it.
+pub(crate) const DISK: &str = "/dev/vda";
+/// File in the guest that names the modules to load, one a line.
+pub(crate) const MODULES_FILE: &str = "/etc/bakeoff-modules";
+/// Where the guest has this program.
+pub(crate) const PROGRAM: &str = "/usr/bin/bakeoff";
+
+/// How long devices may take to appear.
+const APPEAR: Duration = Duration::from_secs(20);
+
+/// Serves a stage in a guest: as its first process, which starts the second and looks after orphans; and as the second, which does the
+/// work. When the work is done the machine is switched off.
+///
+/// # Errors
+/// This is no guest of bakeoff's, so that nothing was done.
+pub fn boot() -> Result<(), StagingError> {
+    if std::process::id() == 1 {
+        return first();
+    }
+    let second = rustix::process::getppid().is_some_and(|parent| parent.as_raw_nonzero().get() == 1);
+    let started_so =
+        std::fs::read_to_string("/proc/cmdline").is_ok_and(|line| line.contains(&format!("rdinit={PROGRAM}")));
+    if !(second && started_so) {
+        let text = "`bakeoff guest` is the first process of a virtual machine that bakeoff starts, and nothing else";
+        return Err(StagingError::Guest(text.into()));
+    }
+    begin()
+}
+
+/// The first process: what loses its parent becomes its child, and would stay a zombie if nobody asked for its status.
+fn first() -> Result<(), StagingError> {
+    let done = mounted().and_then(|()| {
+        let failed =
+            |error: std::io::Error| StagingError::Guest(format!("its second process cannot be started: {error}"));
+        let second = std::process::Command::new(PROGRAM).arg("guest").spawn().map_err(failed)?;
+        // Every status is taken here, so the handle must not ask for one.
+        let id = second.id();
+        loop {
+            match rustix::process::wait(rustix::process::WaitOptions::empty()) {
+                Ok(Some((ended, _))) if u32::try_from(ended.as_raw_nonzero().get()) == Ok(id) => return Ok(()),
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(StagingError::Guest(format!("waiting for its processes answered {error}"))),
+            }
+        }
+    });
+    if let Err(error) = done {
+        system::note(&format!("bakeoff in the guest: {error}"));
+    }
+    // What the console still has to say.
+    std::thread::sleep(Duration::from_millis(50));
+    let off = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
+    Err(StagingError::Guest(format!("switching off answered {off:?}")))
+}
+
+fn mounted() -> Result<(), StagingError> {
+    let quiet = Journal::new();
+    let mounts = [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run"), ("tmpfs", "/tmp")];
+    for (kind, point) in mounts {
+        let command = Command::new(["mount", "-t", kind, kind, point]);
+        // Some kernels mount /dev by themselves.
+        if let Err(error) = command.run(&quiet)
+            && kind != "devtmpfs"
+        {
+            return Err(StagingError::command(format!("mounting {point}"))(error));
+        }
+    }
+    // Only an axis needs it, and says so where the kernel has none.
+    if let Err(error) = Command::new(["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"]).run(&quiet) {
+        system::note(&format!("{error}"));
+    }
+    Ok(())
+}
+
+fn begin() -> Result<(), StagingError> {
+    let quiet = Journal::new();
+    let list = std::fs::read_to_string(MODULES_FILE).unwrap_or_default();
+    if !list.trim().is_empty() {
+        let words = ["modprobe", "-a"].into_iter().chain(list.split_whitespace());
+        // What matters of them shows below: no port, no disk, no filesystem.
+        if let Err(error) = Command::new(words).run(&quiet) {
+            system::note(&format!("{error}"));
+        }
+    }
+    let control = open_port(CONTROL_PORT)?;
+    let reading = control.try_clone().map_err(|error| StagingError::file("open", Path::new(CONTROL_PORT), error))?;
+    remote::serve(reading, control, &[PROGRAM, "agent"].map(String::from), open);
+    Ok(())
+}
+
+/// The host's disk, which is in its custody.
+fn open(asked: &Asked, journal: &Journal) -> Result<Target, StagingError> {
+    let end = Instant::now() + APPEAR;
+    while !Path::new(DISK).exists() {
+        if Instant::now() > end {
+            return Err(StagingError::Guest(format!("the disk {DISK} did not appear: is virtio_blk missing?")));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let (Some(description), Some(mark)) = (&asked.description, &asked.mark) else {
+        return Err(StagingError::Guest("it was not said what to make on its disk".into()));
+    };
+    let name = &asked.contender.filesystem;
+    let mut registry = Registry::embedded()?;
+    registry.add(Filesystem::parse(name, &format!("filesystems/{name}.toml"), description)?);
+    Target::open_in_guest(&registry, PathBuf::from(DISK), journal, mark)
+}
+
+fn open_port(name: &str) -> Result<File, StagingError> {
+    let end = Instant::now() + APPEAR;
+    loop {
+        let ports = std::fs::read_dir("/sys/class/virtio-ports").into_iter().flatten().flatten();
+        let named = |entry: &std::fs::DirEntry| {
+            std::fs::read_to_string(entry.path().join("name")).is_ok_and(|found| found.trim() == name)
+        };
+        let mut ports = ports.filter(named);
+        if let Some(entry) = ports.next() {
+            let node = Path::new("/dev").join(entry.file_name());
+            match OpenOptions::new().read(true).write(true).open(&node) {
+                Ok(file) => return Ok(file),
+                Err(error) if Instant::now() > end => return Err(StagingError::file("open", &node, error)),
+                Err(_) => {}
+            }
+        } else if Instant::now() > end {
+            return Err(StagingError::Guest(format!("the port {name} did not appear: is virtio_console missing?")));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,84 @@
+//! What is known of a running machine beside what its guest answers: its process, its console, and what became of it.
+//! In: the stream of its console, read by a thread. Out: [`Console`], the peer at the other end of the guest's serial port.
+//! Of two causes the one is said that explains more: a panic of the kernel before the end of QEMU's process.
+
+use crate::remote::Peer;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use system::Tail;
+use system::process::Process;
+
+/// Bytes of the console that are kept.
+const CONSOLE_KEPT: usize = 16 << 10;
+/// Bytes of the console that go into the ledger with the command that started the machine; with a remark, what one
+/// command may take there.
+pub(super) const CONSOLE_SHOWN: usize = 4000;
+
+/// A machine's process and what its console says.
+#[derive(Debug)]
+pub(super) struct Console {
+    process: Process,
+    /// What QEMU itself said.
+    log: PathBuf,
+    said: Tail,
+}
+
+impl Console {
+    /// Of a machine that was just started.
+    pub fn listen(console: impl Read + Send + 'static, process: Process, log: PathBuf) -> Console {
+        Console { process, log, said: Tail::of(console, CONSOLE_KEPT) }
+    }
+
+    /// The end of what the console said, `most` bytes.
+    pub fn end(&self, most: usize) -> String {
+        self.said.last(most).replace('\r', "")
+    }
+}
+
+impl Peer for Arc<Console> {
+    fn name(&self) -> &str {
+        "the guest"
+    }
+
+    fn fate(&self) -> String {
+        // What its console and its process said last may still be on the way.
+        self.process.gone_within(Duration::from_secs(2));
+        std::thread::sleep(Duration::from_millis(100));
+        let console = self.end(CONSOLE_KEPT);
+        let memory = self.remark();
+        if let Some((_, why)) = console.lines().find_map(|line| line.split_once("Kernel panic - not syncing: ")) {
+            return format!("its kernel panicked: {}{memory}", why.trim());
+        }
+        let process = if self.process.lives() { "QEMU closed its port" } else { "QEMU's process ended" };
+        match last_line(&self.log) {
+            Some(said) => format!("{process}: {said}{memory}"),
+            None => format!("{process}{memory}{}", self.last_words()),
+        }
+    }
+
+    /// By the kernel's own words when it ended a process for the want of memory.
+    fn remark(&self) -> &str {
+        let console = self.end(CONSOLE_KEPT);
+        let starved = console.contains("Out of memory") || console.contains("out of memory");
+        if starved { " (the guest had run out of memory)" } else { "" }
+    }
+
+    fn last_words(&self) -> String {
+        let console = self.end(CONSOLE_SHOWN);
+        let lines: Vec<&str> = console.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(3)..].join("; ");
+        if last.is_empty() { "; its console said nothing".into() } else { format!("; its console ends: {last}") }
+    }
+
+    fn kill(&self) {
+        self.process.end(Duration::ZERO);
+    }
+}
+
+/// What QEMU said last.
+pub(super) fn last_line(log: &std::path::Path) -> Option<String> {
+    let said = std::fs::read_to_string(log).unwrap_or_default();
+    said.trim().lines().next_back().map(str::to_owned)
+}

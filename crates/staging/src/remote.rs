@@ -1,0 +1,185 @@
+//! A stage elsewhere: in a guest, in another process, wherever a stream of messages leads.
+//! In: a [`Transport`], and the contender that its other end is to set up. Out: [`Remote`], which answers as a stage here does.
+//! The other end is [`serve`], with the code of [`crate::Stage`]: elsewhere is another place for it, not another way to stage.
+
+mod engine;
+mod link;
+pub(crate) mod message;
+mod pipe;
+mod serve;
+
+pub use link::{Link, Peer};
+pub use message::Asked;
+pub use pipe::Pipe;
+pub use serve::serve;
+
+use crate::error::StagingError;
+use crate::stage::Settled;
+use crate::stage::drop_caches::Dropped;
+use crate::staged::{Engine, Setup, Staged};
+use message::{Answer, Ask, Fault};
+use records::{Cause, Closing, Usage};
+use std::time::Duration;
+use system::{Evidence, Journal, Snapshot};
+
+/// A way to a process that serves a stage, and what this side of it has to do with that stage. Dropped, it ends that process.
+pub trait Transport {
+    /// The stream to the process.
+    fn link(&self) -> &Link;
+
+    /// Ends the process, in order where it still listens, and takes down what this side lent it. What could not be taken
+    /// down, in words.
+    fn end(&mut self) -> Vec<String>;
+
+    /// Name of the machine that it runs on, where that is another than this one.
+    fn machine(&self) -> Option<String> {
+        None
+    }
+
+    /// What lies beneath on this side and explains a failure.
+    fn beneath(&self, _during: &str) -> Option<StagingError> {
+        None
+    }
+
+    /// Empties what this side has cached of the stage.
+    fn forget(&self) {}
+
+    /// One evidence of two: what the other side saw, and what this side's counters show between `before` and `now`.
+    fn both(&self, there: Evidence, _before: &Snapshot, _now: &Snapshot) -> Evidence {
+        there
+    }
+}
+
+/// A contender, made and mounted elsewhere.
+pub struct Remote<T: Transport> {
+    pub(crate) transport: T,
+    label: String,
+    pub(crate) setup: Setup,
+    limit: Duration,
+    journal: Journal,
+}
+
+impl<T: Transport> Remote<T> {
+    /// Has a contender be made and mounted at the other end. Nothing that is asked there may take longer than `limit`; commands
+    /// that are run there go into `journal`.
+    ///
+    /// # Errors
+    /// It cannot be made there, or the other end was lost; it has ended then.
+    pub fn stage(transport: T, asked: Asked, limit: Duration, journal: &Journal) -> Result<Self, StagingError> {
+        let label = asked.contender.label.clone();
+        let conversation = Conversation { transport: &transport, label: &label, limit, journal };
+        let setup = match conversation.ask(&Ask::Stage(asked))? {
+            Answer::Staged(setup) => *setup,
+            other => return Err(conversation.unexpected(&other)),
+        };
+        Ok(Remote { transport, label, setup, limit, journal: journal.clone() })
+    }
+
+    /// The way to the stage.
+    fn conversation(&self) -> Conversation<'_, T> {
+        Conversation { transport: &self.transport, label: &self.label, limit: self.limit, journal: &self.journal }
+    }
+}
+
+/// Asks in the name of one contender.
+struct Conversation<'a, T> {
+    transport: &'a T,
+    label: &'a str,
+    limit: Duration,
+    journal: &'a Journal,
+}
+
+impl<T: Transport> Conversation<'_, T> {
+    fn ask(&self, ask: &Ask) -> Result<Answer, StagingError> {
+        let link = self.transport.link();
+        let lost = |problem| StagingError::failed(self.label, problem, "", Cause::Unclear);
+        let answered = link.ask(ask, self.limit).map_err(lost)?;
+        for mut record in answered.commands {
+            record.guest = self.transport.machine();
+            self.journal.add(record);
+        }
+        answered.answer.map_err(|fault| fault.of(self.label, link.remark()))
+    }
+
+    /// Asks, and takes the answer apart.
+    fn get<A>(&self, ask: &Ask, take: impl FnOnce(Answer) -> Result<A, Answer>) -> Result<A, StagingError> {
+        take(self.ask(ask)?).map_err(|other| self.unexpected(&other))
+    }
+
+    fn unexpected(&self, answer: &Answer) -> StagingError {
+        let text: String = format!("the stage answered with something else than was asked: {answer:?}");
+        StagingError::contender(self.label, text.chars().take(200).collect::<String>(), "this is a fault of bakeoff")
+    }
+}
+
+/// Takes one kind of answer apart.
+macro_rules! only {
+    ($kind:pat => $value:expr) => {
+        |answer| match answer {
+            $kind => Ok($value),
+            other => Err(other),
+        }
+    };
+}
+
+impl<T: Transport> Staged for Remote<T> {
+    fn setup(&self) -> Setup {
+        self.setup.clone()
+    }
+
+    fn machine(&self) -> Option<String> {
+        self.transport.machine()
+    }
+
+    fn engine(&mut self) -> Result<Engine, StagingError> {
+        let failed = |error| StagingError::contender(&self.label, format!("the line to its engine: {error}"), "");
+        let line = self.transport.link().engine().map_err(failed)?;
+        self.conversation().get(&Ask::StartEngine, only!(Answer::Done => ()))?;
+        Ok(Engine::Elsewhere(line))
+    }
+
+    fn look(&mut self) -> Result<Snapshot, StagingError> {
+        self.conversation().get(&Ask::Look, only!(Answer::Done => Snapshot::take()))
+    }
+
+    fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError> {
+        let now = Snapshot::take();
+        let there = self.conversation().get(&Ask::Since, only!(Answer::Seen(seen) => *seen))?;
+        Ok(self.transport.both(there, before, &now))
+    }
+
+    fn usage(&mut self) -> Result<Usage, StagingError> {
+        self.conversation().get(&Ask::Usage, only!(Answer::Usage(usage) => usage))
+    }
+
+    fn sync(&mut self) -> Result<(), StagingError> {
+        self.conversation().get(&Ask::Sync, only!(Answer::Done => ()))
+    }
+
+    fn drop_caches(&mut self) -> Result<Dropped, StagingError> {
+        let dropped = self.conversation().get(&Ask::DropCaches, only!(Answer::Dropped(dropped) => dropped))?;
+        self.transport.forget();
+        Ok(dropped)
+    }
+
+    fn settle(&mut self) -> Result<Settled, StagingError> {
+        self.conversation().get(&Ask::Settle, only!(Answer::Settled(settled) => settled))
+    }
+
+    fn beneath(&mut self, during: &str) -> Option<StagingError> {
+        let there = || {
+            let ask = Ask::Beneath { during: during.into() };
+            // One that is gone does not answer, and its own end explains more.
+            let fault: Option<Fault> = self.conversation().get(&ask, only!(Answer::Explained(fault) => fault)).ok()?;
+            Some(fault?.of(&self.label, self.transport.link().remark()))
+        };
+        self.transport.beneath(during).or_else(there)
+    }
+
+    fn close(mut self: Box<Self>) -> Result<Closing, StagingError> {
+        let closing = self.conversation().get(&Ask::Close, only!(Answer::Closed(closing) => *closing));
+        let problems = self.transport.end();
+        let closing = closing?;
+        if problems.is_empty() { Ok(closing) } else { Err(StagingError::LeftBehind(problems.join("; "))) }
+    }
+}

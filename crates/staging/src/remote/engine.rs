@@ -1,0 +1,92 @@
+//! The engine beside a stage that is served: its process, and its lines on their way.
+//! In: the stage's prefix and the engine's command. Out: the engine's lines on the port, and in the end how it ended.
+//! Where it does not take what it is told, it is ended.
+
+use super::message::{self, Heard};
+use super::serve::Port;
+use std::io::{self, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+use system::process::{Process, how_it_ended};
+
+/// Lines that may wait for the engine; it is asked one thing at a time.
+const LINES_WAITING: usize = 16;
+/// How long the engine gets to end after its input has.
+const END_LIMIT: Duration = Duration::from_secs(5);
+/// How long its last words may take to arrive after it ended; longer only where a process of its own keeps its output.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// A running engine. Dropped, it has ended.
+pub(super) struct RunningEngine {
+    process: Option<Process>,
+    input: Option<SyncSender<Vec<u8>>>,
+}
+
+impl RunningEngine {
+    /// Starts it; what it says on standard error goes where this process says it.
+    pub fn start(words: &[String], port: &Port) -> io::Result<RunningEngine> {
+        let mut child = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // The mark by which `clean` knows an engine that outlived who started it.
+            .env(system::command::OWNER_VARIABLE, Process::current().to_string())
+            .spawn()?;
+        let process = Process::of(child.id());
+        let mut stdin = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let (input, lines) = sync_channel::<Vec<u8>>(LINES_WAITING);
+        // An engine that is gone takes no line, and its end is told below.
+        std::thread::spawn(move || lines.iter().try_for_each(|line| stdin.write_all(&line)));
+        let outgoing = port.clone();
+        let copying = std::thread::spawn(move || pass_on(stdout, &outgoing));
+        let port = port.clone();
+        std::thread::spawn(move || {
+            let how = end_of(&mut child);
+            let end = Instant::now() + LAST_WORDS;
+            while !copying.is_finished() && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            // Nobody is left to be told where this fails.
+            let _ = port.say(&Heard::EngineEnded(how));
+        });
+        Ok(RunningEngine { process, input: Some(input) })
+    }
+
+    /// Hands one line over.
+    pub fn tell(&mut self, line: Vec<u8>) {
+        let taken = self.input.as_ref().is_some_and(|input| input.try_send(line).is_ok());
+        if !taken {
+            self.end(Duration::ZERO);
+        }
+    }
+
+    fn end(&mut self, patience: Duration) {
+        self.input = None;
+        if let Some(process) = self.process.take()
+            && !process.gone_within(patience)
+        {
+            process.end(Duration::ZERO);
+        }
+    }
+}
+
+impl Drop for RunningEngine {
+    fn drop(&mut self) {
+        self.end(END_LIMIT);
+    }
+}
+
+/// Passes lines on until they end or one is longer than any message.
+fn pass_on(stdout: impl Read, port: &Port) {
+    let mut output = BufReader::new(stdout);
+    let mut line = Vec::new();
+    while matches!(message::receive(&mut output, &mut line), Ok(true)) && port.pass(&line).is_ok() {
+        line = Vec::new();
+    }
+}
+
+fn end_of(child: &mut Child) -> String {
+    child.wait().map_or_else(|error| error.to_string(), how_it_ended)
+}

@@ -1,0 +1,133 @@
+//! A transport: a stage in a child process, asked through its standard input and output.
+//! In: the command of a process that calls [`super::serve`]. Out: [`Pipe`].
+//! The command may be any that leads there.
+
+use super::Transport;
+use super::link::{Link, Peer};
+use crate::error::StagingError;
+use records::Cause;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use system::Tail;
+use system::process::{Process, how_it_ended, reap};
+
+/// How long the process may take until it says hello.
+const START_LIMIT: Duration = Duration::from_secs(60);
+/// How long it may take to end by itself once nothing more is asked: what stands is taken down before.
+const END_LIMIT: Duration = Duration::from_secs(10);
+/// How long one whose stream has ended is waited for.
+const REAP_LIMIT: Duration = Duration::from_secs(5);
+/// Bytes of its standard error that are kept for messages.
+const WORDS_KEPT: usize = 4096;
+/// What it is called.
+const NAME: &str = "the stage's process";
+
+/// A child process that serves a stage.
+pub struct Pipe {
+    link: Link,
+    child: Arc<Served>,
+}
+
+struct Served {
+    child: Mutex<Child>,
+    words: Tail,
+}
+
+impl Pipe {
+    /// Starts `command` (the program and its arguments), and waits for its hello.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not say hello in time.
+    pub fn start(command: &[String]) -> Result<Pipe, StagingError> {
+        let failed = |error: std::io::Error| {
+            let cause = system::cause::of_io(&error);
+            StagingError::failed(NAME, format!("`{}` cannot be started: {error}", command.join(" ")), "", cause)
+        };
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        let input: OwnedFd = theirs.try_clone().map_err(failed)?.into();
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .stdin(input)
+            .stdout(OwnedFd::from(theirs))
+            .stderr(Stdio::piped())
+            // The mark by which `clean` knows a process that outlived its run.
+            .env(system::command::OWNER_VARIABLE, Process::current().to_string())
+            // A group of its own: Ctrl-C reaches the runner alone, which then ends things in order.
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        let errors = child.stderr.take().expect("standard error was asked for as a pipe");
+        let child = Arc::new(Served { child: Mutex::new(child), words: Tail::of(errors, WORDS_KEPT) });
+        let link = Link::open(ours, Arc::clone(&child)).map_err(|error| {
+            child.kill();
+            failed(error)
+        })?;
+        let pipe = Pipe { link, child };
+        let lost = |problem| StagingError::failed(NAME, problem, "", Cause::Unclear);
+        pipe.link.await_hello(START_LIMIT).map_err(lost)?;
+        Ok(pipe)
+    }
+}
+
+impl Transport for Pipe {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn end(&mut self) -> Vec<String> {
+        self.link.hang_up();
+        if reap(&mut self.child.locked(), END_LIMIT) {
+            return Vec::new();
+        }
+        self.child.kill();
+        vec![format!("{NAME} did not end by itself and was killed")]
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Served {
+    fn locked(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(|poison| poison.into_inner())
+    }
+}
+
+impl Peer for Arc<Served> {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn fate(&self) -> String {
+        let mut child = self.locked();
+        reap(&mut child, REAP_LIMIT);
+        match child.try_wait() {
+            Ok(Some(status)) => format!("{NAME} ended with {}{}", how_it_ended(status), self.last_words()),
+            _ => format!("{NAME} closed its output{}", self.last_words()),
+        }
+    }
+
+    fn last_words(&self) -> String {
+        let end = Instant::now() + Duration::from_millis(200);
+        while !self.words.has_ended() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let text = self.words.text();
+        let text = text.trim();
+        if text.is_empty() { String::new() } else { format!("; its last words: {text}") }
+    }
+
+    fn kill(&self) {
+        let mut child = self.locked();
+        // It fails only where the process is gone already, which is what is wanted.
+        let _ = child.kill();
+        reap(&mut child, REAP_LIMIT);
+    }
+}

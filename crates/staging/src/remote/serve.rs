@@ -1,0 +1,178 @@
+//! The other end of a remote stage: a process that sets one contender up and answers for it, with the code that stages here.
+//! In: [`Ask`]s. Out: [`Heard`], a sign of life each second, and the engine's lines.
+//! What the stage stands on is said by whoever starts the process, never by a message.
+
+use super::engine::RunningEngine;
+use super::message::{self, Answer, Answered, Ask, Asked, ENGINE, Fault, Heard, Hello};
+use crate::error::StagingError;
+use crate::stage::target::Target;
+use crate::staged::Staged;
+use crate::{Stage, staged};
+use std::io::{self, BufReader, Read, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use system::{Journal, Snapshot};
+
+/// How often it says that it lives.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// Serves one stage, until it is closed or the other end hangs up; then nothing of it is left. `engine`: the command that starts the
+/// engine; `open`: the target to stage on.
+pub fn serve(
+    input: impl Read,
+    output: impl Write + Send + 'static,
+    engine: &[String],
+    open: impl FnOnce(&Asked, &Journal) -> Result<Target, StagingError>,
+) {
+    let port = Port(Arc::new(Mutex::new(output)));
+    if port.say(&Heard::Hello(Hello::here())).is_err() {
+        return;
+    }
+    // The stream ends with the stage, whatever this thread does just then.
+    let beating = Arc::downgrade(&port.0);
+    std::thread::spawn(move || {
+        while beating.upgrade().is_some_and(|port| Port(port).say(&Heard::Alive).is_ok()) {
+            std::thread::sleep(BEAT);
+        }
+    });
+    let journal = Journal::new();
+    let mut serving = Serving { input: BufReader::new(input), port, journal, engine, running: None, looked: None };
+    if let Err(error) = serving.converse(open) {
+        system::note(&format!("the other end cannot be told: {error}"));
+    }
+}
+
+/// The stream, shared by answers, the sign of life and the engine's lines.
+#[derive(Clone)]
+pub(super) struct Port(Arc<Mutex<dyn Write + Send>>);
+
+impl Port {
+    pub fn say(&self, message: &Heard) -> io::Result<()> {
+        message::send(&mut *self.0.lock().unwrap_or_else(|poison| poison.into_inner()), message)
+    }
+
+    /// Passes a line of the engine on.
+    pub fn pass(&self, line: &[u8]) -> io::Result<()> {
+        message::send_engine(&mut *self.0.lock().unwrap_or_else(|poison| poison.into_inner()), line)
+    }
+}
+
+/// What is asked next.
+enum Next {
+    Ask(Ask),
+    /// A line for the engine.
+    Line(Vec<u8>),
+}
+
+struct Serving<'a, R> {
+    input: BufReader<R>,
+    port: Port,
+    journal: Journal,
+    /// The command that starts the engine.
+    engine: &'a [String],
+    running: Option<RunningEngine>,
+    looked: Option<Snapshot>,
+}
+
+impl<R: Read> Serving<'_, R> {
+    /// The first question stages; the others are about what was staged.
+    fn converse(&mut self, open: impl FnOnce(&Asked, &Journal) -> Result<Target, StagingError>) -> io::Result<()> {
+        let Some(Next::Ask(Ask::Stage(asked))) = self.next() else { return Ok(()) };
+        let mut target = match open(&asked, &self.journal) {
+            Ok(target) => target,
+            Err(error) => return self.answer(Err(error)),
+        };
+        let stage = match target.stage(&asked.contender) {
+            Ok(stage) => stage,
+            Err(error) => return self.answer(Err(error)),
+        };
+        self.answer(Ok(Answer::Staged(Box::new(stage.setup()))))?;
+        self.attend(stage)
+    }
+
+    fn attend(&mut self, mut stage: Stage<'_>) -> io::Result<()> {
+        let is_to_be_closed = self.talk(&mut stage);
+        // It is unmounted after its last user.
+        self.running = None;
+        if !is_to_be_closed? {
+            return Ok(());
+        }
+        let closed = stage.close().map(|closing| Answer::Closed(Box::new(closing)));
+        self.answer(closed)
+    }
+
+    /// Answers until the stage is to be closed, or nothing more is asked; whether it is to be closed.
+    fn talk(&mut self, stage: &mut dyn Staged) -> io::Result<bool> {
+        while let Some(next) = self.next() {
+            match next {
+                Next::Line(line) => {
+                    if let Some(engine) = &mut self.running {
+                        engine.tell(line);
+                    }
+                }
+                Next::Ask(Ask::EndEngine) => self.running = None,
+                Next::Ask(Ask::Close) => return Ok(true),
+                Next::Ask(ask) => {
+                    let done = self.carry_out(ask, stage);
+                    self.answer(done)?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn carry_out(&mut self, ask: Ask, stage: &mut dyn Staged) -> Result<Answer, StagingError> {
+        match ask {
+            Ask::StartEngine => self.start_engine(stage).map(|()| Answer::Done),
+            Ask::Look => {
+                self.looked = Some(stage.look()?);
+                Ok(Answer::Done)
+            }
+            Ask::Since => {
+                let before = self.looked.clone().unwrap_or_else(Snapshot::take);
+                Ok(Answer::Seen(Box::new(stage.since(&before)?)))
+            }
+            Ask::Beneath { during } => Ok(Answer::Explained(stage.beneath(&during).map(Fault::from))),
+            Ask::Usage => stage.usage().map(Answer::Usage),
+            Ask::Sync => stage.sync().map(|()| Answer::Done),
+            Ask::DropCaches => stage.drop_caches().map(Answer::Dropped),
+            Ask::Settle => stage.settle().map(Answer::Settled),
+            Ask::Stage(_) | Ask::EndEngine | Ask::Close => {
+                Err(StagingError::contender("", "it was asked for something that has no place now", ""))
+            }
+        }
+    }
+
+    fn start_engine(&mut self, stage: &mut dyn Staged) -> Result<(), StagingError> {
+        let staged::Engine::Here(mut words) = stage.engine()? else { return Ok(()) };
+        words.extend_from_slice(self.engine);
+        let failed = |error: io::Error| {
+            let cause = system::cause::of_io(&error);
+            StagingError::failed("", format!("the engine could not be started: {error}"), "", cause)
+        };
+        self.running = Some(RunningEngine::start(&words, &self.port).map_err(failed)?);
+        Ok(())
+    }
+
+    fn answer(&self, answer: Result<Answer, StagingError>) -> io::Result<()> {
+        let commands = self.journal.drain();
+        self.port.say(&Heard::Answered(Box::new(Answered { answer: answer.map_err(Fault::from), commands })))
+    }
+
+    /// None at the end, and where what is asked cannot be understood.
+    fn next(&mut self) -> Option<Next> {
+        let mut line = Vec::new();
+        match message::receive(&mut self.input, &mut line) {
+            Ok(true) if line[0] == ENGINE => Some(Next::Line(line.split_off(1))),
+            Ok(true) => serde_json::from_slice(&line)
+                .map(Next::Ask)
+                .map_err(|error| system::note(&format!("a question that is none: {error}")))
+                .ok(),
+            Ok(false) => None,
+            Err(error) => {
+                system::note(&format!("questions cannot be read: {error}"));
+                None
+            }
+        }
+    }
+}

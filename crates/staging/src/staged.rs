@@ -1,0 +1,165 @@
+//! What a run asks of a contender that is set up, wherever that is: one trait, and the answers of the stage on this machine.
+//! In: questions of a trial. Out: where to work, what was found, what was counted, and what closing showed.
+//! [`crate::Remote`] answers the same for a stage elsewhere.
+
+use crate::error::StagingError;
+use crate::stage::drop_caches::Dropped;
+use crate::stage::{Settled, Stage};
+use records::program::Durable;
+use records::{Closing, Found, Usage};
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+use system::{Evidence, Snapshot};
+
+/// How long a busy device is waited for before a phase begins: what is left of the work before.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The same where a directory's disk serves others too, whose work does not end for us.
+const PATIENCE_SHARED: Duration = Duration::from_secs(1);
+
+/// What is known of a stage once it stands; none of it changes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// Directory in which to work. It exists and is empty.
+    pub root: PathBuf,
+    /// Device under test, as the engine names it; None where the directory is on none.
+    pub device: Option<PathBuf>,
+    /// What makes written data safe there.
+    pub durable: Durable,
+    /// Options, durability class, sizes and times as found, with remarks that belong beside every figure.
+    pub found: Found,
+    /// Whether others use the filesystem and its disk too, as they do those of a directory.
+    pub shared: bool,
+}
+
+/// How the engine is reached.
+pub enum Engine {
+    /// As a process beside this one, with these words before its command.
+    Here(Vec<String>),
+    /// It was started where the stage is.
+    Elsewhere(Line),
+}
+
+/// A line to an engine that somebody else started.
+pub struct Line {
+    /// For its requests, each a line that is flushed.
+    pub input: Box<dyn Write + Send>,
+    /// Of its replies.
+    pub output: Box<dyn Read + Send>,
+    /// How it ended, in words, asked after the output has ended.
+    pub fate: Box<dyn Fn() -> String + Send>,
+    /// Ends the conversation and then the engine, so that the output ends.
+    pub hang_up: Box<dyn Fn() + Send>,
+}
+
+/// A contender, made and mounted. Dropped without having been closed, it takes down what it set up.
+pub trait Staged {
+    /// What is known of it from the beginning.
+    fn setup(&self) -> Setup;
+
+    /// Name of the machine that the work runs on, where that is another than this one.
+    fn machine(&self) -> Option<String> {
+        None
+    }
+
+    /// Starts the engine where it must be started there, or says how to start it here.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    fn engine(&mut self) -> Result<Engine, StagingError>;
+
+    /// Looks at the counters before a pass, wherever the work runs.
+    ///
+    /// # Errors
+    /// The other end of a remote stage does not answer.
+    fn look(&mut self) -> Result<Snapshot, StagingError>;
+
+    /// What they counted since.
+    ///
+    /// # Errors
+    /// As for [`Staged::look`].
+    fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError>;
+
+    /// Space and inodes now.
+    ///
+    /// # Errors
+    /// The filesystem does not tell.
+    fn usage(&mut self) -> Result<Usage, StagingError>;
+
+    /// Writes everything back.
+    ///
+    /// # Errors
+    /// It cannot be written back.
+    fn sync(&mut self) -> Result<(), StagingError>;
+
+    /// Syncs, and empties caches for a cold start, by the way that is asked for as far as it can be gone there.
+    ///
+    /// # Errors
+    /// What was written cannot be written back, or it cannot be mounted again.
+    fn drop_caches(&mut self) -> Result<Dropped, StagingError>;
+
+    /// Waits until the device has been idle for a moment, for ten seconds at most; for one where others use it too.
+    ///
+    /// # Errors
+    /// As for [`Staged::look`].
+    fn settle(&mut self) -> Result<Settled, StagingError>;
+
+    /// What lies beneath and explains a failure better than its consequence does: a device that is gone, a disk without room.
+    fn beneath(&mut self, during: &str) -> Option<StagingError>;
+
+    /// Unmounts, checks the filesystem, and takes everything down.
+    ///
+    /// # Errors
+    /// Something could not be taken down, or what lies beneath is gone.
+    fn close(self: Box<Self>) -> Result<Closing, StagingError>;
+}
+
+impl Staged for Stage<'_> {
+    fn setup(&self) -> Setup {
+        Setup {
+            root: self.root().into(),
+            device: self.device().map(|device| device.path.clone()),
+            durable: self.durable().clone(),
+            found: self.found().clone(),
+            shared: self.state.work.is_some(),
+        }
+    }
+
+    fn engine(&mut self) -> Result<Engine, StagingError> {
+        Ok(Engine::Here(self.engine_prefix()))
+    }
+
+    fn look(&mut self) -> Result<Snapshot, StagingError> {
+        Ok(Snapshot::take())
+    }
+
+    fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError> {
+        Ok(Snapshot::take().since(before, self.watch()))
+    }
+
+    fn usage(&mut self) -> Result<Usage, StagingError> {
+        Stage::usage(self)
+    }
+
+    fn sync(&mut self) -> Result<(), StagingError> {
+        Stage::sync(self)
+    }
+
+    fn drop_caches(&mut self) -> Result<Dropped, StagingError> {
+        Stage::drop_caches(self)
+    }
+
+    fn settle(&mut self) -> Result<Settled, StagingError> {
+        let shared = self.state.work.is_some();
+        Ok(Stage::settle(self, if shared { PATIENCE_SHARED } else { PATIENCE }))
+    }
+
+    fn beneath(&mut self, during: &str) -> Option<StagingError> {
+        Stage::beneath(self, during)
+    }
+
+    fn close(self: Box<Self>) -> Result<Closing, StagingError> {
+        Stage::close(*self)
+    }
+}

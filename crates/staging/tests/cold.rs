@@ -1,0 +1,205 @@
+//! Cold starts: by mounting anew and by dropping caches, and what stands in the way of either.
+//! In: images in a scratch folder, staged each way. Out: assertions on what is read from the device, and on what is said.
+//! Without root nothing can be formatted; the tests say so and pass.
+
+mod common;
+
+use common::{Attached, Bench, Mounted, each_way, reach, read_file, root, write_file};
+use records::ColdWay;
+use staging::{Stage, Where};
+use std::time::Duration;
+
+/// Stages each of these on an image of its own, once for each way to start cold, has the work done there and closes it.
+fn staged_each_way(names: &[&str], work: impl Fn(&str, ColdWay, &mut Stage<'_>)) {
+    let bench = Bench::new();
+    for (name, way) in each_way(names) {
+        let mut target = bench.open(&bench.image(400)).expect("an image");
+        target.start_cold_by(way);
+        let mut stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        work(name, way, &mut stage);
+        stage.close().unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn a_cold_start_reads_from_the_device_and_a_warm_one_does_not() {
+    if !root() {
+        return;
+    }
+    staged_each_way(&["ext4", "xfs", "btrfs", "zfs"], |name, way, stage| {
+        write_file(stage, "file", 16 << 20);
+        stage.sync().expect("synced");
+        let read = |stage: &Stage<'_>| {
+            let before = system::Snapshot::take();
+            assert_eq!(read_file(stage, "file"), 16 << 20);
+            system::Snapshot::take().since(&before, stage.watch()).device.expect("watched").read_bytes
+        };
+        // Another test's dropping may come in between, so what must be warm is tried again.
+        let warm = (0..10).map(|_| read(stage)).find(|bytes| *bytes < 8 << 20).unwrap_or(u64::MAX);
+        let dropped = stage.drop_caches().expect("root may");
+        assert!(dropped.complete, "{name}: {dropped:?}");
+        // What has a cache of its own is emptied of both.
+        let gone = if name == "zfs" { ColdWay::Drop } else { way };
+        assert_eq!(dropped.start.way, gone, "{name}");
+        if gone == ColdWay::Remount && dropped.start.mounting_read_bytes.is_some() {
+            assert_eq!(dropped.start.device_cached_bytes, Some(0), "{name}");
+        }
+        let cold = read(stage);
+        assert!(cold >= 16 << 20, "{name}: a cold read took {cold} bytes from the device");
+        assert!(warm < cold / 2, "{name}: a warm read took {warm} bytes from the device");
+    });
+}
+
+#[test]
+fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten() {
+    if !root() {
+        return;
+    }
+    staged_each_way(&["ext2", "ext4", "xfs", "btrfs"], |name, _, stage| {
+        write_file(stage, "file", 4 << 20);
+        for number in 0..2000 {
+            write_file(stage, &format!("small-{number}"), 10);
+        }
+        let path = stage.root().join("file").display().to_string();
+        let cached = || -> u64 {
+            let shown = common::run(&["fincore", "--bytes", "--noheadings", "--output", "PAGES", &path]);
+            shown.trim().parse().expect("a number")
+        };
+        // Dropping is for the whole machine: another test's may come in between, so what must be warm is tried again.
+        let warm = (0..10).any(|_| read_file(stage, "file") == 4 << 20 && cached() == 1024);
+        assert!(warm, "{name}: a file that was read is cached");
+        assert!(stage.drop_caches().expect("root may").complete, "{name}");
+        assert_eq!(cached(), 0, "{name}");
+        let looked_up = |stage: &Stage<'_>| {
+            let before = system::Snapshot::take();
+            for number in 0..2000 {
+                std::fs::metadata(stage.root().join(format!("small-{number}"))).expect("there");
+            }
+            system::Snapshot::take().since(&before, stage.watch()).device.expect("watched").reads
+        };
+        assert!(looked_up(stage) > 0, "{name}: inodes came from a cache");
+        assert!((0..10).any(|_| looked_up(stage) == 0), "{name}: the second look is warm");
+    });
+}
+
+#[test]
+fn a_cache_that_cannot_be_emptied_because_a_file_is_open_is_said_and_the_stage_goes_on() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    let mut stage = target.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
+    write_file(&stage, "file", 1 << 20);
+    let open = std::fs::File::open(reach(&stage).join("file")).expect("opened");
+    let dropped = stage.drop_caches().expect("the stage goes on");
+    assert!(!dropped.complete && dropped.remarks.iter().any(|remark| remark.contains("warm")), "{dropped:?}");
+    drop(open);
+    assert!(stage.drop_caches().expect("nothing is open").complete);
+    assert_eq!(read_file(&stage, "file"), 1 << 20);
+    stage.close().expect("closed");
+}
+
+#[test]
+fn an_image_in_memory_starts_cold_although_all_of_it_is_in_pages() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let memory = bench.folder.path().join("memory");
+    let _mounted = Mounted::new(&["-t", "tmpfs", "-o", "size=200m", "none"], &memory);
+    let mut target = bench.open(&Where::Image { bytes: 64 << 20, folder: memory.clone() }).expect("it fits");
+    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
+    write_file(&stage, "file", 1 << 20);
+    let dropped = stage.drop_caches().expect("emptied");
+    assert!(dropped.complete && dropped.start.way == ColdWay::Remount, "{dropped:?}");
+    assert_eq!(dropped.start.image_cached_bytes, None, "what lies in memory is no cache");
+    stage.close().expect("closed");
+}
+
+#[test]
+fn what_stands_on_a_loop_device_through_the_page_cache_has_caches_dropped() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let file = bench.folder.path().join("disk");
+    std::fs::File::create(&file).and_then(|file| file.set_len(64 << 20)).expect("a file");
+    let attached = Attached::new(&file, &["--direct-io=off"]);
+    let mut target = bench.open(&attached.place()).expect("an empty device");
+    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
+    write_file(&stage, "file", 1 << 20);
+    let dropped = stage.drop_caches().expect("emptied");
+    assert_eq!(dropped.start.way, ColdWay::Drop, "unmounting would leave the file's pages: {dropped:?}");
+    stage.close().expect("closed");
+}
+
+#[test]
+fn what_is_open_is_not_unmounted_for_a_cold_start_and_its_caches_are_dropped_instead() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
+    write_file(&stage, "file", 1 << 20);
+    let open = std::fs::File::open(stage.root().join("file")).expect("opened");
+    let dropped = stage.drop_caches().expect("the stage goes on");
+    assert_eq!(dropped.start.way, ColdWay::Drop);
+    assert!(dropped.remarks.iter().any(|remark| remark.contains("could not be unmounted")), "{dropped:?}");
+    drop(open);
+    assert_eq!(stage.drop_caches().expect("nothing is open").start.way, ColdWay::Remount);
+    assert_eq!(read_file(&stage, "file"), 1 << 20);
+    stage.close().expect("closed");
+}
+
+#[test]
+fn a_mount_in_another_namespace_keeps_its_caches_and_is_found_out() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
+    write_file(&stage, "file", 1 << 20);
+    let mut holder = std::process::Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sleep", "60"])
+        .spawn()
+        .expect("unshare starts");
+    // Until it has its own namespace, it has ours.
+    let namespace = |pid: String| std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+    while namespace(holder.id().to_string()) == namespace("self".into()) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let dropped = stage.drop_caches().expect("the stage goes on");
+    holder.kill().expect("killed");
+    holder.wait().expect("ended");
+    assert_eq!(dropped.start.way, ColdWay::Drop, "{dropped:?}");
+    assert!(dropped.remarks.iter().any(|remark| remark.contains("still in use after unmounting")), "{dropped:?}");
+    assert_eq!(stage.drop_caches().expect("nobody holds it").start.way, ColdWay::Remount);
+    stage.close().expect("closed");
+}
+
+#[test]
+fn a_checkpoint_that_is_killed_leaves_nothing_frozen() {
+    if !root() {
+        return;
+    }
+    let mut bench = Bench::new();
+    let text = include_str!("../../../filesystems/ext4.toml");
+    let killed = text.replace("fsfreeze --freeze {mountpoint} &&", "fsfreeze --freeze {mountpoint} && kill -9 $$;");
+    assert_ne!(killed, text, "its checkpoint is another one now");
+    bench.registry.add_file(&bench.folder.path().join("ext4.toml"), &killed).expect("a description");
+    bench.registry = bench.registry.only(&["ext4"]).may_run();
+    let mut target = bench.open(&bench.image(64)).expect("an image");
+    target.start_cold_by(ColdWay::Drop);
+    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
+    let node = stage.device().expect("a loop device").path.clone();
+    stage.drop_caches().expect_err("its checkpoint is killed");
+    // This would wait for ever.
+    write_file(&stage, "file", 4096);
+    stage.close().expect("closed");
+    let attached = format!("/sys/block/{}/loop/backing_file", node.file_name().expect("a name").display());
+    let own = |file: String| file.starts_with(&bench.folder.path().display().to_string());
+    assert!(!std::fs::read_to_string(attached).is_ok_and(own), "unmounted while frozen, it keeps its loop device");
+}

@@ -1,0 +1,136 @@
+//! A stage over a stream answers what the stage itself answers, and ends when nobody speaks sense to it any more.
+
+use staging::{
+    Asked, Contender, DIRECTORY, Engine, Link, Peer, Registry, Remote, Staged, Target, Transport, Where, serve,
+};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use system::Journal;
+
+/// A transport to a thread of this process.
+struct Thread {
+    link: Link,
+    serving: Option<JoinHandle<()>>,
+}
+
+struct Nobody;
+
+impl Peer for Nobody {
+    fn name(&self) -> &str {
+        "the thread"
+    }
+    fn fate(&self) -> String {
+        "it ended".into()
+    }
+    fn kill(&self) {}
+}
+
+impl Transport for Thread {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+    fn end(&mut self) -> Vec<String> {
+        self.link.hang_up();
+        let ended = self.serving.take().map(JoinHandle::join);
+        if matches!(ended, Some(Err(_))) { vec!["the thread panicked".into()] } else { Vec::new() }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Serves a directory on a thread; its engine repeats what it is told.
+fn served(folder: &Path) -> (UnixStream, JoinHandle<()>) {
+    let (ours, theirs) = UnixStream::pair().expect("a pair of streams");
+    let place = Where::Directory(folder.into());
+    let serving = std::thread::spawn(move || {
+        let output = theirs.try_clone().expect("another handle");
+        let engine = ["cat".to_owned()];
+        serve(theirs, output, &engine, |_, journal| Target::open(&Registry::embedded()?, &place, journal));
+    });
+    (ours, serving)
+}
+
+fn staged(folder: &Path) -> Remote<Thread> {
+    let (stream, serving) = served(folder);
+    let link = Link::open(stream, Nobody).expect("it listens");
+    link.await_hello(Duration::from_secs(60)).expect("hello");
+    let contender = Contender { label: "here".into(), filesystem: DIRECTORY.into(), ..Contender::default() };
+    let asked = Asked { contender: Box::new(contender), ..Asked::default() };
+    let transport = Thread { link, serving: Some(serving) };
+    Remote::stage(transport, asked, Duration::from_secs(60), &Journal::new()).expect("it is staged")
+}
+
+fn entries(folder: &Path) -> usize {
+    std::fs::read_dir(folder).expect("it is there").count()
+}
+
+#[test]
+fn a_stage_over_a_stream_answers_every_question_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut remote = staged(folder.path());
+    let setup = remote.setup();
+    assert!(setup.shared && setup.root.is_dir() && setup.root.starts_with(folder.path().canonicalize().unwrap()));
+    let before = remote.look().expect("counters");
+    std::fs::write(setup.root.join("file"), vec![7; 1 << 20]).expect("it is written");
+    remote.sync().expect("it is written back");
+    // The kernel counts CPU time in ticks of 10 ms at most.
+    std::thread::sleep(Duration::from_millis(100));
+    let seen = remote.since(&before).expect("counters");
+    assert!(seen.elapsed_ns > 0 && seen.cpu.total_ns() > 0, "{seen:?}");
+    assert_eq!(remote.drop_caches().expect("emptied").complete, setup.found.cold_possible);
+    assert!(remote.settle().expect("settled").seconds >= 0.0);
+    assert!(remote.usage().expect("space").total_bytes > 0);
+    assert!(remote.beneath("the work").is_none());
+    assert_eq!(remote.machine(), None, "it is this one");
+    let closing = Box::new(remote).close().expect("closed");
+    assert!(closing.used.is_some());
+    assert_eq!(entries(folder.path()), 0);
+}
+
+#[test]
+fn the_engines_lines_pass_both_ways_and_end_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut remote = staged(folder.path());
+    let Engine::Elsewhere(mut line) = remote.engine().expect("it starts") else { panic!("it is elsewhere") };
+    let mut replies = BufReader::new(line.output);
+    for said in ["one\n", "> two, which begins as a mark does\n", "\n", "{\"alive\":3}\n"] {
+        line.input.write_all(said.as_bytes()).and_then(|()| line.input.flush()).expect("it is told");
+        let mut heard = String::new();
+        replies.read_line(&mut heard).expect("it answers");
+        assert_eq!(heard, said);
+    }
+    remote.sync().expect("the stage answers beside it");
+    (line.hang_up)();
+    let mut rest = Vec::new();
+    replies.read_to_end(&mut rest).expect("the end");
+    assert!(rest.is_empty());
+    Box::new(remote).close().expect("closed");
+    assert_eq!(entries(folder.path()), 0);
+}
+
+#[test]
+fn whoever_serves_ends_at_a_question_that_is_none_and_takes_down_what_stands() {
+    for nonsense in ["\u{1}\u{2}\n", "\"look\"\n\"since\"\n\"close\"\n", "{\"stage\":{}}\n", ""] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut stream, serving) = served(folder.path());
+        stream.write_all(nonsense.as_bytes()).expect("it is said");
+        stream.shutdown(std::net::Shutdown::Write).expect("and no more");
+        let mut said = String::new();
+        stream.read_to_string(&mut said).expect("it says hello and ends");
+        assert!(said.starts_with("{\"hello\":"), "{said}");
+        serving.join().expect("it ended in order");
+        assert_eq!(entries(folder.path()), 0);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let remote = staged(folder.path());
+    assert_eq!(entries(folder.path()), 1);
+    drop(remote);
+    assert_eq!(entries(folder.path()), 0);
+}
