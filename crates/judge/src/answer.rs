@@ -6,13 +6,12 @@
 //! contender, the largest upper end of its intervals over all operations, needs no correction for how many there are.
 
 use crate::assess::{self, Assessed};
-use crate::decide;
+use crate::decide::{self, Known};
 use crate::decision::{Policy, RESOLUTION};
 use crate::figure::MIN_SAMPLES;
 use crate::judgement::{Figure, Relation};
 use crate::numbers::median;
 use crate::rank::Fit;
-use crate::row::Row;
 use crate::table::{Backend, Durability, Table, TableError};
 use crate::verdict::{
     Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
@@ -32,7 +31,7 @@ pub fn answer(table: &Table) -> Result<Answer, TableError> {
     let mut groups: Vec<GroupAnswer> =
         groups(table, &assessed.fit).iter().map(|group| group_answer(table, &assessed.fit, group)).collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.order.len()));
-    let open = remaining(table, &assessed)?;
+    let open = remaining(table, &assessed);
     Ok(Answer { groups, confidence: confidence(table, &assessed, &open), open })
 }
 
@@ -66,17 +65,13 @@ fn groups(table: &Table, fit: &Fit) -> Vec<Group> {
             groups.len() - 1
         });
         groups[known].rows.push(at);
-        for contender in ranked(row) {
+        for contender in row.ranked().map(|member| member.contender) {
             if !groups[known].contenders.contains(&contender) && table.contenders[contender].failed.is_none() {
                 groups[known].contenders.push(contender);
             }
         }
     }
     groups
-}
-
-fn ranked(row: &Row) -> impl Iterator<Item = usize> {
-    row.members.iter().filter(|member| !member.twin).map(|member| member.contender)
 }
 
 fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
@@ -138,7 +133,7 @@ fn choose(fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyClass>
     }
     let falls: Vec<Shortfall> = among.iter().filter_map(|&contender| shortfall(fit, rows, among, contender)).collect();
     let nearer = |a: &&Shortfall, b: &&Shortfall| a.at_most.total_cmp(&b.at_most).then(a.ratio.total_cmp(&b.ratio));
-    let best = *falls.iter().min_by(nearer).filter(|best| best.at_most.is_finite())?;
+    let best = *falls.iter().min_by(nearer)?;
     let others = || falls.iter().filter(|other| other.contender != best.contender);
     let rivals: Vec<usize> =
         others().filter(|other| other.at_least < best.at_most).map(|other| other.contender).collect();
@@ -157,7 +152,7 @@ fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Op
     for &at in rows {
         let row = &fit.rows[at];
         // One that was measured once or twice bounds nobody, and has no bound.
-        let enough = |who: usize| row.members.iter().find(|m| m.contender == who && m.trials.len() >= MIN_SAMPLES);
+        let enough = |who: usize| row.member(who).filter(|member| member.trials.len() >= MIN_SAMPLES);
         let effect = |who: usize| enough(who).map(|member| member.effect);
         let others: Vec<usize> =
             among.iter().copied().filter(|&other| other != contender && effect(other).is_some()).collect();
@@ -243,21 +238,17 @@ fn less_safe(
     found
 }
 
-fn remaining(table: &Table, assessed: &Assessed) -> Result<Remaining, TableError> {
+fn remaining(table: &Table, assessed: &Assessed) -> Remaining {
     let lines = assessed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary);
     let others: Vec<_> = lines.flat_map(|ranking| &ranking.others).collect();
     let open = others.iter().filter(|other| !decide::is_resolved(other, RESOLUTION)).count();
     let policy = Policy { max_blocks: u32::MAX, ..Policy::default() };
-    let decision = decide::decide(table, &policy)?;
+    let known = Known { series: &assessed.series, fit: &assessed.fit, rankings: &assessed.rankings };
+    let decision = decide::decide_by(table, &policy, &known);
     let blocks = decision.blocks_left.filter(|_| open > 0);
     let trials = blocks.map(|blocks| (decision.next.len() as u32).saturating_mul(blocks));
-    Ok(Remaining {
-        comparisons: others.len(),
-        open,
-        blocks,
-        trials,
-        seconds: decision.seconds_left.filter(|_| open > 0),
-    })
+    let seconds = decision.seconds_left.filter(|_| open > 0);
+    Remaining { comparisons: others.len(), open, blocks, trials, seconds }
 }
 
 fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidence {
@@ -267,7 +258,7 @@ fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidenc
     let figures: Vec<&Figure> = assessed.figures.iter().filter(counts).collect();
     let samples = figures.iter().map(|figure| figure.samples);
     let samples = (samples.clone().min().unwrap_or(0), samples.max().unwrap_or(0));
-    let is_disturbed = |figure: &&&Figure| table.cells[figure.cell].samples.iter().any(|sample| sample.disturbed);
+    let is_disturbed = |figure: &&&Figure| table.cells[figure.cell].disturbed() > 0;
     let disturbed = (figures.iter().filter(is_disturbed).count(), figures.len());
     let noise = median(&figures.iter().filter_map(|figure| figure.rsd).collect::<Vec<_>>());
     let share = |part: usize, of: usize| part as f64 / of.max(1) as f64;

@@ -13,6 +13,8 @@ use crate::words;
 
 /// Figures and rankings without words.
 pub struct Assessed {
+    /// One for each cell.
+    pub series: Vec<Series>,
     /// One for each cell with values.
     pub figures: Vec<Figure>,
     /// One for each operation, backend and age.
@@ -82,7 +84,7 @@ pub fn assess(table: &Table) -> Assessed {
     let fit = Fit::of(table, &series);
     let ageing = Fit::of_ages(table, &series).rankings(table);
     let rankings = fit.rankings(table);
-    Assessed { figures, rankings, ageing, floor: floor(table, &fit), fit }
+    Assessed { series, figures, rankings, ageing, floor: floor(table, &fit), fit }
 }
 
 /// What the A/A pairs of a table differ by. It is shown, and it tells the fit how far samples scatter; it widens no margin, or more noise would

@@ -3,9 +3,10 @@
 //! Runs share no blocks, so their samples are compared as two groups; contenders of one run are judged as in its own table.
 
 use crate::comparison::{Change, Compared, Comparison, FailOn, FailOnError, Side};
+use crate::evidence::Evidence;
 use crate::judgement::{Interval, Relation};
 use crate::numbers::median;
-use crate::rank::{ALPHA, Evidence, Fit, Versus};
+use crate::rank::{ALPHA, Fit, Versus, Worth};
 use crate::row::Member;
 use crate::series::Series;
 use crate::table::{Backend, Table};
@@ -127,7 +128,7 @@ fn pair(a: Side, b: Side, known: &Known, raws: &mut Vec<Raw>, unmatched: &mut Ve
                 corrected: None,
                 change: Change::Unresolved,
                 unequal_durability: first.durability.differs(&second.durability),
-                disturbed: left.samples.iter().chain(&right.samples).filter(|sample| sample.disturbed).count(),
+                disturbed: left.disturbed() + right.disturbed(),
             },
             phrase: format!("{}: {}", words::phrase(operation), sides(&first.name, &second.name)),
             found,
@@ -158,7 +159,9 @@ fn finish(mut raws: Vec<Raw>, unmatched: Vec<String>, margin: f64) -> Comparison
             Found::Judged(versus) => (versus.interval, versus.beyond, versus.relation),
             Found::Apart(found) => {
                 let shown = found.interval(ALPHA);
-                (shown, found.interval(ALPHA / rows as f64), relation(found, shown, proven, margin))
+                let worth = Worth { least: margin, margin };
+                let relation = worth.relation(found, shown, (proven, found.p <= ALPHA));
+                (shown, found.interval(ALPHA / rows as f64), relation)
             }
         };
         let log = raw.found.evidence().map_or(0.0, |found| found.log);
@@ -176,16 +179,6 @@ impl Found {
             Found::Judged(versus) => Some(&versus.evidence),
             Found::Apart(found) => Some(found),
         }
-    }
-}
-
-fn relation(found: &Evidence, shown: Interval, proven: bool, margin: f64) -> Relation {
-    let worth = found.log.abs() >= margin.ln_1p();
-    match () {
-        () if proven && worth => Relation::Worse,
-        () if found.p <= ALPHA && worth => Relation::LikelyWorse,
-        () if shown.low >= 1.0 / (1.0 + margin) && shown.high <= 1.0 + margin => Relation::Tie,
-        () => Relation::Unresolved,
     }
 }
 

@@ -5,21 +5,14 @@
 
 use crate::budget;
 use crate::decision::{Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, Reason, Unsettled, Until};
+use crate::evidence::Evidence;
 use crate::figure;
 use crate::judgement::{Ranking, Standing};
 use crate::looks::Looks;
 use crate::numbers::t_critical;
-use crate::rank::{ALPHA, Evidence, Fit};
+use crate::rank::{ALPHA, Fit};
 use crate::series::Series;
 use crate::table::{Cell, Table, TableError};
-
-/// What is known about one cell when deciding.
-struct Known {
-    operation: usize,
-    contender: usize,
-    blocks: u32,
-    half_width: Option<f64>,
-}
 
 /// Decides whether another block is run, and of what.
 ///
@@ -30,26 +23,30 @@ pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
     let fit = Fit::of(table, &series);
     let rankings = fit.rankings(table);
-    let known: Vec<Known> = table
-        .cells
-        .iter()
-        .zip(&series)
-        .map(|(cell, series)| Known {
-            operation: cell.operation,
-            contender: cell.contender,
-            blocks: series.blocks.len() as u32,
-            half_width: half_width(series),
-        })
-        .collect();
+    Ok(decide_by(table, policy, &Known { series: &series, fit: &fit, rankings: &rankings }))
+}
+
+/// What is known of a table when deciding.
+pub struct Known<'a> {
+    /// One for each cell.
+    pub series: &'a [Series],
+    /// Its fit.
+    pub fit: &'a Fit,
+    /// The rankings of the fit.
+    pub rankings: &'a [Ranking],
+}
+
+/// The same for a table that was checked and fitted.
+pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
     let everyone = everyone(table);
     let done = blocks_done(table);
     if everyone.is_empty() {
-        return Ok(stop(Reason::Nothing, "No contender can be measured.".into(), Vec::new()));
+        return stop(Reason::Nothing, "No contender can be measured.".into(), Vec::new());
     }
-    let open = open(table, policy, &fit, &rankings, &known);
+    let open = open(table, policy, known);
     if done < policy.min_blocks.max(1).min(policy.max_blocks) {
         let text = format!("Block {} of at least {}.", done + 1, policy.min_blocks);
-        return Ok(with_budget(table, policy, go_on(Reason::Minimum, text, everyone, open)));
+        return with_budget(table, policy, go_on(Reason::Minimum, text, everyone, open));
     }
     if done >= policy.max_blocks {
         let reason = if open.is_empty() || policy.until == Until::Blocks { Reason::Resolved } else { Reason::Cap };
@@ -62,14 +59,14 @@ pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
                 format!("Stopped at the limit of {blocks}; {left} {are} undecided.")
             }
         };
-        return Ok(stop(reason, text, open));
+        return stop(reason, text, open);
     }
     if open.is_empty() && policy.until != Until::Blocks {
-        return Ok(stop(Reason::Resolved, format!("Decided after {done} blocks."), open));
+        return stop(Reason::Resolved, format!("Decided after {done} blocks."), open);
     }
-    let next = if policy.until == Until::Blocks { everyone } else { needed(table, &open, &rankings, policy) };
+    let next = if policy.until == Until::Blocks { everyone } else { needed(table, &open, known.rankings, policy) };
     let text = format!("{} undecided after {done} blocks.", open.len());
-    Ok(with_budget(table, policy, go_on(Reason::Open, text, next, open)))
+    with_budget(table, policy, go_on(Reason::Open, text, next, open))
 }
 
 /// Half-width of the interval as a share: the wider of the interval shown and Student's t, so that a lucky cluster of
@@ -116,29 +113,28 @@ pub fn everyone(table: &Table) -> Vec<Needed> {
 }
 
 /// What is not resolved.
-fn open(table: &Table, policy: &Policy, fit: &Fit, rankings: &[Ranking], known: &[Known]) -> Vec<Open> {
+fn open(table: &Table, policy: &Policy, known: &Known) -> Vec<Open> {
     let mut open = Vec::new();
     if policy.until != Until::Winner {
-        for cell in known.iter().filter(|cell| !is_out(table, cell.contender)) {
-            if table.operations[cell.operation].secondary || table.contenders[cell.contender].twin_of.is_some() {
-                continue;
-            }
-            if !table.cell(cell.operation, cell.contender).is_some_and(keeps_failing) {
-                open.extend(imprecise(policy, cell));
+        for (cell, series) in table.cells.iter().zip(known.series).filter(|(cell, _)| !is_out(table, cell.contender)) {
+            let aside =
+                table.operations[cell.operation].secondary || table.contenders[cell.contender].twin_of.is_some();
+            if !aside && !keeps_failing(cell) {
+                open.extend(imprecise(policy, cell, series));
             }
         }
     }
-    for ranking in rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary) {
+    for ranking in known.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary) {
         let fails = |contender| table.cell(ranking.operation, contender).is_some_and(keeps_failing);
         let waited_for = |other: &&Standing| !is_out(table, other.contender) && !fails(other.contender);
-        let won = blocks_to_win(fit, ranking);
+        let won = blocks_to_win(known.fit, ranking);
         for other in ranking.others.iter().filter(waited_for) {
             if !is_resolved(other, policy.resolution) && !fails(ranking.best) {
                 open.push(Open {
                     operation: ranking.operation,
                     contender: other.contender,
                     half_width: other.interval.map(|i| (i.high / i.low).sqrt() - 1.0),
-                    blocks_left: blocks_for(fit, ranking, other, policy.resolution).into_iter().chain(won).min(),
+                    blocks_left: blocks_for(known.fit, ranking, other, policy.resolution).into_iter().chain(won).min(),
                     why: Unsettled::Against(ranking.best),
                 });
             }
@@ -153,17 +149,17 @@ pub fn is_resolved(other: &Standing, resolution: f64) -> bool {
     other.relation.is_worse() || interval.low >= 1.0 / (1.0 + resolution)
 }
 
-fn imprecise(policy: &Policy, cell: &Known) -> Option<Open> {
-    let (why, blocks_left) = match cell.half_width {
+fn imprecise(policy: &Policy, cell: &Cell, series: &Series) -> Option<Open> {
+    let half_width = half_width(series);
+    let (why, blocks_left) = match half_width {
         None => (Unsettled::TooFew, None),
         Some(half) if half <= policy.precision => return None,
         Some(half) => {
-            let more = f64::from(cell.blocks) * ((half / policy.precision).powi(2) - 1.0);
+            let more = series.blocks.len() as f64 * ((half / policy.precision).powi(2) - 1.0);
             (Unsettled::Imprecise(half), Some(whole(more)))
         }
     };
-    let Known { operation, contender, half_width, .. } = *cell;
-    Some(Open { operation, contender, half_width, blocks_left, why })
+    Some(Open { operation: cell.operation, contender: cell.contender, half_width, blocks_left, why })
 }
 
 /// Blocks until a comparison is resolved, if the estimates stand: the bound of each later look is known, and the error shrinks with the

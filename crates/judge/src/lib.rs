@@ -13,12 +13,14 @@ mod compare;
 mod comparison;
 mod decide;
 mod decision;
+mod evidence;
 mod figure;
 mod judgement;
 mod looks;
 mod mix;
 mod notes;
 mod numbers;
+mod passes;
 mod rank;
 mod row;
 mod scatter;
@@ -50,8 +52,10 @@ pub use decide::decide;
 pub use looks::Looks;
 pub use mix::judge_mix;
 pub use numbers::{median, normal_quantile};
+pub use passes::{MOST_PASSES, SCREEN_PASSES, passes};
 pub use steady::steady_state;
 pub use verdict::{
     Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
     WorkloadAnswer,
 };
+pub use words::{factor, list};

@@ -24,7 +24,7 @@ pub fn plural(count: usize, word: &str) -> String {
 pub fn of_facts(cell: &Cell, missing: usize) -> Vec<Note> {
     let mut found = Vec::new();
     let facts = &cell.facts;
-    let disturbed = cell.samples.iter().filter(|sample| sample.disturbed).count();
+    let disturbed = cell.disturbed();
     if disturbed > 0 {
         found.push(note(NoteKind::Disturbed, format!("{disturbed} of {} disturbed", cell.samples.len())));
     }

@@ -2,91 +2,17 @@
 //! In: rows and how samples scatter, as one [`Fit`] for everything that is said of a table. Out: [`Ranking`]s and [`Versus`].
 //! `docs/judge.md` explains the method and shows by simulation that it keeps its word.
 
+use crate::evidence::{Evidence, Meeting};
 use crate::figure::MIN_SAMPLES;
-use crate::judgement::{Estimand, Interval, Ranking, Relation, Standing};
+use crate::judgement::{Interval, Ranking, Relation, Standing};
 use crate::looks::Looks;
-use crate::numbers::{mean, t_critical, t_p, variance};
-use crate::row::{self, Member, Row, paired};
-use crate::scatter::{Prior, Scatter};
+use crate::row::{self, Member, Row};
+use crate::scatter::Scatter;
 use crate::series::Series;
 use crate::table::Table;
 
 /// Chance of any false statement: in a table of one that is beyond doubt, in a line of one that is likely.
 pub const ALPHA: f64 = 0.05;
-/// How far apart the modes of a bimodal contender may be for [`Evidence::may_be_modes`].
-const MODES: f64 = 1.25;
-
-/// One contender against another: the evidence, before anything is said.
-#[derive(Debug, Clone, Copy)]
-pub struct Evidence {
-    /// Log ratio: how much worse the second is.
-    pub log: f64,
-    /// Standard error of it; 0 where all differences are equal.
-    pub error: f64,
-    /// Degrees of freedom.
-    pub df: f64,
-    /// Those of the prior among them.
-    pub prior_df: f64,
-    /// Pairs of samples.
-    pub samples: usize,
-    /// Two-sided p-value.
-    pub p: f64,
-}
-
-impl Evidence {
-    /// Compares two members of a row: by block where they share three blocks, else as two groups of trials.
-    pub fn of(first: &Member, second: &Member, prior: Prior) -> Option<Self> {
-        let differences = paired(first, second);
-        let count = differences.len();
-        if count < MIN_SAMPLES {
-            return Self::unpaired(&first.trials, &second.trials);
-        }
-        let (spread, df) = prior.moderate(variance(&differences)?, count as f64 - 1.0);
-        Some(Self { prior_df: prior.df, ..Self::new(mean(&differences), (spread / count as f64).sqrt(), df, count) })
-    }
-
-    /// Compares two groups of trials by Welch's t.
-    pub fn unpaired(first: &[f64], second: &[f64]) -> Option<Self> {
-        let count = first.len().min(second.len());
-        if count < MIN_SAMPLES {
-            return None;
-        }
-        let a = variance(first)? / first.len() as f64;
-        let b = variance(second)? / second.len() as f64;
-        let parts = a * a / (first.len() as f64 - 1.0) + b * b / (second.len() as f64 - 1.0);
-        let df = if parts > 0.0 { (a + b).powi(2) / parts } else { (first.len() + second.len() - 2) as f64 };
-        Some(Self::new(mean(second) - mean(first), (a + b).sqrt(), df, count))
-    }
-
-    /// Whether two modes of one behaviour may have made this difference: n samples on either side fall each into one mode by
-    /// chance at most 2 x 4^-n times, whatever t says. Modes further apart than [`MODES`] are not looked for.
-    fn may_be_modes(&self, level: f64) -> bool {
-        self.log.abs() < MODES.ln() && 2.0 * 0.25_f64.powi(self.samples.min(100) as i32) > level
-    }
-
-    /// Whether a difference is shown at a level.
-    pub fn shows(&self, level: f64, plain: f64) -> bool {
-        self.p <= level && !self.may_be_modes(plain)
-    }
-
-    fn new(log: f64, error: f64, df: f64, samples: usize) -> Self {
-        // Samples that are equal to the last digit have met the clock's resolution; they are no proof of precision.
-        let error = error.max(1e-6);
-        Evidence { log, error, df, prior_df: 0.0, samples, p: t_p(log / error, df) }
-    }
-
-    /// The same from the other side.
-    pub fn turned(self) -> Self {
-        Evidence { log: -self.log, ..self }
-    }
-
-    /// Interval of the ratio that misses the truth with a chance of `level`.
-    pub fn interval(&self, level: f64) -> Interval {
-        let half = t_critical(level, self.df) * self.error;
-        Interval { low: (self.log - half).exp(), high: (self.log + half).exp(), of: Estimand::Ratio }
-    }
-}
-
 /// One fit of a table: all statements about it come from here.
 pub struct Fit {
     /// One for each operation, backend and age.
@@ -133,6 +59,9 @@ impl Fit {
         let levels = levels(&rows, &contests, looks);
         let mut fit = Fit { rows, scatter, contests, levels, looks, margin: table.margin(), least: Vec::new() };
         fit.least = (0..fit.rows.len()).map(|row| fit.least_in(table, row)).collect();
+        for (row, contest) in fit.contests.iter_mut().enumerate() {
+            contest.conclude(fit.levels[row], looks, Worth { least: fit.least[row], margin: fit.margin });
+        }
         fit
     }
 
@@ -144,8 +73,8 @@ impl Fit {
 
     /// How a contender that was entered twice differs from itself in a row.
     pub fn twin(&self, row: usize, (twin, of): (usize, usize)) -> Option<Evidence> {
-        let member = |contender: usize| self.rows[row].members.iter().find(|member| member.contender == contender);
-        Evidence::of(member(of)?, member(twin)?, self.scatter.prior(row, of, twin))
+        let members = &self.rows[row];
+        Evidence::of(members.member(of)?, members.member(twin)?, self.scatter.prior(row, of, twin))
     }
 
     /// Whether a contender that was entered twice differs from itself in a row by more than the margin, beyond doubt.
@@ -161,18 +90,16 @@ impl Fit {
     fn ranking(&self, table: &Table, row: usize) -> Ranking {
         let (found, contest) = (&self.rows[row], &self.contests[row]);
         let durability = table.contenders[contest.best].durability;
-        let proven = contest.rejected(self.levels[row], self.looks);
         let others: Vec<Standing> = contest
             .others
             .iter()
-            .zip(proven)
-            .map(|(rival, proven)| Standing {
+            .map(|rival| Standing {
                 contender: rival.contender,
                 ratio: rival.log().exp(),
-                interval: self.shown(row, rival),
-                samples: rival.evidence.map_or(0, |found| found.samples),
-                relation: self.relation(row, rival.evidence.as_ref(), rival.interval, (proven, rival.likely)),
-                p: rival.evidence.map(|found| found.p),
+                interval: rival.interval,
+                samples: rival.evidence().map_or(0, |found| found.samples),
+                relation: rival.relation,
+                p: rival.met.as_ref().map(Meeting::p),
                 unequal_durability: durability.differs(&table.contenders[rival.contender].durability),
             })
             .collect();
@@ -189,33 +116,9 @@ impl Fit {
         }
     }
 
-    /// The interval of a rival; where the machine itself makes such differences it contains 1.
-    fn shown(&self, row: usize, rival: &Rival) -> Option<Interval> {
-        let within = self.is_broken(row) && rival.log().abs() < self.least[row].ln_1p();
-        rival.interval.map(|interval| held_to(interval, rival.likely && !within, rival.log()))
-    }
-
-    fn relation(
-        &self,
-        row: usize,
-        found: Option<&Evidence>,
-        shown: Option<Interval>,
-        (proven, likely): (bool, bool),
-    ) -> Relation {
-        let (Some(found), Some(interval)) = (found, shown) else { return Relation::TooFew };
-        let worth = found.log.abs() >= self.least[row].ln_1p();
-        match () {
-            () if proven && worth => Relation::Worse,
-            () if likely && worth => Relation::LikelyWorse,
-            () if interval.low >= 1.0 / (1.0 + self.margin) && interval.high <= 1.0 + self.margin => Relation::Tie,
-            () => Relation::Unresolved,
-        }
-    }
-
     /// The row of an operation in which a contender stands.
     pub fn row_of(&self, operation: usize, contender: usize) -> Option<usize> {
-        let stands = |row: &Row| row.operation == operation && row.members.iter().any(|m| m.contender == contender);
-        self.rows.iter().position(stands)
+        self.rows.iter().position(|row| row.operation == operation && row.member(contender).is_some())
     }
 
     /// Two contenders of one row, as its ranking has them where one of them is the best; `None` where samples allow no interval.
@@ -223,38 +126,57 @@ impl Fit {
         let contest = &self.contests[row];
         let level = |share: f64, pairs: f64| self.looks.level(share / pairs);
         for (best, other, turned) in [(first, second, false), (second, first, true)] {
-            let found = contest.others.iter().position(|rival| rival.contender == other);
-            let Some(at) = found.filter(|_| contest.best == best) else { continue };
-            let rival = &contest.others[at];
-            let proven = contest.rejected(self.levels[row], self.looks)[at];
-            let evidence = rival.evidence?;
-            let shown = self.shown(row, rival)?;
-            let relation = self.relation(row, Some(&evidence), Some(shown), (proven, rival.likely));
-            let beyond = evidence.interval(level(self.levels[row], rival.pairs));
-            return Some(if turned {
-                Versus { evidence: evidence.turned(), interval: shown.turned(), beyond: beyond.turned(), relation }
-            } else {
-                Versus { evidence, interval: shown, beyond, relation }
-            });
+            let Some(rival) = contest.rival(other).filter(|_| contest.best == best) else { continue };
+            let (met, interval, relation) = (rival.met.as_ref()?, rival.interval?, rival.relation);
+            let beyond = met.interval(level(self.levels[row], rival.pairs));
+            let versus = Versus { evidence: met.picked, interval, beyond, relation };
+            return Some(if turned { versus.turned() } else { versus });
         }
-        let members = &self.rows[row].members;
-        let member = |contender: usize| members.iter().find(|member| member.contender == contender);
-        let prior = self.scatter.prior(row, first, second);
-        let evidence = Evidence::of(member(first)?, member(second)?, prior)?;
-        let pairs = all_pairs(contest.others.len() + 1);
-        let (beyond, interval) =
-            (evidence.interval(level(self.levels[row], pairs)), evidence.interval(level(ALPHA, pairs)));
-        let proven = evidence.shows(level(self.levels[row], pairs), self.levels[row] / pairs);
-        let likely = evidence.shows(level(ALPHA, pairs), ALPHA / pairs);
-        let interval = held_to(interval, likely, evidence.log);
-        let relation = self.relation(row, Some(&evidence), Some(interval), (proven, likely));
-        Some(Versus { evidence, interval, beyond, relation })
+        let member = |contender: usize| self.rows[row].member(contender);
+        let met = Meeting::of(&self.rows[row], &self.scatter, row, member(first)?, member(second)?)?;
+        let pairs = contest.all_pairs();
+        let shows = |share: f64| met.shows(level(share, pairs), share / pairs);
+        let beyond = met.interval(level(self.levels[row], pairs));
+        let (proven, likely) = (shows(self.levels[row]), shows(ALPHA));
+        let interval = held_to(met.interval(level(ALPHA, pairs)), likely, met.picked.log);
+        let worth = Worth { least: self.least[row], margin: self.margin };
+        let relation = worth.relation(&met.picked, interval, (proven, likely));
+        Some(Versus { evidence: met.picked, interval, beyond, relation })
     }
 
     /// How many comparisons the best of a row is held against at once, for one that is not told yet.
     pub fn pairs(&self, row: usize, contender: usize) -> f64 {
-        let rival = self.contests[row].others.iter().find(|rival| rival.contender == contender);
-        rival.map_or(1.0, |rival| rival.pairs)
+        self.contests[row].rival(contender).map_or(1.0, |rival| rival.pairs)
+    }
+}
+
+impl Versus {
+    /// The same from the other side.
+    fn turned(self) -> Self {
+        let Versus { evidence, interval, beyond, relation } = self;
+        Versus { evidence: evidence.turned(), interval: interval.turned(), beyond: beyond.turned(), relation }
+    }
+}
+
+/// Which differences are worth saying, as shares: from the least on one is said, and all within the margin are none.
+#[derive(Debug, Clone, Copy)]
+pub struct Worth {
+    /// Least difference that is said.
+    pub least: f64,
+    /// Largest that is none.
+    pub margin: f64,
+}
+
+impl Worth {
+    /// What may be said of a difference that is or is not proven, and likely, with the interval that is shown.
+    pub fn relation(&self, found: &Evidence, shown: Interval, (proven, likely): (bool, bool)) -> Relation {
+        let worth = found.log.abs() >= self.least.ln_1p();
+        match () {
+            () if proven && worth => Relation::Worse,
+            () if likely && worth => Relation::LikelyWorse,
+            () if shown.low >= 1.0 / (1.0 + self.margin) && shown.high <= 1.0 + self.margin => Relation::Tie,
+            () => Relation::Unresolved,
+        }
     }
 }
 
@@ -264,10 +186,6 @@ pub fn twins(table: &Table) -> impl Iterator<Item = (usize, usize)> {
         let of = table.contender(contender.twin_of.as_deref()?)?;
         Some((twin, of))
     })
-}
-
-fn all_pairs(members: usize) -> f64 {
-    (members * members.saturating_sub(1)).max(2) as f64 / 2.0
 }
 
 /// An interval that says no more than the test: where nothing is shown it contains 1.
@@ -282,45 +200,80 @@ fn held_to(interval: Interval, shown: bool, log: f64) -> Interval {
 /// The best of a row and the evidence against each other member, nearest first.
 struct Contest {
     best: usize,
+    /// How many the best was picked from, itself among them.
+    picked_from: usize,
     others: Vec<Rival>,
 }
 
 struct Rival {
     contender: usize,
     effect: f64,
-    evidence: Option<Evidence>,
+    met: Option<Meeting>,
+    /// How many it was picked from, itself among them.
+    picked_from: usize,
     /// Comparisons among which this one was tested, at the line's level.
     pairs: f64,
     likely: bool,
+    /// As it is shown.
     interval: Option<Interval>,
+    relation: Relation,
 }
 
 impl Rival {
+    fn evidence(&self) -> Option<&Evidence> {
+        self.met.as_ref().map(|met| &met.picked)
+    }
+
     fn log(&self) -> f64 {
-        self.evidence.map_or(self.effect, |found| found.log)
+        self.evidence().map_or(self.effect, |found| found.log)
+    }
+}
+
+/// How many pairs there are of contenders that were each picked from so many, pairs within one left out.
+#[derive(Clone, Copy)]
+struct Pairs {
+    sum: f64,
+    squares: f64,
+}
+
+impl Pairs {
+    fn of(sizes: impl Iterator<Item = usize>) -> Self {
+        sizes.fold(Pairs { sum: 0.0, squares: 0.0 }, |all, size| all.with(size as f64, 1.0))
+    }
+
+    fn with(self, size: f64, times: f64) -> Self {
+        Pairs { sum: self.sum + times * size, squares: self.squares + times * size * size }
+    }
+
+    fn count(self) -> f64 {
+        ((self.sum * self.sum - self.squares) / 2.0).max(1.0)
     }
 }
 
 impl Contest {
     fn new(at: usize, row: &Row, scatter: &Scatter, looks: Looks) -> Self {
-        let ranked = || row.members.iter().filter(|member| !member.twin);
         // One that was measured once or twice is not named the best before others who were measured often enough.
         let enough = |member: &&Member| member.trials.len() >= MIN_SAMPLES;
         let least = |a: &&Member, b: &&Member| a.effect.total_cmp(&b.effect);
-        let best = ranked().filter(enough).min_by(least).or_else(|| ranked().min_by(least)).expect("a row has members");
-        let mut others: Vec<Rival> = ranked()
+        let best = row.ranked().filter(enough).min_by(least).or_else(|| row.ranked().min_by(least));
+        let best = best.expect("a row has members");
+        let picked_from = |contender: usize| 1 + row.alternatives(contender).count();
+        let mut others: Vec<Rival> = row
+            .ranked()
             .filter(|member| member.contender != best.contender)
             .map(|member| Rival {
                 contender: member.contender,
                 effect: member.effect - best.effect,
-                evidence: Evidence::of(best, member, scatter.prior(at, best.contender, member.contender)),
+                met: Meeting::of(row, scatter, at, best, member),
+                picked_from: picked_from(member.contender),
                 pairs: 1.0,
                 likely: false,
                 interval: None,
+                relation: Relation::TooFew,
             })
             .collect();
         others.sort_by(|a, b| a.log().total_cmp(&b.log()));
-        let mut contest = Contest { best: best.contender, others };
+        let mut contest = Contest { best: best.contender, picked_from: picked_from(best.contender), others };
         contest.look(looks);
         contest
     }
@@ -330,33 +283,61 @@ impl Contest {
         let steps = self.steps(ALPHA, looks);
         for (rival, (pairs, likely)) in self.others.iter_mut().zip(steps) {
             (rival.pairs, rival.likely) = (pairs, likely);
-            rival.interval =
-                rival.evidence.map(|found| held_to(found.interval(looks.level(ALPHA / pairs)), likely, found.log));
+            let held = |met: &Meeting| held_to(met.interval(looks.level(ALPHA / pairs)), likely, met.picked.log);
+            rival.interval = rival.met.as_ref().map(held);
         }
+    }
+
+    /// What may be said of each of the others, at the level that the whole table leaves to this row. Where the machine itself makes
+    /// differences, an interval of one that is no larger contains 1.
+    fn conclude(&mut self, level: f64, looks: Looks, worth: Worth) {
+        let proven = self.rejected(level, looks);
+        for (rival, proven) in self.others.iter_mut().zip(proven) {
+            let (Some(found), Some(interval)) = (rival.evidence().copied(), rival.interval) else { continue };
+            rival.relation = worth.relation(&found, interval, (proven, rival.likely));
+            let within = worth.least > worth.margin && found.log.abs() < worth.least.ln_1p();
+            rival.interval = Some(held_to(interval, rival.likely && !within, found.log));
+        }
+    }
+
+    fn rival(&self, contender: usize) -> Option<&Rival> {
+        self.others.iter().find(|rival| rival.contender == contender)
+    }
+
+    fn pairs(&self) -> Pairs {
+        Pairs::of([self.picked_from].into_iter().chain(self.others.iter().map(|rival| rival.picked_from)))
+    }
+
+    /// Comparisons between any two contenders of the row.
+    fn all_pairs(&self) -> f64 {
+        self.pairs().count()
     }
 
     /// For each of the others, among how many pairs it was tested, and whether it is shown to differ, at a level for the whole row.
     ///
     /// Step-down over all pairs among those not yet told apart, since the best was picked by looking; but where the best
-    /// beats every other at the plain level, it has won (Gutmann and Maymin 1987: picking costs nothing then).
+    /// beats every other at the plain level, it has won (Gutmann and Maymin 1987: picking costs nothing then). Where it was itself picked from
+    /// several that need not be beaten, any of these may have made the difference.
     fn steps(&self, level: f64, looks: Looks) -> Vec<(f64, bool)> {
-        let passes = |evidence: &Option<Evidence>, pairs: f64| {
-            evidence.is_some_and(|found| found.log > 0.0 && found.shows(looks.level(level / pairs), level / pairs))
+        let passes = |met: &Option<Meeting>, pairs: f64| {
+            let beaten = |met: &Meeting| met.picked.log > 0.0 && met.shows(looks.level(level / pairs), level / pairs);
+            met.as_ref().is_some_and(beaten)
         };
-        if !self.others.is_empty() && self.others.iter().all(|rival| passes(&rival.evidence, 1.0)) {
-            return vec![(1.0, true); self.others.len()];
+        let own = self.picked_from as f64;
+        if !self.others.is_empty() && self.others.iter().all(|rival| passes(&rival.met, own)) {
+            return vec![(own, true); self.others.len()];
         }
         let mut order: Vec<usize> = (0..self.others.len()).collect();
-        let p = |at: usize| self.others[at].evidence.map_or(1.0, |found| found.p);
+        let p = |at: usize| self.others[at].met.as_ref().map_or(1.0, Meeting::p);
         order.sort_by(|&a, &b| p(a).total_cmp(&p(b)));
-        let mut left = self.others.len() + 1;
-        let mut steps = vec![(all_pairs(left), false); self.others.len()];
+        let mut left = self.pairs();
+        let mut steps = vec![(left.count(), false); self.others.len()];
         let mut going = true;
         for at in order {
-            let pairs = all_pairs(left);
-            going = going && passes(&self.others[at].evidence, pairs);
+            let pairs = left.count();
+            going = going && passes(&self.others[at].met, pairs);
             steps[at] = (pairs, going);
-            left -= usize::from(going);
+            left = if going { left.with(self.others[at].picked_from as f64, -1.0) } else { left };
         }
         steps
     }

@@ -38,6 +38,8 @@ pub struct Member {
     pub left: Vec<(u32, f64)>,
     /// The second half of an A/A pair: it says how far samples scatter, and is not ranked.
     pub twin: bool,
+    /// The contender that was picked before this one; it is not ranked either.
+    pub alternative_of: Option<usize>,
 }
 
 /// The rows of a table: one for each operation, backend and age that has samples.
@@ -53,7 +55,9 @@ pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
         let operation = table.cells[cell].operation;
         let direction = table.operations[operation].direction;
         let twin = contender.twin_of.is_some();
-        let member = Member { twin, ..Member::new(table.cells[cell].contender, &series[cell], direction) };
+        let index = table.cells[cell].contender;
+        let alternative_of = contender.alternative_of.is_some().then(|| table.stands_for(index));
+        let member = Member { twin, alternative_of, ..Member::new(index, &series[cell], direction) };
         let backend = contender.backend;
         let same =
             |row: &&mut Row| row.operation == operation && row.backend == backend && row.age == contender.age.name;
@@ -66,7 +70,7 @@ pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
             }
         }
     }
-    rows.retain(|row| row.members.iter().any(|member| !member.twin));
+    rows.retain(|row| row.ranked().next().is_some());
     rows.iter_mut().for_each(Row::fit);
     rows
 }
@@ -107,11 +111,26 @@ impl Member {
         let trials: Vec<f64> = series.trials.iter().map(|trial| sign * trial.log).collect();
         let blocks = series.costs(direction);
         let effect = mean(&trials);
-        Member { contender, blocks, trials, effect, left: Vec::new(), twin: false }
+        Member { contender, blocks, trials, effect, left: Vec::new(), twin: false, alternative_of: None }
     }
 }
 
 impl Row {
+    /// Its members without second entries and without what others were picked from.
+    pub fn ranked(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| !member.twin && member.alternative_of.is_none())
+    }
+
+    /// What a contender was picked from, itself not among it.
+    pub fn alternatives(&self, contender: usize) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(move |member| member.alternative_of == Some(contender))
+    }
+
+    /// The member that is this contender.
+    pub fn member(&self, contender: usize) -> Option<&Member> {
+        self.members.iter().find(|member| member.contender == contender)
+    }
+
     /// Fits contender + block effects by least squares (alternating means) and keeps what is left as scatter.
     pub fn fit(&mut self) {
         let mut blocks: Vec<u32> = self.members.iter().flat_map(|m| m.blocks.iter().map(|b| b.0)).collect();

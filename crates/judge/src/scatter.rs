@@ -64,10 +64,7 @@ impl Prior {
 impl Scatter {
     /// Learns from all rows of a table.
     pub fn of(table: &Table, rows: &[Row]) -> Self {
-        let itself = |contender: usize| {
-            let twin_of = table.contenders[contender].twin_of.as_deref();
-            twin_of.and_then(|of| table.contender(of)).unwrap_or(contender)
-        };
+        let itself = |contender: usize| table.stands_for(contender);
         let cells: Vec<Cell> = rows
             .iter()
             .enumerate()

@@ -46,6 +46,9 @@ pub struct Contender {
     /// Set on the second half of an A/A pair: the name of the contender that it repeats. A twin is used for the
     /// noise floor only and appears in no ranking.
     pub twin_of: Option<String>,
+    /// Set on what the named contender was picked from, by these same samples, such as another value of an axis. It appears in no
+    /// ranking; whoever is held against the named one is held against this one too.
+    pub alternative_of: Option<String>,
     /// Why the contender cannot be measured at all, where that is so.
     pub failed: Option<String>,
 }
@@ -258,6 +261,13 @@ impl Sample {
     }
 }
 
+impl Cell {
+    /// How many of its samples were disturbed.
+    pub fn disturbed(&self) -> usize {
+        self.samples.iter().filter(|sample| sample.disturbed).count()
+    }
+}
+
 impl Table {
     /// Differences up to this share are none that matter.
     pub fn margin(&self) -> f64 {
@@ -274,6 +284,13 @@ impl Table {
         self.contenders.iter().position(|contender| contender.name == name)
     }
 
+    /// Index of the contender that is meant by another: the first entry of a twin, that for which an alternative was not picked.
+    pub fn stands_for(&self, contender: usize) -> usize {
+        let found = &self.contenders[contender];
+        let of = found.twin_of.as_deref().or(found.alternative_of.as_deref());
+        of.and_then(|of| self.contender(of)).unwrap_or(contender)
+    }
+
     /// Checks limits, indices and names.
     ///
     /// # Errors
@@ -288,7 +305,8 @@ impl Table {
             }
         }
         for twin in &self.contenders {
-            if let Some(of) = twin.twin_of.as_ref().filter(|of| !names.contains(of.as_str())) {
+            let of = twin.twin_of.as_ref().or(twin.alternative_of.as_ref());
+            if let Some(of) = of.filter(|of| !names.contains(of.as_str())) {
                 return Err(TableError::NoTwin { twin: twin.name.clone(), of: of.clone() });
             }
         }

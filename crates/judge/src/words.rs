@@ -181,7 +181,7 @@ fn front<'t>(ranking: &Ranking, name: &dyn Fn(usize) -> &'t str) -> String {
 }
 
 fn is_disturbed(table: &Table, operation: usize, contender: usize) -> bool {
-    table.cell(operation, contender).is_some_and(|cell| cell.samples.iter().any(|sample| sample.disturbed))
+    table.cell(operation, contender).is_some_and(|cell| cell.disturbed() > 0)
 }
 
 /// What is said where no interval is possible: the figures, and that they decide nothing.

@@ -3,6 +3,8 @@
 
 #[path = "../examples/simulate/draw.rs"]
 mod draw;
+#[path = "../examples/simulate/picked.rs"]
+mod picked;
 #[path = "../examples/simulate/play.rs"]
 mod play;
 #[path = "../examples/simulate/suite.rs"]

@@ -3,6 +3,7 @@
 //! Exits with status 1 where a promise is not kept.
 
 mod draw;
+mod picked;
 mod play;
 mod suite;
 

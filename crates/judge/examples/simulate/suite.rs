@@ -3,6 +3,7 @@
 //! The scenarios are those of the promises: all equal, one better than the rest, a ladder; eight kinds of noise.
 
 use crate::draw::{MODELS, Noise, Scenario};
+use crate::picked;
 use crate::play::{Covered, Rule, Tally, play};
 use judge::{Policy, Until};
 use std::fmt::Write;
@@ -54,6 +55,7 @@ pub fn run(effort: Effort) -> Report {
     false_wins(effort, &mut report);
     trouble(effort, &mut report);
     answers(effort, &mut report);
+    picked(effort, &mut report);
     custom(effort, &mut report);
     for until in [Until::Winner, Until::Precision] {
         coverage(effort, until, &mut report);
@@ -229,6 +231,28 @@ fn chosen(effort: Effort, report: &mut Report) {
         let falsely = share(falsely.0, falsely.1);
         report.line(&format!("{row} {falsely:.1} |"));
         report.promise(falsely <= 5.0, format!("choices at {size}: {falsely:.1} % are falsely certain"));
+    }
+    report.line("");
+}
+
+/// Groups judged at their best value, which the same samples picked.
+fn picked(effort: Effort, report: &mut Report) {
+    report.line("### Groups at their best value, picked by the same samples: false words, in percent\n");
+    report.line("Three groups of so many values, four operations, 5 % noise, log-normal; equal, and with the first group's values better by 20 %.\n");
+    report.line("| values | blocks | tables that falsely call one worse | lines that falsely say even \"likely\" | the same, if only what was picked were looked at | lines in which the better group is found |");
+    report.line("|---|---|---|---|---|---|");
+    for (values, blocks) in [(2, 3), (2, 10), (4, 3), (4, 10)] {
+        let equal = Scenario::equal(Noise::LogNormal, 0.05, 3 * values, 4);
+        let found = picked::play(&equal, values, blocks, effort.equal / 4, 21);
+        let row: Vec<f64> = (0..3 * values).map(|at| if at < values { 0.0 } else { 1.2_f64.ln() }).collect();
+        let better = Scenario::of(Noise::LogNormal, 0.05, vec![row; 4]);
+        let power = picked::play(&better, values, blocks, effort.equal / 20, 22);
+        let falsely = share(found.falsely, found.tables);
+        let [likely, naively] = [found.likely, found.naively].map(|count| share(count, found.lines));
+        let right = share(power.rightly, power.lines);
+        report.line(&format!("| {values} | {blocks} | {falsely:.1} | {likely:.1} | {naively:.1} | {right:.0} |"));
+        let kept = falsely.max(likely) <= at_most(found.tables, effort.slack.max(2.0));
+        report.promise(kept, format!("groups of {values} after {blocks} blocks: {falsely:.1} % of tables are false"));
     }
     report.line("");
 }

@@ -1,0 +1,94 @@
+//! Groups whose best value was picked by the samples that then judge it, such as each filesystem with its best scheduler.
+//! In: a scenario whose contenders are the values of all groups, in turn. Out: how many tables say something false of a group.
+
+use crate::draw::{Scenario, World};
+use judge::{Cell, Contender, Relation, Table, judge};
+
+/// What came of tables of groups.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Picked {
+    /// Tables.
+    pub tables: u64,
+    /// Those that call a group worse than one that is no better, beyond doubt.
+    pub falsely: u64,
+    /// Lines.
+    pub lines: u64,
+    /// Those that call a group worse than one that is no better, or likely worse.
+    pub likely: u64,
+    /// The same, if only what was picked is looked at.
+    pub naively: u64,
+    /// Lines in which all that is said to be worse is worse, and something is.
+    pub rightly: u64,
+}
+
+/// Plays tables of so many blocks, one look each.
+pub fn play(scenario: &Scenario, values: usize, blocks: u32, tables: u64, seed: u64) -> Picked {
+    let mut sum = Picked::default();
+    for table in 0..tables {
+        let mut world = World::new(scenario, seed.wrapping_mul(1_000_003).wrapping_add(table));
+        (0..blocks).for_each(|_| world.run_full_block());
+        sum.tables += 1;
+        let words = words(&world, values, true);
+        sum.falsely += u64::from(words.wrong > 0);
+        sum.likely += words.likely;
+        sum.rightly += words.right;
+        sum.naively += self::words(&world, values, false).likely;
+        sum.lines += scenario.costs.len() as u64;
+    }
+    sum
+}
+
+/// In how many lines something false is said beyond doubt, something false likely, or something true and nothing false.
+#[derive(Default)]
+struct Words {
+    wrong: u64,
+    likely: u64,
+    right: u64,
+}
+
+fn words(world: &World, values: usize, with_alternatives: bool) -> Words {
+    let groups = world.scenario().costs[0].len() / values;
+    let judged = judge(&grouped(&world.table, values, with_alternatives)).expect("a sound table");
+    let truth = |operation: usize, group: usize| {
+        let costs = &world.scenario().costs[operation][group * values..(group + 1) * values];
+        costs.iter().copied().fold(f64::INFINITY, f64::min)
+    };
+    let mut words = Words::default();
+    for ranking in &judged.rankings {
+        let best = truth(ranking.operation, ranking.best);
+        let said = |wanted: fn(Relation) -> bool| -> Vec<bool> {
+            let said = ranking.others.iter().filter(|other| other.contender < groups && wanted(other.relation));
+            said.map(|other| truth(ranking.operation, other.contender) > best).collect()
+        };
+        let (proven, likely) = (said(|relation| relation == Relation::Worse), said(Relation::is_worse));
+        words.wrong += u64::from(proven.contains(&false));
+        words.likely += u64::from(likely.contains(&false));
+        words.right += u64::from(!proven.is_empty() && !proven.contains(&false));
+    }
+    words
+}
+
+/// Groups as contenders: in each operation the value with the least mean stands for its group, the others beside it.
+fn grouped(table: &Table, values: usize, with_alternatives: bool) -> Table {
+    let groups = table.contenders.len() / values;
+    let mut found = Table { operations: table.operations.clone(), ..Table::default() };
+    let name = |group: usize| format!("group {group}");
+    found.contenders.extend((0..groups).map(|group| Contender { name: name(group), ..Contender::default() }));
+    for place in 0..groups * (values - 1) {
+        let alternative_of = Some(name(place / (values - 1)));
+        found.contenders.push(Contender { name: format!("other {place}"), alternative_of, ..Contender::default() });
+    }
+    for operation in 0..table.operations.len() {
+        for group in 0..groups {
+            let mut cells: Vec<&Cell> =
+                (0..values).filter_map(|at| table.cell(operation, group * values + at)).collect();
+            let mean = |cell: &&Cell| cell.samples.iter().map(|sample| sample.value.ln()).sum::<f64>();
+            cells.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
+            for (at, cell) in cells.into_iter().enumerate().take(if with_alternatives { values } else { 1 }) {
+                let contender = if at == 0 { group } else { groups + group * (values - 1) + at - 1 };
+                found.cells.push(Cell { contender, ..cell.clone() });
+            }
+        }
+    }
+    found
+}

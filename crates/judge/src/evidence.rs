@@ -1,0 +1,136 @@
+//! One contender against another, before anything is said.
+//! In: two members of a row and what is known of how samples scatter. Out: [`Evidence`], and a [`Meeting`] where either was picked from several.
+
+use crate::figure::MIN_SAMPLES;
+use crate::judgement::{Estimand, Interval};
+use crate::numbers::{mean, t_critical, t_p, variance};
+use crate::row::{Member, Row, paired};
+use crate::scatter::{Prior, Scatter};
+
+/// How far apart the modes of a bimodal contender may be for [`Evidence::may_be_modes`].
+const MODES: f64 = 1.25;
+
+/// One contender against another: the evidence, before anything is said.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence {
+    /// Log ratio: how much worse the second is.
+    pub log: f64,
+    /// Standard error of it; 0 where all differences are equal.
+    pub error: f64,
+    /// Degrees of freedom.
+    pub df: f64,
+    /// Those of the prior among them.
+    pub prior_df: f64,
+    /// Pairs of samples.
+    pub samples: usize,
+    /// Two-sided p-value.
+    pub p: f64,
+}
+
+impl Evidence {
+    /// Compares two members of a row: by block where they share three blocks, else as two groups of trials.
+    pub fn of(first: &Member, second: &Member, prior: Prior) -> Option<Self> {
+        let differences = paired(first, second);
+        let count = differences.len();
+        if count < MIN_SAMPLES {
+            return Self::unpaired(&first.trials, &second.trials);
+        }
+        let (spread, df) = prior.moderate(variance(&differences)?, count as f64 - 1.0);
+        Some(Self { prior_df: prior.df, ..Self::new(mean(&differences), (spread / count as f64).sqrt(), df, count) })
+    }
+
+    /// Compares two groups of trials by Welch's t.
+    pub fn unpaired(first: &[f64], second: &[f64]) -> Option<Self> {
+        let count = first.len().min(second.len());
+        if count < MIN_SAMPLES {
+            return None;
+        }
+        let a = variance(first)? / first.len() as f64;
+        let b = variance(second)? / second.len() as f64;
+        let parts = a * a / (first.len() as f64 - 1.0) + b * b / (second.len() as f64 - 1.0);
+        let df = if parts > 0.0 { (a + b).powi(2) / parts } else { (first.len() + second.len() - 2) as f64 };
+        Some(Self::new(mean(second) - mean(first), (a + b).sqrt(), df, count))
+    }
+
+    /// Whether two modes of one behaviour may have made this difference: n samples on either side fall each into one mode by
+    /// chance at most 2 x 4^-n times, whatever t says. Modes further apart than [`MODES`] are not looked for.
+    fn may_be_modes(&self, level: f64) -> bool {
+        self.log.abs() < MODES.ln() && 2.0 * 0.25_f64.powi(self.samples.min(100) as i32) > level
+    }
+
+    /// Whether a difference is shown at a level.
+    pub fn shows(&self, level: f64, plain: f64) -> bool {
+        self.p <= level && !self.may_be_modes(plain)
+    }
+
+    fn new(log: f64, error: f64, df: f64, samples: usize) -> Self {
+        // Samples that are equal to the last digit have met the clock's resolution; they are no proof of precision.
+        let error = error.max(1e-6);
+        Evidence { log, error, df, prior_df: 0.0, samples, p: t_p(log / error, df) }
+    }
+
+    /// The same from the other side.
+    pub fn turned(self) -> Self {
+        Evidence { log: -self.log, ..self }
+    }
+
+    /// Interval of the ratio that misses the truth with a chance of `level`.
+    pub fn interval(&self, level: f64) -> Interval {
+        let half = t_critical(level, self.df) * self.error;
+        Interval { low: (self.log - half).exp(), high: (self.log + half).exp(), of: Estimand::Ratio }
+    }
+}
+
+/// One contender against another, where either may have been picked from several by the same samples: what is said of the picked ones
+/// must hold against each that may be the better pick.
+#[derive(Debug, Clone)]
+pub struct Meeting {
+    /// The picked ones: how much worse the second is.
+    pub picked: Evidence,
+    /// The first against what the second was picked from.
+    of_second: Vec<Evidence>,
+    /// What the first was picked from against the second.
+    of_first: Vec<Evidence>,
+}
+
+impl Meeting {
+    /// Compares two members of a row; `None` where samples allow no interval.
+    pub fn of(row: &Row, scatter: &Scatter, at: usize, first: &Member, second: &Member) -> Option<Self> {
+        let evidence = |a: &Member, b: &Member| Evidence::of(a, b, scatter.prior(at, a.contender, b.contender));
+        Some(Meeting {
+            picked: evidence(first, second)?,
+            of_second: row.alternatives(second.contender).filter_map(|other| evidence(first, other)).collect(),
+            of_first: row.alternatives(first.contender).filter_map(|other| evidence(other, second)).collect(),
+        })
+    }
+
+    /// Those that must show a difference before it is said: of the worse one, every alternative.
+    fn decisive(&self) -> impl Iterator<Item = &Evidence> {
+        let alternatives = if self.picked.log >= 0.0 { &self.of_second } else { &self.of_first };
+        [&self.picked].into_iter().chain(alternatives)
+    }
+
+    /// Whether a difference is shown at a level, in the direction of the picked ones.
+    pub fn shows(&self, level: f64, plain: f64) -> bool {
+        let sign = self.picked.log >= 0.0;
+        self.decisive().all(|found| (found.log >= 0.0) == sign && found.shows(level, plain))
+    }
+
+    /// The largest p-value of what must be shown.
+    pub fn p(&self) -> f64 {
+        self.decisive().map(|found| found.p).fold(0.0, f64::max)
+    }
+
+    /// Interval of the ratio between the best of what the one and the other were picked from: the picked one bounds its own side.
+    pub fn interval(&self, level: f64) -> Interval {
+        let all = |found: &[Evidence], own: f64, end: fn(Interval) -> f64, further: fn(f64, f64) -> f64| {
+            found.iter().map(|found| end(found.interval(level))).fold(own, further)
+        };
+        let own = self.picked.interval(level);
+        Interval {
+            low: all(&self.of_second, own.low, |interval| interval.low, f64::min),
+            high: all(&self.of_first, own.high, |interval| interval.high, f64::max),
+            of: own.of,
+        }
+    }
+}
