@@ -113,8 +113,8 @@ globalThis.bakeoffCharts = (() => {
     };
   };
 
-  // Whiskers of intervals; `pairs` holds low and high by lane.
-  const whiskers = (pairs, theme, offset) => ({
+  // Whiskers of intervals; `pairs` holds low and high by lane. One that goes beyond `end` is cut there, with an arrow.
+  const whiskers = (pairs, theme, offset, end = Infinity) => ({
     type: "custom",
     silent: true,
     clip: true,
@@ -123,11 +123,15 @@ globalThis.bakeoffCharts = (() => {
     encode: { x: [1, 2], y: 0 },
     renderItem: (_, api) => {
       const low = api.coord([api.value(1), api.value(0)]);
-      const high = api.coord([api.value(2), api.value(0)]);
+      const beyond = api.value(2) > end;
+      const high = api.coord([Math.min(api.value(2), end), api.value(0)]);
       if (!isFinite(low[0]) || !isFinite(high[0])) return null;
       const y = low[1] + offset;
       const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: theme.ink, lineWidth: 1.5 } });
-      return { type: "group", children: [line(low[0], y, high[0], y), line(low[0], y - 4, low[0], y + 4), line(high[0], y - 4, high[0], y + 4)] };
+      const last = beyond
+        ? { type: "polygon", shape: { points: [[high[0], y], [high[0] - 7, y - 4], [high[0] - 7, y + 4]] }, style: { fill: theme.ink } }
+        : line(high[0], y - 4, high[0], y + 4);
+      return { type: "group", children: [line(low[0], y, high[0], y), line(low[0], y - 4, low[0], y + 4), last] };
     },
   });
 
@@ -137,28 +141,41 @@ globalThis.bakeoffCharts = (() => {
     return { type: "log", name, min: 10 ** Math.floor(Math.log10(Math.min(...positive))), max: 10 ** Math.ceil(Math.log10(Math.max(...positive))) };
   };
 
+  // The next number above that one likes to read at the end of an axis.
+  const round = (value) => {
+    const power = 10 ** Math.floor(Math.log10(value));
+    return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9));
+  };
+  // With fewer samples a bar would say more than they do.
+  const FEW = 5;
+  // How far beyond the samples an axis goes at most; what goes on is cut with an arrow.
+  const BEYOND = 1.3;
+
   const figures = (data, row, settings) => {
     const theme = THEMES[settings.theme];
     const cells = chosen(data, row, settings);
     const scaled = (value) => value / row.unit.divisor;
     const log = settings.scale === "log";
     const texts = cells.map((cell) => `${MARKS[cell.standing]} ${cell.text}`.trim());
-    const every = cells.flatMap((cell) => [cell.median, ...cell.samples, ...(row.both && cell.returned ? [cell.returned] : [])]).map(scaled);
+    const every = cells.flatMap((cell) => [cell.median, ...cell.samples, ...cell.aside]).map(scaled);
     const axis = axisOf(every, settings, row.unit.sign);
+    const points = log || cells.every((cell) => cell.samples.length < FEW);
     const limit = settings.cut ? cutAt(cells, row, settings.cut) : Infinity;
+    const most = Math.max(...every, row.device ? scaled(row.device) : 0);
+    const beside = cells.flatMap((cell) => [...(cell.interval || []), ...(row.both && cell.returned ? [cell.returned] : [])]).map(scaled);
+    // Neither one wide interval nor what a cache took in stretches the axis until nothing else can be seen.
+    if (!log && most > 0 && Math.max(0, ...beside) > BEYOND * most) axis.max = round(BEYOND * most);
     const cut = cells.filter((cell) => scaled(cell.median) > limit);
     if (isFinite(limit) && cut.length > 0) {
       axis.max = limit;
       const named = cut.map((cell) => `${data.contenders[cell.c].name} ${cell.text}`).join(", ");
       axis.name = `${row.unit.sign}; cut at ${plain(limit)}: ${named}`;
     }
-    const bar = (cell, value, faint) => ({
-      value: log ? NaN : Math.min(scaled(value), limit),
-      itemStyle: faint
-        ? { color: "transparent", borderColor: color(data.contenders[cell.c].slot, settings.theme), borderWidth: 1 }
-        : { color: color(data.contenders[cell.c].slot, settings.theme), opacity: bold(data.contenders[cell.c].slot) },
+    const bar = (cell) => ({
+      value: points ? NaN : Math.min(scaled(cell.median), limit),
+      itemStyle: { color: color(data.contenders[cell.c].slot, settings.theme), opacity: bold(data.contenders[cell.c].slot) },
     });
-    const offset = row.both ? -5 : 0;
+    const offset = row.both ? -3 : 0;
     const dots = (which, hollow) =>
       cells.flatMap((cell, lane) =>
         cell[which].map((value, number) => ({
@@ -168,23 +185,31 @@ globalThis.bakeoffCharts = (() => {
         })),
       );
     const series = [
-      { type: "bar", name: "median", barWidth: row.both ? 9 : 14, barGap: "15%", data: cells.map((cell) => bar(cell, cell.median, false)) },
-      whiskers(cells.map((cell) => cell.interval && cell.interval.map(scaled)), theme, offset),
-      { type: "scatter", symbolSize: log ? 3.5 : 4.5, silent: true, z: 5, clip: true, data: [...dots("samples", false), ...dots("aside", true)] },
+      { type: "bar", name: "median", barWidth: row.both ? 10 : 14, barGap: "15%", data: cells.map(bar) },
+      whiskers(cells.map((cell) => cell.interval && cell.interval.map(scaled)), theme, offset, axis.max),
+      { type: "scatter", symbolSize: points ? 3.5 : 4.5, silent: true, z: 5, clip: true, data: [...dots("samples", false), ...dots("aside", true)] },
     ];
     if (row.both) {
-      series.push({ type: "bar", name: "until returned", barWidth: 7, data: cells.map((cell) => (cell.returned ? bar(cell, cell.returned, true) : { value: NaN })) });
-    }
-    if (log) {
-      // A bar has no foot on a logarithmic scale, so medians are dots here.
-      const dot = (cell, value, lane, faint) => ({
-        value: [scaled(value), lane],
-        symbolOffset: [0, faint ? 5 : offset],
-        itemStyle: { color: faint ? "transparent" : color(data.contenders[cell.c].slot, settings.theme), borderColor: color(data.contenders[cell.c].slot, settings.theme), borderWidth: 2 },
+      // A tick and no bar: it is not what is judged, and may be the cache's. Beyond the axis it is an arrow at its end.
+      const end = axis.max || Infinity;
+      const tick = (cell, lane) => ({
+        value: [Math.min(scaled(cell.returned), end), lane],
+        symbol: scaled(cell.returned) > end ? "triangle" : "rect",
+        symbolRotate: scaled(cell.returned) > end ? -90 : 0,
+        symbolSize: scaled(cell.returned) > end ? [7, 7] : [3, 7],
+        symbolOffset: [scaled(cell.returned) > end ? -5 : 0, 8],
+        itemStyle: { color: "transparent", borderColor: color(data.contenders[cell.c].slot, settings.theme), borderWidth: 1.5 },
       });
-      const medians = cells.map((cell, lane) => dot(cell, cell.median, lane, false));
-      const beside = row.both ? cells.flatMap((cell, lane) => (cell.returned ? [dot(cell, cell.returned, lane, true)] : [])) : [];
-      series.push({ type: "scatter", symbol: "diamond", symbolSize: 12, z: 6, data: [...medians, ...beside] });
+      series.push({ type: "scatter", name: "until returned", silent: true, z: 5, clip: false, data: cells.flatMap((cell, lane) => (cell.returned ? [tick(cell, lane)] : [])) });
+    }
+    if (points) {
+      // A bar has no foot on a logarithmic scale, and promises too much of few samples: medians are marks here.
+      const medians = cells.map((cell, lane) => ({
+        value: [Math.min(scaled(cell.median), limit), lane],
+        symbolOffset: [0, offset],
+        itemStyle: { color: color(data.contenders[cell.c].slot, settings.theme), borderColor: color(data.contenders[cell.c].slot, settings.theme), borderWidth: 2 },
+      }));
+      series.push({ type: "scatter", symbol: "diamond", symbolSize: 12, z: 6, data: medians });
     }
     if (row.device) {
       series[0].markLine = {
@@ -195,8 +220,8 @@ globalThis.bakeoffCharts = (() => {
         data: [{ xAxis: scaled(row.device) }],
       };
     }
-    const what = `${row.durable ? "until durable" : "until the last call returned"}${row.both ? " (outlined: until returned)" : ""}${row.higher ? "" : "; less is better"}`;
-    const option = frame(data, row, settings, what, row.unit.words, "; median, 95 % interval, every sample; ▲ best, = tie, ? not told apart");
+    const what = `${row.durable ? "until durable" : "until the last call returned"}${row.both ? " (ticks: until returned)" : ""}${row.higher ? "" : "; less is better"}`;
+    const option = frame(data, row, settings, what, row.unit.words, "; median, 95 % interval, every sample; ▲ best, = tie, ? can't tell yet");
     if (option.tooltip) {
       option.tooltip.formatter = (point) => {
         const cell = cells[point.seriesType === "scatter" ? point.value[1] : point.dataIndex];

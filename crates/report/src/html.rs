@@ -12,7 +12,7 @@ use crate::ReportError;
 use crate::chart::{CHARTS, ChartData, LIBRARY};
 use crate::number;
 use crate::view::{Material, SentenceView, View, WorkloadView, plural};
-use judge::duration;
+use judge::{NoteKind, duration};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -171,6 +171,46 @@ fn reliable(view: &View) -> Markup {
             @if !view.warnings.is_empty() {
                 ul { @for warning in &view.warnings { li { (warning) } } }
             }
+            (troubles(view))
+        }
+    }
+}
+
+/// Figures of each contender that scatter, were disturbed and so on: contender by problem.
+fn troubles(view: &View) -> Markup {
+    const KINDS: [(NoteKind, &str); 6] = [
+        (NoteKind::Unstable, "Scatter by more than 5 %"),
+        (NoteKind::Disturbed, "Disturbed"),
+        (NoteKind::Outlier, "With outliers"),
+        (NoteKind::Drift, "Drift"),
+        (NoteKind::TwoModes, "Two modes"),
+        (NoteKind::Cache, "Partly from a cache"),
+    ];
+    let cells =
+        |place: usize| view.workloads.iter().flat_map(|workload| &workload.rows).map(move |row| &row.cells[place]);
+    let count = |place: usize, kind: NoteKind| {
+        cells(place).filter(|cell| cell.notes.iter().any(|note| note.kind == kind)).count()
+    };
+    let shared =
+        |kind: NoteKind| view.workloads.iter().flat_map(|workload| &workload.notes).any(|note| note.kind == kind);
+    let places = || view.answer.order.iter().copied().filter(|&place| view.contenders[place].error.is_none());
+    let kinds: Vec<_> =
+        KINDS.into_iter().filter(|(kind, _)| !shared(*kind) && places().any(|place| count(place, *kind) > 0)).collect();
+    html! {
+        @if !kinds.is_empty() {
+            div.scroll { table.troubles {
+                caption { "Figures with a problem, of each contender" }
+                thead { tr {
+                    th scope="col" { "Contender" }
+                    @for (_, title) in &kinds { th.n scope="col" { (title) } }
+                    th.n scope="col" { "Figures" }
+                } }
+                tbody { @for place in places() { tr {
+                    th scope="row" { (view.contenders[place].name) }
+                    @for (kind, _) in &kinds { td.n { (count(place, *kind)) } }
+                    td.n { (cells(place).filter(|cell| cell.figure.is_some()).count()) }
+                } } }
+            } }
         }
     }
 }

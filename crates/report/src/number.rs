@@ -127,13 +127,12 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// How many times, for a glance: 1, 1.04, 1.6, 16, 160.
+/// How many times, for a glance: 1, 1.04, 1.6, 16, 160. The judge's digits; but "at most" wants a number, however large.
 pub fn times(value: f64) -> String {
     match value {
         1.0 => "1".into(),
-        value if value < 1.095 => format!("{value:.2}"),
-        value if value < 9.95 => format!("{value:.1}"),
-        value => format!("{value:.0}"),
+        value if value >= 1000.0 => format!("{value:.0}"),
+        value => judge::factor(value),
     }
 }
 
@@ -214,7 +213,7 @@ mod tests {
     #[test]
     fn ratios_and_shares_keep_few_digits() {
         assert_eq!((ratio(1.6), ratio(12.34), ratio(140.4)), ("1.6".into(), "12.3".into(), "140".into()));
-
+        assert_eq!([1.0, 1.04, 1.6, 16.4, 1234.5].map(times), ["1", "1.04", "1.6", "16", "1234"]);
         assert_eq!((percent(0.034), percent(0.42)), ("3.4 %".into(), "42 %".into()));
     }
 }

@@ -11,6 +11,7 @@ mod material;
 mod options;
 mod pairs;
 mod pivot;
+mod run;
 mod scaling;
 mod spread;
 mod story;
@@ -108,6 +109,8 @@ pub struct RunView {
     pub machine: Vec<(String, String)>,
     /// The plan as resolved, flattened.
     pub plan: Vec<(String, String)>,
+    /// Whether the contenders' images lay in memory, so that no disk took part.
+    pub in_memory: bool,
     /// What this machine's memory and clock allow.
     pub ceiling: Vec<(String, String)>,
 }

@@ -7,7 +7,7 @@ use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, View};
 
 /// A pivot as people read it: for each operation and group the values, then the groups with their best.
 pub fn pivot_sheets(view: &View, axis: &AxisView, pivot: &PivotView) -> [Sheet; 2] {
-    let marks = "Medians; ▲ best of its line, = no difference to the best shown, ? not told apart.".to_owned();
+    let marks = "Medians; ▲ best of its line, = as good as the best, ? can't tell yet.".to_owned();
     let named = |line: &PivotRow| {
         let (workload, row) = (&view.workloads[line.workload], pivot_row(view, line));
         let until = if row.durable { ", until durable" } else { "" };

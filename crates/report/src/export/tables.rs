@@ -62,7 +62,7 @@ fn cell_text(text: &str) -> String {
 
 /// Operations by contenders as people read them: mark and figure, in each row's unit.
 pub fn workload_sheet(view: &View, workload: &WorkloadView) -> Sheet {
-    let mut notes = vec!["Medians; ▲ best, = no difference to the best shown, ? not told apart.".to_owned()];
+    let mut notes = vec!["Medians; ▲ best, = as good as the best, ? can't tell yet.".to_owned()];
     notes.extend(workload.notes.iter().map(|note| format!("All of these: {}.", note.text)));
     notes.extend(workload.sentences.iter().map(|said| said.text.clone()));
     let mut lines = Vec::new();

@@ -2,7 +2,8 @@
 //! In: a view. Out: one table.
 
 use crate::number;
-use crate::view::{CellView, RowView, Standing, View};
+use crate::view::{CellView, RowView, Standing, View, WorkloadView};
+use judge::NoteKind;
 use maud::{Markup, html};
 
 /// Ratios that a bar shows at most.
@@ -17,7 +18,8 @@ pub(super) fn overview(view: &View) -> Markup {
                 table.overview {
                     thead { tr {
                         th scope="col" { "Operation" }
-                        @for (place, contender) in view.contenders.iter().enumerate() {
+                        @for &place in &view.answer.order {
+                            @let contender = &view.contenders[place];
                             @if contender.error.is_none() {
                                 th.n scope="col" data-c=(place) {
                                     (contender.name)
@@ -32,8 +34,8 @@ pub(super) fn overview(view: &View) -> Markup {
                             @for row in &workload.rows {
                                 tr {
                                     th scope="row" { a href={ "#" (workload.slug) "-" (row.slug) } { (row.title) } }
-                                    @for cell in &row.cells {
-                                        @if view.contenders[cell.contender].error.is_none() { (ratio_cell(row, cell)) }
+                                    @for &place in &view.answer.order {
+                                        @if view.contenders[place].error.is_none() { (ratio_cell(workload, row, &row.cells[place])) }
                                     }
                                 }
                             }
@@ -45,7 +47,7 @@ pub(super) fn overview(view: &View) -> Markup {
     }
 }
 
-fn ratio_cell(row: &RowView, cell: &CellView) -> Markup {
+fn ratio_cell(workload: &WorkloadView, row: &RowView, cell: &CellView) -> Markup {
     let Some(figure) = &cell.figure else {
         let reason = cell.missing.as_deref().unwrap_or("not measured");
         return html! { td.n.missing data-c=(cell.contender) title=(reason) { "–" } };
@@ -60,14 +62,23 @@ fn ratio_cell(row: &RowView, cell: &CellView) -> Markup {
     html! {
         td.n.front[front] data-c=(cell.contender) title=(told) {
             (mark(cell.standing)) (ratio)
-            @if !cell.notes.is_empty() { sup title=(notes(cell)) { "*" } }
+            @let notes = notes(cell);
+            @if !notes.is_empty() {
+                sup { a href={ "#" (workload.slug) "-" (row.slug) } title=(notes) aria-label={ "Note: " (notes) } { "*" } }
+            }
             span.bar style={ "width:" (bar) "%" } {}
         }
     }
 }
 
+/// What may change the meaning of a figure. That it scatters, or was disturbed, is in its interval; its safety stands below its name.
+pub(super) fn weighs(kind: NoteKind) -> bool {
+    !matches!(kind, NoteKind::Unstable | NoteKind::Outlier | NoteKind::Disturbed | NoteKind::Durability)
+}
+
 fn notes(cell: &CellView) -> String {
-    cell.notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ")
+    let notes = cell.notes.iter().filter(|note| weighs(note.kind)).map(|note| note.text.as_str());
+    notes.collect::<Vec<_>>().join("; ")
 }
 
 /// The mark before a figure.

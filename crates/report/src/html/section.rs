@@ -1,7 +1,7 @@
 //! One workload in the page: its sentences, and for each operation a chart with the table behind it.
 //! In: a workload of the view and the chart values. Out: HTML.
 
-use super::overview::{mark, spoken};
+use super::overview::{mark, spoken, weighs};
 use crate::chart::{ChartCell, ChartData, ChartRow};
 use crate::number;
 use crate::view::{CellView, FigureView, RowView, View, WorkloadView};
@@ -76,7 +76,7 @@ fn figure(view: &View, workload: &WorkloadView, row: &RowView, chart: Option<(us
 
 fn caption(row: &RowView) -> String {
     let what = match (row.durable, row.returned_matters) {
-        (true, true) => ", until durable; outlined: until returned",
+        (true, true) => ", until durable; ticks below: until returned",
         (true, false) => ", until durable",
         _ => "",
     };
@@ -136,7 +136,8 @@ fn notes(view: &View, row: &RowView) -> Vec<String> {
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for cell in &row.cells {
         let name = view.contenders[cell.contender].name.as_str();
-        let mut texts: Vec<&str> = cell.notes.iter().map(|note| note.text.as_str()).collect();
+        let mut texts: Vec<&str> =
+            cell.notes.iter().filter(|note| weighs(note.kind)).map(|note| note.text.as_str()).collect();
         if view.contenders[cell.contender].error.is_none() {
             texts.extend(cell.missing.as_deref());
         }

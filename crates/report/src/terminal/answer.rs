@@ -8,19 +8,20 @@ use crate::view::{CellView, ContenderView, RowView, Standing, View, WorkloadView
 use judge::SafetyClass;
 use unicode_width::UnicodeWidthStr;
 
-/// Workloads that have a sentence of their own here.
-const WORKLOADS: usize = 3;
+/// Lines of the sentences.
+const LINES: usize = 10;
 /// Lines of the table.
 const ROWS: usize = 12;
 /// Widest column that names the operations, and narrowest and widest of a contender.
 const NAMES: usize = 25;
 const COLUMN: (usize, usize) = (7, 12);
+const ABREAST: usize = 6;
 /// Lines of a contender's heading.
 const HEADING: usize = 3;
 
 /// The answer of a run as it fits a screen. Where nothing is compared with anything, the figures themselves are the answer.
 pub fn answer(view: &View, style: Style) -> String {
-    let mut text = sentences(view, style);
+    let mut text = in_ten_lines(view, style);
     let measured = (0..view.contenders.len()).filter(|&place| has_figures(view, place)).count();
     if measured > 1 {
         text.push_str(&table(view, style));
@@ -38,31 +39,71 @@ pub fn answer(view: &View, style: Style) -> String {
     text
 }
 
-/// The answer in sentences.
-pub(super) fn sentences(view: &View, style: Style) -> String {
-    let mut text = String::new();
-    let mut say = |tone: Tone, said: &str| {
-        for one in wrapped(&safe::terminal(said), style.width, "  ").lines() {
-            line(&mut text, &style.paint(tone, &style.fitted(one)));
-        }
-    };
+/// The answer in sentences, in so many lines as are read in ten seconds: whom to take, whom to avoid and how reliable that is always stand there.
+fn in_ten_lines(view: &View, style: Style) -> String {
     let answer = &view.answer;
-    say(Tone::Heading, &answer.headline);
-    // One workload's sentence would repeat the headline, but for who leads it.
-    for workload in answer.workloads.iter().take(WORKLOADS) {
-        say(Tone::Plain, &format!("{}: {}.", workload.title, workload.text));
+    let head = said(Tone::Heading, &answer.headline, style);
+    let end: Vec<String> = [Some(&answer.confidence), answer.open.as_ref()]
+        .into_iter()
+        .flatten()
+        .flat_map(|one| plain(one, style))
+        .collect();
+    let mut room = LINES.saturating_sub(head.len() + end.len());
+    let besides: Vec<Vec<String>> = answer.besides.iter().map(|one| plain(one, style)).collect();
+    let besides = fitting(besides, room.saturating_sub(answer.workloads.len().min(1)));
+    room -= besides.iter().map(Vec::len).sum::<usize>();
+    let mut workloads = workloads(view, style);
+    if workloads.iter().map(Vec::len).sum::<usize>() > room {
+        let all = workloads.len();
+        workloads = fitting(workloads, room.saturating_sub(1));
+        let more =
+            crate::view::plural(all - workloads.len(), if workloads.is_empty() { "workload" } else { "more workload" });
+        workloads.push(plain(&format!("{more}: see the table."), style));
     }
-    if answer.workloads.len() > WORKLOADS {
-        say(Tone::Plain, &format!("And {} more workloads below.", answer.workloads.len() - WORKLOADS));
-    }
-    for beside in &answer.besides {
-        say(Tone::Plain, beside);
-    }
-    say(Tone::Plain, &answer.confidence);
-    if let Some(open) = &answer.open {
-        say(Tone::Plain, open);
-    }
-    text
+    let lines = head.into_iter().chain(workloads.into_iter().flatten()).chain(besides.into_iter().flatten()).chain(end);
+    lines.fold(String::new(), |mut text, one| {
+        line(&mut text, &one);
+        text
+    })
+}
+
+/// The answer in all its sentences.
+pub(super) fn sentences(view: &View, style: Style) -> String {
+    let answer = &view.answer;
+    let mut lines = said(Tone::Heading, &answer.headline, style);
+    lines.extend(workloads(view, style).into_iter().flatten());
+    let rest = answer.besides.iter().chain([&answer.confidence]).chain(&answer.open);
+    lines.extend(rest.flat_map(|one| plain(one, style)));
+    lines.into_iter().fold(String::new(), |mut text, one| {
+        line(&mut text, &one);
+        text
+    })
+}
+
+/// The lines of each workload's sentence.
+fn workloads(view: &View, style: Style) -> Vec<Vec<String>> {
+    let sentence = |one: &crate::view::WorkloadLine| plain(&format!("{}: {}.", one.title, one.text), style);
+    view.answer.workloads.iter().map(sentence).collect()
+}
+
+/// The first of these that fit into so many lines.
+fn fitting(all: Vec<Vec<String>>, mut room: usize) -> Vec<Vec<String>> {
+    let fits = |one: &Vec<String>| {
+        let left = room.checked_sub(one.len());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    all.into_iter().take_while(fits).collect()
+}
+
+fn plain(text: &str, style: Style) -> Vec<String> {
+    said(Tone::Plain, text, style)
+}
+
+/// The lines of a sentence.
+fn said(tone: Tone, text: &str, style: Style) -> Vec<String> {
+    let text = wrapped(&safe::terminal(text), style.width, "  ");
+    text.lines().map(|one| style.paint(tone, &style.fitted(one))).collect()
 }
 
 /// One line of the table.
@@ -80,8 +121,11 @@ fn table(view: &View, style: Style) -> String {
     }
     let names = lines.iter().map(|line| line.title.width()).max().unwrap_or(0).clamp(10, NAMES);
     let word = |place: &usize| heading(&view.contenders[*place]).iter().map(|word| word.width()).max().unwrap_or(0);
+    let room = style.width.saturating_sub(names + 1);
     let column = (shown.iter().map(word).max().unwrap_or(0) + 2).clamp(COLUMN.0, COLUMN.1);
-    let fits = ((style.width.saturating_sub(names + 1)) / column).max(1);
+    // So many stand beside each other whatever their names; more only where these are short.
+    let column = column.min((room / shown.len().min(ABREAST)).max(COLUMN.0));
+    let fits = (room / column).max(1);
     let (here, beyond) = shown.split_at(fits.min(shown.len()));
     line(&mut text, "");
     headings(&mut text, view, here, (names, column), style);
@@ -149,6 +193,7 @@ fn heading(contender: &ContenderView) -> Vec<String> {
         SafetyClass::Unknown | SafetyClass::Ordered => "",
     };
     let name = safe::terminal(&contender.name);
+    let name = name.replace('+', " +");
     let mut words: Vec<String> = name.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
     if words.len() > HEADING {
         let rest = words.split_off(HEADING - 1).join(" ");
@@ -171,6 +216,7 @@ fn headings(text: &mut String, view: &View, here: &[usize], (names, column): (us
         for word in &words {
             // Names stand on the line above the figures, whatever their height.
             let word = (at + word.len()).checked_sub(height).and_then(|at| word.get(at)).map_or("", String::as_str);
+            let word = cut(word, column - 1);
             one.push_str(&format!("{}{word}", " ".repeat(column.saturating_sub(word.width()))));
         }
         line(text, &style.paint(Tone::Heading, &style.fitted(one.trim_end())));

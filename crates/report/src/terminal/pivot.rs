@@ -54,7 +54,7 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
     }
     let best = if style.unicode { "▲" } else { "^" };
     let legend = format!(
-        "Medians; {best} best of its line; = no difference to the best shown; ? not told apart; x: times worse than the \
+        "Medians; {best} best of its line; = as good as the best; ? can't tell yet; x: times worse than the \
          best. Differences below {} are not called one.",
         number::percent(pivot.smallest_effect)
     );

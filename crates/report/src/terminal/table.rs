@@ -65,7 +65,7 @@ pub(super) fn tables(view: &View, workload: &WorkloadView, style: Style) -> Stri
     }
     let best = if style.unicode { "▲" } else { "^" };
     let less = if workload.rows.iter().all(|row| row.higher_is_better) { "" } else { "; s: less is better" };
-    say(Tone::Quiet, &format!("Medians; {best} best; = no difference to the best shown; ? not told apart{less}"));
+    say(Tone::Quiet, &format!("Medians; {best} best; = as good as the best; ? can't tell yet{less}"));
     for note in &workload.notes {
         say(Tone::Warning, &format!("all of these: {}", safe::terminal(&note.text)));
     }

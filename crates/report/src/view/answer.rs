@@ -1,6 +1,7 @@
 //! The answer in a few sentences: which to take, what it costs, which to avoid, how reliable that is and what is open.
 //! In: the judge's answer and the view. Out: an [`AnswerView`], which the terminal, the page and the log open with.
 
+use super::axes::FILESYSTEM;
 use super::{View, plural};
 use crate::number;
 use judge::{
@@ -63,7 +64,10 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
         return said.nothing("Nothing can be said: there are no figures.");
     };
     let take = group.take.as_ref();
-    let mut besides: Vec<String> = said.less_safe(group).into_iter().chain(said.avoid(group)).collect();
+    // What was varied is what was asked.
+    let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
+    let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
+    besides.extend(said.less_safe(group).into_iter().chain(said.avoid(group)));
     besides.extend(said.other_classes(group));
     besides.extend(answer.groups[1..].iter().filter_map(|other| said.other_group(other)));
     let several = group.order.len() > 1;
@@ -82,7 +86,7 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
 }
 
 /// A bound from which on nothing is known that helps to choose.
-const UNKNOWN: f64 = 8.0;
+const UNKNOWN: f64 = 4.0;
 /// How many blocks more are named: beyond that, only that it takes more than these.
 const MANY_BLOCKS: u32 = 200;
 
@@ -103,7 +107,7 @@ impl Said<'_> {
             workloads: Vec::new(),
             besides: Vec::new(),
             grade: self.answer.confidence.grade,
-            confidence: confidence(&self.answer.confidence, self.figures_of_caches()),
+            confidence: confidence(&self.answer.confidence, self.figures_of_caches(), self.view.run.in_memory),
             open: self.open(),
             comparisons: (open.comparisons, open.open),
             order: self.order(),
@@ -124,7 +128,8 @@ impl Said<'_> {
     }
 
     fn names(&self, contenders: &[usize]) -> String {
-        listed(&contenders.iter().map(|&contender| self.name(contender)).collect::<Vec<_>>())
+        let name = |&contender: &usize| self.view.table.contenders[contender].name.as_str();
+        judge::list(&contenders.iter().map(name).collect::<Vec<_>>())
     }
 
     /// What an operation does, in a few words.
@@ -241,6 +246,7 @@ impl Said<'_> {
                 (None, Some(choice)) if choice.shortfall.at_most < 1.0 + self.view.smallest_effect => {
                     format!("take {}, as good as the best", self.name(choice.shortfall.contender))
                 }
+                (None, Some(choice)) if choice.shortfall.at_most >= UNKNOWN => "can't tell yet".into(),
                 (None, Some(choice)) => {
                     let at_most = number::times(choice.shortfall.at_most);
                     format!("take {}, at most {at_most}x behind the best", self.name(choice.shortfall.contender))
@@ -333,7 +339,7 @@ fn loss(class: SafetyClass) -> &'static str {
     }
 }
 
-fn confidence(found: &Confidence, cached: usize) -> String {
+fn confidence(found: &Confidence, cached: usize, in_memory: bool) -> String {
     let grade = match found.grade {
         Grade::None => "none",
         Grade::Low => "LOW",
@@ -354,13 +360,6 @@ fn confidence(found: &Confidence, cached: usize) -> String {
     if cached > 0 {
         parts.push(format!("{} in part from a cache", plural(cached, "figure")));
     }
-    format!("Confidence {grade}: {}.", parts.join(", "))
-}
-
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+    let place = if in_memory { " In memory: what they cost the CPU, on no disk." } else { "" };
+    format!("Confidence {grade}: {}.{place}", parts.join(", "))
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// The axis that is none of the table's: what is varied, itself.
-const FILESYSTEM: &str = "filesystem";
+pub(super) const FILESYSTEM: &str = "filesystem";
 
 /// One axis of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -149,8 +149,8 @@ fn rest(options: &Contender, name: &str) -> Contender {
     rest.label.clear();
     rest.base.clear();
     // What no option keeps stands in its place alone.
-    rest.axes
-        .retain(|name, _| axes::find(name).is_some_and(|named| named.axis.asked(options, named.setting).is_none()));
+    let alone: BTreeSet<&str> = axes::beside_options(options).map(|(name, _)| name).collect();
+    rest.axes.retain(|name, _| alone.contains(name.as_str()));
     rest
 }
 

@@ -7,16 +7,15 @@ use super::pairs::pairs;
 use super::scaling::scalings;
 use super::{
     AnswerView, CellView, ContenderView, Counts, DeviceRow, FailureView, FigureView, Material, NoteView, RowView,
-    RunView, SentenceView, View, WorkloadView,
+    SentenceView, View, WorkloadView,
 };
 use super::{costs, options, story};
 use crate::ReportError;
 use crate::chart::slots;
 use crate::number::Unit;
 use judge::{Direction, Judgement, Table};
-use records::facts::PhaseFacts;
 use records::program::Figure;
-use records::{Contender, ContenderRecord, DEVICE, NewRun, Origin, RunStatus, TrialRecord, TrialStatus, WorkRecord};
+use records::{Contender, ContenderRecord, DEVICE, Origin, TrialRecord, TrialStatus, WorkRecord};
 use std::collections::{BTreeMap, HashSet};
 
 impl View {
@@ -48,7 +47,7 @@ impl View {
             Some(format!("{} was aged before the work: {}.", contender.name, contender.age.as_ref()?))
         }));
         let mut view = View {
-            run: run(material),
+            run: super::run::run(material),
             answer: AnswerView::default(),
             failures: failures(material),
             contenders,
@@ -69,8 +68,8 @@ impl View {
         };
         let found = judge::answer(&view.table)
             .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
-        view.answer = super::answer::answer(&view, &found);
         view.pivots = super::pivot::pivots(&view);
+        view.answer = super::answer::answer(&view, &found);
         Ok(view)
     }
 }
@@ -149,7 +148,7 @@ impl Builder<'_> {
         let facts = work
             .phases
             .iter()
-            .find(|facts| !facts.preparation && named(facts) == id.operation && facts.cache_label == id.cache);
+            .find(|facts| !facts.preparation && facts.named() == id.operation && facts.cache_label == id.cache);
         let total = work.totals.iter().find(|total| total.operation == id.operation && total.cache_label == id.cache);
         let (title, phases) = match (facts, total) {
             (Some(facts), _) => (facts.title.clone(), vec![facts.name.clone()]),
@@ -225,13 +224,6 @@ fn unit(row: &RowView) -> Unit {
 /// `create` or, where the cache state tells two apart, `read:cold`.
 fn key(id: &judge::OperationId) -> String {
     if id.cache.is_empty() { id.operation.clone() } else { format!("{}:{}", id.operation, id.cache) }
-}
-
-fn named(facts: &PhaseFacts) -> String {
-    match &facts.variant {
-        Some(variant) => format!("{} {variant}", facts.operation),
-        None => facts.operation.clone(),
-    }
 }
 
 /// Heading of a workload: with its scale, where the run has it at several.
@@ -355,41 +347,6 @@ fn places(material: &Material) -> Vec<usize> {
     visible().map(|record| if record.error.is_none() { free.next().unwrap_or_default() } else { 0 }).collect()
 }
 
-fn run(material: &Material) -> RunView {
-    let record = &material.run;
-    let stamp = jiff::Timestamp::from_millisecond(record.began_ms).unwrap_or_default();
-    RunView {
-        id: record.id.clone(),
-        title: record.new.title.clone(),
-        began: stamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        seconds: record.ended_ms.map(|ended| ended.saturating_sub(record.began_ms).max(0) as f64 / 1e3),
-        status: match record.status {
-            RunStatus::Open => "open".into(),
-            RunStatus::Interrupted => "interrupted".into(),
-            RunStatus::Finished => "finished".into(),
-        },
-        ending: record.ending.clone(),
-        origin: match &record.new.origin {
-            Origin::Measured => None,
-            Origin::Exported => Some(elsewhere(&record.new)),
-            Origin::Foreign { program, file } => Some(format!("results of {program}, read from {file}")),
-        },
-        version: record.new.version.clone(),
-        seed: record.new.seed,
-        repeat: repeat(&whole_plan(&record.new.command_line, record.new.merged.is_some()), record.new.seed),
-        machine: machines(&record.new),
-        plan: plan(&record.new),
-        ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
-    }
-}
-
-fn elsewhere(new: &NewRun) -> String {
-    match &new.merged {
-        Some(merged) => format!("put together from {}", super::plural(merged.parts.len(), "shard")),
-        None => "measured elsewhere, read from an exported file".into(),
-    }
-}
-
 /// What was asked of a contender, but for its base, which its name begins with; of another program's results no more is known than the file.
 fn asked_in_words(record: &ContenderRecord, origin: &Origin) -> Vec<(String, String)> {
     match (&record.asked, origin) {
@@ -397,49 +354,6 @@ fn asked_in_words(record: &ContenderRecord, origin: &Origin) -> Vec<(String, Str
         (Some(asked), _) => pairs(&Contender { base: String::new(), ..asked.clone() }),
         (None, _) => Vec::new(),
     }
-}
-
-fn plan(new: &NewRun) -> Vec<(String, String)> {
-    let shards = new.merged.iter().map(|merged| ("shard, of".into(), merged.of.to_string()));
-    pairs(&new.plan).into_iter().chain(shards).collect()
-}
-
-/// The machine; of several each under the number of its shard.
-fn machines(new: &NewRun) -> Vec<(String, String)> {
-    match (&new.machine, &new.merged) {
-        (None, Some(merged)) => {
-            let named = merged.parts.iter().map(|part| (format!("shard {}", part.index + 1), &part.machine));
-            pairs(&named.collect::<BTreeMap<_, _>>())
-        }
-        (machine, _) => pairs(machine),
-    }
-}
-
-/// The words that began a run; of shards that were put together those of the whole plan, which names no shard.
-fn whole_plan(words: &[String], put_together: bool) -> Vec<String> {
-    let mut words = words.to_vec();
-    if !put_together {
-        return words;
-    }
-    words.retain(|word| !word.starts_with("--shard="));
-    if let Some(at) = words.iter().position(|word| word == "--shard") {
-        words.drain(at..(at + 2).min(words.len()));
-    }
-    words
-}
-
-/// The command line as a person would type it, with the seed that makes it the same.
-fn repeat(words: &[String], seed: u64) -> String {
-    let quoted = |word: &String| {
-        let plain = !word.is_empty()
-            && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./:=,%+@".contains(letter));
-        if plain { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    let mut line: Vec<String> = words.iter().map(quoted).collect();
-    if !line.is_empty() && !words.iter().any(|word| word.starts_with("--seed")) {
-        line.push(format!("--seed {seed}"));
-    }
-    line.join(" ")
 }
 
 fn failures(material: &Material) -> Vec<FailureView> {
@@ -492,19 +406,4 @@ fn unique(slug: String, taken: &mut HashSet<String>) -> String {
         number += 1;
     }
     candidate
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_that_were_put_together_are_repeated_as_the_whole_plan() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let whole = words("bakeoff run mail --samples 4 --seed 7");
-        assert_eq!(whole_plan(&words("bakeoff run mail --shard 2/4 --samples 4 --seed 7"), true), whole);
-        assert_eq!(whole_plan(&words("bakeoff run mail --shard=2/4 --samples 4 --seed 7"), true), whole);
-        let one = words("bakeoff run mail --shard 2/4 --samples 4 --seed 7");
-        assert_eq!(whole_plan(&one, false), one, "a shard alone is repeated as a shard");
-    }
 }

@@ -69,6 +69,44 @@ pub(super) fn pivots(view: &View) -> Vec<PivotView> {
     (0..view.axes.len()).filter_map(|axis| Pivot { view, axis: &view.axes[axis] }.judged(axis)).collect()
 }
 
+/// Whether a value of an axis was better than another anywhere, in a sentence: where the difference is largest, or that none is shown.
+pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
+    let axis = &view.axes[pivot.axis];
+    let told = |cell: &PivotCell| matches!(cell.standing, Standing::Worse | Standing::Likely);
+    let mut lines = 0;
+    let mut open = 0;
+    let mut most: Option<(f64, String)> = None;
+    for row in &pivot.rows {
+        for (group, values) in axis.groups.iter().zip(&row.groups).filter(|found| found.1.iter().flatten().count() >= 2)
+        {
+            lines += 1;
+            let cells = || values.iter().flatten();
+            open += usize::from(cells().any(|cell| matches!(cell.standing, Standing::Unresolved | Standing::Leading)));
+            let Some((at, ratio)) = furthest(values, told) else { continue };
+            if most.as_ref().is_none_or(|most| ratio > most.0) {
+                let title = &view.workloads[row.workload].rows[row.row].title;
+                let among = if axis.groups.len() > 1 { format!(" with {}", group.name) } else { String::new() };
+                let times = crate::number::times(ratio);
+                most = Some((ratio, format!("{} is {times}x slower in \"{title}\"{among}", axis.values[at])));
+            }
+        }
+    }
+    let of = super::plural(lines, "line");
+    let rest = if open > 0 { format!("; {open} of {of} can't tell yet") } else { String::new() };
+    match most {
+        Some((_, most)) => format!("{} matters: {most}{rest}.", axis.name),
+        None if open == 0 => format!("{} makes no difference in {of}.", axis.name),
+        None => format!("{}: no difference is shown in {of}, and {open} can't tell yet.", axis.name),
+    }
+}
+
+/// Which of these values is furthest behind, and how many times.
+fn furthest(values: &[Option<PivotCell>], told: impl Fn(&PivotCell) -> bool) -> Option<(usize, f64)> {
+    let known =
+        values.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.as_ref().filter(|cell| told(cell))?.ratio?)));
+    known.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 struct Pivot<'a> {
     view: &'a View,
     axis: &'a AxisView,
@@ -168,7 +206,7 @@ impl Pivot<'_> {
                 });
                 for value in 0..values {
                     if let Some(from) = self.judged_index(group, value) {
-                        self.copy_cells(&mut table, (*operation, from), (at.len(), value), value);
+                        self.copy_cells(&mut table, (*operation, from), (at.len(), value), values + value);
                     }
                 }
                 at.push((group, place));
@@ -182,6 +220,7 @@ impl Pivot<'_> {
         if self.axis.groups.len() < 2 {
             return None;
         }
+        let groups = self.axis.groups.len();
         let mut table = Table { margin: self.view.table.margin, ..Table::default() };
         for (number, group) in self.axis.groups.iter().enumerate() {
             let members: Vec<&Contender> = (0..group.members.len())
@@ -194,15 +233,23 @@ impl Pivot<'_> {
                 ..Contender::default()
             });
         }
-        self.add_twins(&mut table, self.axis.groups.len());
+        self.add_twins(&mut table, groups);
+        self.add_alternatives(&mut table, groups);
         for (number, ((_, _, operation), row)) in places.iter().zip(rows).enumerate() {
             let judged = &self.view.table.operations[*operation];
             let named = if judged.phrase.is_empty() { judged.id.operation.as_str() } else { &judged.phrase };
             let phrase = format!("{named}, each with its best {}", self.axis.name);
             table.operations.push(Operation { phrase, ..judged.clone() });
             for (group, best) in row.best.iter().enumerate() {
-                if let Some(from) = best.and_then(|best| self.judged_index(group, best.value)) {
-                    self.copy_cells(&mut table, (*operation, from), (number, group), group);
+                let Some(value) = best.map(|best| best.value) else { continue };
+                if let Some(from) = self.judged_index(group, value) {
+                    self.copy_cells(&mut table, (*operation, from), (number, group), groups + group);
+                }
+                let values = self.axis.values.len();
+                for (at, other) in (0..values).filter(|&other| other != value).enumerate() {
+                    let alternative = 2 * groups + group * (values - 1) + at;
+                    let from = self.judged_index(group, other);
+                    table.cells.extend(from.and_then(|from| self.copied((*operation, from), (number, alternative))));
                 }
             }
         }
@@ -218,18 +265,29 @@ impl Pivot<'_> {
         }
     }
 
+    /// For each group what its best value was picked from, in each operation the values that were not.
+    fn add_alternatives(&self, table: &mut Table, groups: usize) {
+        for place in 0..groups {
+            let of = table.contenders[place].clone();
+            for number in 1..self.axis.values.len() {
+                let (name, alternative_of) = (format!("{} (not its best, {number})", of.name), Some(of.name.clone()));
+                table.contenders.push(Contender { name, alternative_of, ..of.clone() });
+            }
+        }
+    }
+
+    fn copied(&self, from: (usize, usize), to: (usize, usize)) -> Option<Cell> {
+        let found = self.view.table.cell(from.0, from.1).filter(|cell| !cell.samples.is_empty())?;
+        Some(Cell { operation: to.0, contender: to.1, ..found.clone() })
+    }
+
     /// Copies a cell, and that of its twin where it has one, so that the noise floor is known here as well.
-    fn copy_cells(&self, table: &mut Table, from: (usize, usize), to: (usize, usize), place: usize) {
+    fn copy_cells(&self, table: &mut Table, from: (usize, usize), to: (usize, usize), again: usize) {
         let all = &self.view.table;
-        let copied = |contender: usize, to: (usize, usize)| {
-            let found = all.cell(from.0, contender).filter(|cell| !cell.samples.is_empty())?;
-            Some(Cell { operation: to.0, contender: to.1, ..found.clone() })
-        };
-        table.cells.extend(copied(from.1, to));
+        table.cells.extend(self.copied(from, to));
         let name = &all.contenders[from.1].name;
         let twin = all.contenders.iter().position(|contender| contender.twin_of.as_ref() == Some(name));
-        let twins = table.contenders.len() / 2;
-        table.cells.extend(twin.and_then(|twin| copied(twin, (to.0, twins + place))));
+        table.cells.extend(twin.and_then(|twin| self.copied((from.0, twin), (to.0, again))));
     }
 
     fn row(&self, (workload, row, _): &Place, at: &[(usize, usize)], inner: &Judgement) -> PivotRow {
@@ -289,9 +347,9 @@ fn counted(subject: &str, names: &[String], lines: &[Vec<Option<PivotCell>>]) ->
     counts.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     let of = super::plural(lines.len(), "operation");
     let open = lines.iter().filter(|line| !line.iter().flatten().any(front)).count();
-    let open = if open > 0 { format!("; {open} not told apart") } else { String::new() };
+    let open = if open > 0 { format!("; {open} can't tell yet") } else { String::new() };
     let Some(((most, first), others)) = counts.split_first() else {
-        return (!lines.is_empty()).then(|| format!("{subject}, nothing is told apart in {of}."));
+        return (!lines.is_empty()).then(|| format!("{subject}, can't tell yet in {of}."));
     };
     let others: String = others.iter().map(|(count, at)| format!(", {} in {count}", names[*at])).collect();
     Some(format!("{subject}, {} is best or tied in {most} of {of}{others}{open}.", names[*first]))

@@ -44,11 +44,7 @@ fn ways(run: &RunRecord, table: &Table) -> BTreeMap<(String, String, String), Wa
     for work in works {
         let heading = samples::work_name(works, work);
         for facts in work.phases.iter().filter(|facts| !facts.preparation) {
-            let named = match &facts.variant {
-                Some(variant) => format!("{} {variant}", facts.operation),
-                None => facts.operation.clone(),
-            };
-            let id = judge::OperationId::new(&heading, &named, &facts.cache_label);
+            let id = judge::OperationId::new(&heading, &facts.named(), &facts.cache_label);
             let Some(row) = table.operations.iter().position(|operation| operation.id == id) else { continue };
             let key = (work.name.clone(), facts.operation.clone(), facts.cache_label.clone());
             let label = label(works, work, facts);

@@ -168,18 +168,9 @@ fn trial(
     let speed = entry.speed * workers.powf(0.7);
     let began = 1_795_000_000_000 + i64::from(block) * 600_000 + i64::from(contender.index) * 20_000;
     TrialRecord {
-        block,
-        position: contender.index,
-        attempt: 0,
-        contender: contender.index,
-        workload: work.name.clone(),
-        scale: work.scale.clone(),
         began_ms: began,
         ended_ms: began + 18_000,
         seconds: Some(18.0),
-        status: TrialStatus::Done,
-        reason: None,
-        cause: None,
         found: Some(found(label)),
         closing: Some(Closing {
             unmount_seconds: Some(0.02),
@@ -187,7 +178,6 @@ fn trial(
             written_bytes: Some(3 << 30),
             ..Closing::default()
         }),
-        remarks: vec![],
         phases: work
             .phases
             .iter()
@@ -208,6 +198,7 @@ fn trial(
                 elapsed_ns: 9_000_000,
             },
         ],
+        ..TrialRecord::begun((block, contender.index), contender.index, &work.name, &work.scale)
     }
 }
 

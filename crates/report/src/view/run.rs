@@ -1,0 +1,101 @@
+//! What describes the run itself: when, where, by which plan, and the command that repeats it.
+//! In: the record of a run. Out: a [`RunView`].
+
+use super::pairs::pairs;
+use super::{Material, RunView, story};
+use records::{NewRun, Origin, RunStatus};
+use std::collections::BTreeMap;
+
+pub(super) fn run(material: &Material) -> RunView {
+    let record = &material.run;
+    let stamp = jiff::Timestamp::from_millisecond(record.began_ms).unwrap_or_default();
+    RunView {
+        id: record.id.clone(),
+        title: record.new.title.clone(),
+        began: stamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        seconds: record.ended_ms.map(|ended| ended.saturating_sub(record.began_ms).max(0) as f64 / 1e3),
+        status: match record.status {
+            RunStatus::Open => "open".into(),
+            RunStatus::Interrupted => "interrupted".into(),
+            RunStatus::Finished => "finished".into(),
+        },
+        ending: record.ending.clone(),
+        origin: match &record.new.origin {
+            Origin::Measured => None,
+            Origin::Exported => Some(elsewhere(&record.new)),
+            Origin::Foreign { program, file } => Some(format!("results of {program}, read from {file}")),
+        },
+        version: record.new.version.clone(),
+        seed: record.new.seed,
+        repeat: repeat(&whole_plan(&record.new.command_line, record.new.merged.is_some()), record.new.seed),
+        machine: machines(&record.new),
+        plan: plan(&record.new),
+        in_memory: record.new.plan.as_ref().is_some_and(|plan| plan.place.is_in_memory()),
+        ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
+    }
+}
+
+fn elsewhere(new: &NewRun) -> String {
+    match &new.merged {
+        Some(merged) => format!("put together from {}", super::plural(merged.parts.len(), "shard")),
+        None => "measured elsewhere, read from an exported file".into(),
+    }
+}
+
+fn plan(new: &NewRun) -> Vec<(String, String)> {
+    let shards = new.merged.iter().map(|merged| ("shard, of".into(), merged.of.to_string()));
+    pairs(&new.plan).into_iter().chain(shards).collect()
+}
+
+/// The machine; of several each under the number of its shard.
+fn machines(new: &NewRun) -> Vec<(String, String)> {
+    match (&new.machine, &new.merged) {
+        (None, Some(merged)) => {
+            let named = merged.parts.iter().map(|part| (format!("shard {}", part.index + 1), &part.machine));
+            pairs(&named.collect::<BTreeMap<_, _>>())
+        }
+        (machine, _) => pairs(machine),
+    }
+}
+
+/// The words that began a run; of shards that were put together those of the whole plan, which names no shard.
+fn whole_plan(words: &[String], put_together: bool) -> Vec<String> {
+    let mut words = words.to_vec();
+    if !put_together {
+        return words;
+    }
+    words.retain(|word| !word.starts_with("--shard="));
+    if let Some(at) = words.iter().position(|word| word == "--shard") {
+        words.drain(at..(at + 2).min(words.len()));
+    }
+    words
+}
+
+/// The command line as a person would type it, with the seed that makes it the same.
+fn repeat(words: &[String], seed: u64) -> String {
+    let quoted = |word: &String| {
+        let plain = !word.is_empty()
+            && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./:=,%+@".contains(letter));
+        if plain { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    let mut line: Vec<String> = words.iter().map(quoted).collect();
+    if !line.is_empty() && !words.iter().any(|word| word.starts_with("--seed")) {
+        line.push(format!("--seed {seed}"));
+    }
+    line.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_that_were_put_together_are_repeated_as_the_whole_plan() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let whole = words("bakeoff run mail --samples 4 --seed 7");
+        assert_eq!(whole_plan(&words("bakeoff run mail --shard 2/4 --samples 4 --seed 7"), true), whole);
+        assert_eq!(whole_plan(&words("bakeoff run mail --shard=2/4 --samples 4 --seed 7"), true), whole);
+        let one = words("bakeoff run mail --shard 2/4 --samples 4 --seed 7");
+        assert_eq!(whole_plan(&one, false), one, "a shard alone is repeated as a shard");
+    }
+}
