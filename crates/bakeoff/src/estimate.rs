@@ -73,16 +73,12 @@ pub fn table(plan: &ResolvedPlan) -> Table {
     for (index, work) in works.iter().enumerate() {
         let name = samples::work_name(&works, work);
         for facts in work.phases.iter().filter(|facts| !facts.preparation) {
-            let operation = match &facts.variant {
-                Some(variant) => format!("{} {variant}", facts.operation),
-                None => facts.operation.clone(),
-            };
             let unit = match facts.figure {
                 workload::program::Figure::BytesPerSecond => "B/s",
                 workload::program::Figure::ItemsPerSecond => "/s",
                 workload::program::Figure::Seconds => "s",
             };
-            let id = OperationId::new(&name, &operation, &facts.cache_label);
+            let id = OperationId::new(&name, &facts.named(), &facts.cache_label);
             table.operations.push(Operation { id, unit: unit.into(), ..Operation::default() });
             for contender in plan.contenders_of(index) {
                 let seconds = staged_seconds(plan, contender, index);

@@ -71,7 +71,7 @@ struct Entry {
     /// Filesystem.
     filesystem: String,
     /// All that was asked for beside it, by the names that axes have: `mkfs`, `mkfs.rmapbt`, `mount`, `scheduler`, `kernel`, `age`,
-    /// `fill`, `device.read_ahead` ...
+    /// `fill`, `device.read_ahead`, `limit.memory` ...
     settings: Vec<Setting>,
     /// Index of the contender that it repeats, unseen by tables, for the noise floor; null for all others.
     twin_of: Option<usize>,
@@ -250,6 +250,7 @@ pub fn settings(plan: &ResolvedPlan, entry: &PlannedContender) -> Vec<Setting> {
         put("fill".into(), runner::percent(fill));
     }
     asked.device.iter().for_each(|(name, value)| put(format!("device.{name}"), value.clone()));
+    axes::beside_options(asked).for_each(|(name, value)| put(name.into(), value.into()));
     settings
 }
 

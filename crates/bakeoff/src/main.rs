@@ -26,6 +26,7 @@ mod progress;
 mod published;
 mod reference;
 mod resolve;
+mod scratch;
 mod session;
 mod show;
 mod text;
@@ -78,7 +79,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Doctor(args) => verbs::doctor::doctor(args),
         Verb::Clean(args) => verbs::clean::clean(args),
         Verb::Agent => verbs::agent::agent(),
-        Verb::Guest => staging::serve().map(|()| 0).map_err(Failure::from),
+        Verb::Guest => staging::boot().map(|()| 0).map_err(Failure::from),
         Verb::Manual(args) => verbs::manual::manual(args),
     }
 }

@@ -46,11 +46,7 @@ fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Fa
     let heading = samples::work_name(&material.run.new.works, work);
     let mut parts = Vec::new();
     for facts in work.phases.iter().filter(|facts| !facts.preparation) {
-        let operation = match &facts.variant {
-            Some(variant) => format!("{} {variant}", facts.operation),
-            None => facts.operation.clone(),
-        };
-        let id = judge::OperationId::new(&heading, &operation, &facts.cache_label);
+        let id = judge::OperationId::new(&heading, &facts.named(), &facts.cache_label);
         let Some(row) = table.operations.iter().find(|row| row.id == id) else { continue };
         let passes = trial.phases.iter().filter(|phase| phase.name == facts.name);
         let amount: u64 = match row.unit.as_str() {
@@ -59,7 +55,7 @@ fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Fa
             _ => passes.count() as u64,
         };
         if amount > 0 {
-            parts.push((format!("{heading}/{operation} {}", facts.cache_label), amount as f64));
+            parts.push((format!("{heading}/{} {}", facts.named(), facts.cache_label), amount as f64));
         }
     }
     Ok(Mix { parts, name: format!("all the work of {name}") })

@@ -6,7 +6,6 @@ use records::Machine;
 use runner::{Ager, DEVICE, Place, ResolvedPlan, StagingVenue, Venue, places};
 use staging::Registry;
 use std::collections::BTreeMap;
-use std::path::Path;
 use system::{BlockDevice, Journal, Sysfs as _};
 use workload::quantity::show_bytes;
 
@@ -148,16 +147,6 @@ pub fn clean_before(plan: &ResolvedPlan) -> Result<Vec<String>, Failure> {
     let strangers = staging::first_seen(found.strangers);
     said.extend(strangers.iter().map(|one| format!("{} is left alone: {}", one.path.display(), one.why)));
     Ok(said)
-}
-
-/// Refuses a scratch folder that is none, before anything is made for it.
-pub fn scratch(folder: &Path) -> Result<(), Failure> {
-    let problem = match std::fs::metadata(folder) {
-        Ok(facts) if facts.is_dir() => return Ok(()),
-        Ok(_) => "it is not a folder; name one in which images can be made".to_string(),
-        Err(error) => format!("{error}; make it with mkdir -p, or name another folder for images"),
-    };
-    Err(Failure::usage(format!("--scratch {}: {problem}", folder.display())))
 }
 
 /// Opens the plan's place.

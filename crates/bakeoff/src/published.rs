@@ -6,7 +6,7 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::text::{self, quantity};
 use judge::{Judgement, OperationId, Table};
-use literature::{Figure, Source};
+use literature::{Figure, Medium, Source};
 use report::view::PublishedView;
 use report::{Material, View};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ struct Amount {
 
 /// The text of `bakeoff show --published`.
 pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
-    let (sections, sources) = beside(material, &view.table)?;
+    let Beside { sections, sources, left_out } = beside(material, &view.table)?;
     let width = text::width();
     let head = format!(
         "Published figures beside run {}: other machines, other years, their own sizes. They are no part of any \
@@ -33,7 +33,7 @@ pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
         material.run.id
     );
     let mut said = text::wrapped(&head, width, "", "");
-    if sections.is_empty() {
+    if sections.is_empty() && left_out == 0 {
         return Ok(format!("{said}\nNothing has been published about the operations of this run.\n"));
     }
     for (row, lines) in &sections {
@@ -51,12 +51,16 @@ pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
         let line = format!("[{}] {}, {}. {}", source.source, source.title, source.year, source.hardware);
         said.push_str(&text::wrapped(&line, width, "", "  "));
     }
+    if let Some(other) = medium(material).filter(|_| left_out > 0).map(other) {
+        let line = format!("Left out: {left_out} published for {}, which say nothing about this device.", other.name());
+        said.push_str(&text::wrapped(&line, width, "", "  "));
+    }
     Ok(said)
 }
 
 /// The same for the report folder.
 pub fn views(material: &Material, table: &Table) -> Result<Vec<PublishedView>, Failure> {
-    let (sections, _) = beside(material, table)?;
+    let sections = beside(material, table)?.sections;
     let view = |row: &Row, line: &Line| PublishedView {
         workload: row.heading.clone(),
         operation: if row.cache.is_empty() {
@@ -75,22 +79,57 @@ pub fn views(material: &Material, table: &Table) -> Result<Vec<PublishedView>, F
 /// Rows of a run, each with what was published about it.
 type Sections = Vec<(Row, Vec<Line>)>;
 
-/// Rows of the run about which something was published, with what was; and all sources.
-fn beside(material: &Material, table: &Table) -> Result<(Sections, Vec<Source>), Failure> {
+/// What was published about a run.
+struct Beside {
+    sections: Sections,
+    /// All sources.
+    sources: Vec<Source>,
+    /// Figures of these rows that are of another kind of device.
+    left_out: usize,
+}
+
+fn other(medium: Medium) -> Medium {
+    match medium {
+        Medium::Hdd => Medium::Flash,
+        Medium::Flash => Medium::Hdd,
+    }
+}
+
+/// What the run's devices keep data on; `None` where that is not known, or is memory.
+fn medium(material: &Material) -> Option<Medium> {
+    let found = material.trials.iter().find_map(|trial| trial.found.as_ref().filter(|found| found.device.is_some()))?;
+    // An image says nothing of what its file lies on.
+    let real: Vec<_> =
+        found.device.iter().chain(&found.beneath).filter(|device| device.backing_file.is_none()).collect();
+    let is_memory = |name: &str| name.starts_with("zram") || name.starts_with("ram");
+    match real.as_slice() {
+        [] => None,
+        all if all.iter().any(|device| device.rotational) => Some(Medium::Hdd),
+        all if all.iter().any(|device| is_memory(&device.name)) => None,
+        _ => Some(Medium::Flash),
+    }
+}
+
+/// Rows of the run about which something was published for devices like its own, with what was.
+fn beside(material: &Material, table: &Table) -> Result<Beside, Failure> {
     let figures = literature::figures(RESULTS, "published/results.csv")?;
     let sources = literature::sources(SOURCES, "published/sources.csv")?;
     let amounts = amounts(material)?;
-    let mut sections = Vec::new();
+    let own = medium(material);
+    let (mut sections, mut left_out) = (Vec::new(), 0);
     for index in 0..table.operations.len() {
         let Some(row) = Row::of(table, index) else { continue };
-        let mine: Vec<&Figure> = figures.iter().filter(|figure| row.meets(figure)).collect();
+        let is_alike = |figure: &&Figure| own.is_none_or(|own| own == figure.medium);
+        let (mine, others): (Vec<&Figure>, Vec<&Figure>) =
+            figures.iter().filter(|figure| row.meets(figure)).partition(is_alike);
+        left_out += others.len();
         if !mine.is_empty() {
             let key = (row.workload.clone(), row.operation.clone(), row.cache.clone());
             let lines = folded(&mine, amounts.get(&key).copied(), &row.unit, &sources);
             sections.push((row, lines));
         }
     }
-    Ok((sections, sources))
+    Ok(Beside { sections, sources, left_out })
 }
 
 /// What one machine published of one filesystem.
@@ -243,8 +282,8 @@ mod tests {
 
     fn figure(value: f64, unit: &str) -> Figure {
         let text = format!(
-            "source,host,kernel,device,filesystem,options,scheduler,workload,operation,cache,value,unit,note\n\
-            harddisk-benchmarks,a-host,3.1.7,hdd,ext4,,,small-files,create,cold,{value},{unit},"
+            "source,host,kernel,device,medium,filesystem,options,scheduler,workload,operation,cache,value,unit,note\n\
+            harddisk-benchmarks,a-host,3.1.7,hdd,hdd,ext4,,,small-files,create,cold,{value},{unit},"
         );
         literature::figures(&text, "mine.csv").expect("a figure").remove(0)
     }

@@ -23,8 +23,10 @@ const DEFAULT_PLAN: &str = "quick";
 pub const AGED_FOLDER: &str = "bakeoff-aged";
 /// Room for aged images where the user says nothing.
 const AGED_CACHE: u64 = 64 << 30;
-/// Blocks where the user says nothing: docs/method.md, three to screen.
+/// Blocks of a shard where the user says nothing: docs/method.md, three to screen.
 const DEFAULT_SAMPLES: u32 = 3;
+/// Seconds for an answer where the user says nothing.
+const SOON: f64 = 300.0;
 /// An image is at least this large where the user names no size.
 const LEAST_IMAGE: u64 = 2 << 30;
 /// Precision that is asked for where the user says nothing: docs/method.md.
@@ -68,23 +70,42 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let shard = shard(what, &plan, &sampling)?;
     let terms = terms(what, &place)?;
     let cold = what.cold.map(args::Cold::way).or(plan.cold).unwrap_or_default();
-    Ok((
-        ResolvedPlan {
-            title,
-            place,
-            terms,
-            contenders: entries,
-            works,
-            sampling,
-            cold,
-            seed,
-            shard,
-            ages,
-            filesystems,
-            notes,
-        },
-        catalogue,
-    ))
+    let mut resolved = ResolvedPlan {
+        title,
+        place,
+        terms,
+        contenders: entries,
+        works,
+        sampling,
+        cold,
+        seed,
+        shard,
+        ages,
+        filesystems,
+        notes,
+    };
+    if !says_how_often(what, &plan) && shard.is_none() {
+        answer_soon(&mut resolved);
+    }
+    Ok((resolved, catalogue))
+}
+
+/// Whether anybody said how often the work is to be done, or when that is enough.
+fn says_how_often(what: &What, plan: &Plan) -> bool {
+    let plan::Sampling { samples, budget, precision, most, .. } = &plan.sampling;
+    let by_plan = samples.is_some() || budget.is_some() || precision.is_some() || most.is_some();
+    by_plan || what.samples.is_some() || what.budget.is_some() || what.precision.is_some() || what.until.is_some()
+}
+
+/// Until the choice is made, for minutes; or, where the least blocks take longer, for about twice as long as they do.
+fn answer_soon(plan: &mut ResolvedPlan) {
+    let screen = f64::from(plan.sampling.blocks.0) * crate::estimate::block_seconds(plan);
+    plan.sampling = Sampling {
+        samples: None,
+        until: plan::Until::Winner,
+        budget_seconds: Some(SOON.max(2.0 * screen)),
+        ..plan.sampling
+    };
 }
 
 /// The part of the plan that is asked for: all parts must be of the same work, so nothing may be left to chance or time.
@@ -243,13 +264,7 @@ fn settings(given: &[String]) -> Result<Vec<Setting>, Failure> {
 }
 
 fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
-    let scratch = match &what.scratch {
-        Some(folder) => {
-            crate::place::scratch(folder)?;
-            folder.clone()
-        }
-        None => default_scratch(),
-    };
+    let scratch = crate::scratch::folder(what.scratch.as_deref())?;
     let image = |bytes| Place::Image { bytes, scratch: scratch.clone() };
     if !what.dir.is_empty() {
         return Ok(Place::Directories(what.dir.clone()));
@@ -300,11 +315,6 @@ fn fitting_image(works: &[Work]) -> u64 {
     most.saturating_mul(2).max(LEAST_IMAGE).div_ceil(1 << 30) << 30
 }
 
-/// Where images lie if nothing is said: /var/tmp, which is on a disk where /tmp may be memory.
-fn default_scratch() -> PathBuf {
-    PathBuf::from("/var/tmp")
-}
-
 /// What the contenders need to be aged; None where all are fresh.
 fn ages(
     what: &What,
@@ -321,8 +331,10 @@ fn ages(
         return Ok(None);
     }
     let scratch = match place {
+        // They are kept for later runs, for which memory is too dear.
+        Place::Image { .. } if place.is_in_memory() => crate::scratch::DEFAULT.into(),
         Place::Image { scratch, .. } => scratch.clone(),
-        Place::Device { .. } => what.scratch.clone().unwrap_or_else(default_scratch),
+        Place::Device { .. } => crate::scratch::folder(what.scratch.as_deref())?,
         Place::Directories(_) => return Err(Failure::usage("a directory is not formatted, so it cannot be aged")),
     };
     let limit = match &what.aged_cache {

@@ -139,6 +139,17 @@ fn a_plan_with_axes_and_ages_is_forecast_by_its_schema() {
 }
 
 #[test]
+fn a_forecast_tells_contenders_of_different_limits_apart() {
+    needs!(root);
+    let words = "plan small-files --fs ext4 --image 400MiB --scratch . --axis limit.memory=512M,2G --json";
+    let plan = answer(&Place::new(), "plan", words);
+    let contenders = plan["contenders"].as_array().expect("a list").iter();
+    let settings: Vec<&Value> = contenders.filter(|one| one["twin_of"].is_null()).map(|one| &one["settings"]).collect();
+    let limit = |value: &str| json!([{"name": "limit.memory", "value": value}]);
+    assert_eq!(settings, [&limit("512M"), &limit("2G")]);
+}
+
+#[test]
 fn what_a_ledger_holds_is_judged_by_its_schema() {
     let place = measured();
     let runs = answer(&place, "runs", "show --runs --json");

@@ -37,7 +37,7 @@ pub struct Beside {
     pub keys: Vec<String>,
     /// What was found, in words.
     pub found: String,
-    /// Whether they agree; absent where it cannot be told.
+    /// Whether they agree; absent where it is not known.
     pub agrees: Option<bool>,
 }
 

@@ -5,8 +5,8 @@
 use crate::args::CleanArgs;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
-use crate::place;
 use crate::resolve::AGED_FOLDER;
+use crate::scratch;
 use schemars::JsonSchema;
 use serde::Serialize;
 use staging::{AgedCache, Cleaned, Leftover, Stranger};
@@ -71,8 +71,8 @@ struct Aged {
 
 /// Finds leftovers by their mark, says what they are, and removes them.
 pub fn clean(args: &CleanArgs) -> Result<u8, Failure> {
-    args.scratch.iter().try_for_each(|folder| place::scratch(folder))?;
-    let folders = folders(&args.scratch);
+    let asked: Result<Vec<PathBuf>, Failure> = args.scratch.iter().map(|one| scratch::folder(Some(one))).collect();
+    let folders = folders(&asked?);
     if let Some(id) = &args.forget {
         let forgotten = staging::forget(id, &folders)?;
         println!("Forgotten, and left where it is: {}", forgotten.join(", "));
@@ -90,7 +90,7 @@ pub fn clean(args: &CleanArgs) -> Result<u8, Failure> {
 /// The folders in which images may lie, each once, and those of aged images in them.
 fn folders(scratch: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders = Vec::new();
-    let usual = [PathBuf::from("/var/tmp"), PathBuf::from(".")];
+    let usual = [scratch::DEFAULT, system::in_memory::FOLDER, "."].map(PathBuf::from);
     for folder in usual.iter().chain(scratch).filter_map(|folder| folder.canonicalize().ok()) {
         for one in [folder.clone(), folder.join(AGED_FOLDER)] {
             if !folders.contains(&one) {

@@ -44,8 +44,7 @@ fn filesystems(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>
     for name in &names {
         catalogue.filesystems.get(name).map_err(Failure::usage)?;
     }
-    crate::place::scratch(&args.scratch)?;
-    let place = Where::Image { bytes, folder: args.scratch.clone() };
+    let place = Where::Image { bytes, folder: crate::scratch::folder(Some(&args.scratch))? };
     let mut probed = Vec::new();
     let mut refused = Vec::new();
     for name in names {

@@ -53,8 +53,9 @@ fn commands(plan: &ResolvedPlan, catalogue: &Catalogue) {
 fn matrix(plan: &ResolvedPlan) {
     match &plan.place {
         Place::Image { bytes, scratch } => println!(
-            "Where: a fresh sparse image of {} for each trial, in {}, through a loop device with direct I/O",
+            "Where: a fresh sparse image of {} for each trial, in {}{}, through a loop device with direct I/O",
             show_bytes(*bytes),
+            if plan.place.is_in_memory() { "memory: " } else { "" },
             scratch.display()
         ),
         Place::Device { path, .. } => println!("Where: {}, formatted anew for each trial", path.display()),

@@ -4,8 +4,7 @@
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
 use ledger::{
-    Access, ContenderRecord, Evidence, Ledger, NewRun, Origin, PhaseRecord, RunStatus, TrialRecord, TrialStatus,
-    WorkRecord,
+    Access, ContenderRecord, Evidence, Ledger, NewRun, Origin, PhaseRecord, RunStatus, TrialRecord, WorkRecord,
 };
 use records::plan::{Place, ResolvedPlan, Sampling, Until};
 use records::{BlockDevice, Closing, Contender, Found, Machine};
@@ -108,23 +107,12 @@ fn trial(block: u32, contender: u32, workload: &str, phases: Vec<PhaseRecord>) -
         ..Found::nothing()
     };
     TrialRecord {
-        block,
-        position: contender,
-        attempt: 0,
-        contender,
-        workload: workload.into(),
-        scale: "quick".into(),
         began_ms: i64::from(block) * 60_000,
         ended_ms: i64::from(block) * 60_000 + 20_000,
-        status: TrialStatus::Done,
-        seconds: None,
-        reason: None,
-        cause: None,
         found: Some(found),
         closing: Some(Closing::default()),
-        remarks: vec![],
         phases,
-        commands: vec![],
+        ..TrialRecord::begun((block, contender), contender, workload, "quick")
     }
 }
 
