@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages bench simulate judge-real install clean
+.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages bench simulate answer judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -64,6 +64,10 @@ bench: build
 simulate:
 	$(CARGO) run --release --locked -p judge --example simulate
 
+# How often the quick plan answers "take X" in its five minutes, ten runs on images in memory; as root, most of an hour. On a disk: ON=disk.
+answer: packages build
+	scripts/answer $(BAKEOFF) --on $(or $(ON),memory) --runs $(or $(RUNS),10)
+
 # The judge held to known truth on real filesystems; as root, about ten minutes.
 judge-real: build
 	scripts/judge-on-filesystems $(BAKEOFF)
@@ -71,6 +75,7 @@ judge-real: build
 PREFIX ?= /usr/local
 install: build
 	install -D -m 755 $(BAKEOFF) $(DESTDIR)$(PREFIX)/bin/bakeoff
+	rm -rf $(TARGET)/manual
 	$(BAKEOFF) manual --folder $(TARGET)/manual
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(TARGET)/manual/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/

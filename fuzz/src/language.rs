@@ -3,6 +3,7 @@
 
 use crate::assert_said;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use workload::age_profiles::{history, parse_fill, parse_profile, without_repeats};
 use workload::axes::{Axes, PRODUCT_LIMIT};
@@ -89,7 +90,7 @@ pub fn filesystem(data: &[u8]) {
 }
 
 /// Options of mkfs and mount: a byte for the filesystem, a line of mount options, then a word for mkfs a line. What is taken
-/// names no path but a device that the filesystem's file declares.
+/// names no path but a device that the filesystem's file declares, and mounting none that mkfs was not given.
 pub fn options(data: &[u8]) {
     static REGISTRY: OnceLock<staging::Registry> = OnceLock::new();
     let Some((which, data)) = data.split_first() else { return };
@@ -103,13 +104,19 @@ pub fn options(data: &[u8]) {
     if let Err(refusal) = staging::check_options(filesystem, &contender) {
         return assert_said("options", &refusal.to_string());
     }
-    assert!(!contender.mount.contains('/'), "mount takes a path: {}", contender.mount);
+    let mut given = Vec::new();
     for item in contender.mkfs.iter().flat_map(|word| word.split(',')).filter(|item| item.contains('/')) {
-        let declared = filesystem.devices.iter().any(|device| {
+        let path = filesystem.devices.iter().find_map(|device| {
             let item = item.strip_prefix(device.flag.as_str()).unwrap_or(item);
-            item.strip_prefix(device.key.as_str()).is_some_and(|value| value.starts_with("=/"))
+            let path = item.strip_prefix(device.key.as_str())?.strip_prefix('=')?;
+            path.starts_with('/').then(|| (device.mount.clone().unwrap_or_default(), PathBuf::from(path)))
         });
-        assert!(declared, "mkfs takes a path: {item}");
+        given.push(path.unwrap_or_else(|| panic!("mkfs takes a path: {item}")));
+    }
+    for item in contender.mount.split(',').map(str::trim).filter(|item| item.contains('/')) {
+        let (key, path) = item.split_once('=').unwrap_or((item, ""));
+        let is_given = given.iter().any(|(mount, device)| mount == key && device == Path::new(path));
+        assert!(is_given, "mount takes a path that mkfs was not given: {item}");
     }
 }
 

@@ -5,6 +5,7 @@ the tool's changed, and whether anything stayed behind.
 """
 
 import collections
+import json
 import os
 import random
 import re
@@ -18,7 +19,7 @@ from . import leftovers
 from .layouts.folders import LOOKS
 from .tool import QUIET, Tool, trials
 from .trying import Result
-from .world import LeftOut, World
+from .world import LeftOut, World, undisturbed
 
 ROLES = {"run": 4, "agent": 2, "command": 3, "server": 2}
 SIGNALS = [signal.SIGKILL] * 6 + [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
@@ -149,9 +150,14 @@ class Stretch:
             self.clean()
 
     def clean(self):
-        answer = self.tool.ask("clean", "--scratch", self.scratch)
-        if answer.fault() or answer.status != 0:
+        answer = self.tool.ask("clean", "--scratch", self.scratch, "--json")
+        if answer.fault() or answer.status not in (0, 1):
             self.faults.append(f"clean answered {answer.status}: {answer.fault() or answer.sentence()}")
+            return
+        outcome = json.loads(answer.out)
+        if outcome["remains"]:
+            problems = [problem for run in outcome["runs"] for problem in run["problems"]]
+            self.faults.append(f"clean left something: {problems}")
 
     def check_trials(self):
         """What the ledger once held it holds still, and once."""
@@ -204,7 +210,7 @@ class Stretch:
             self.faults.append(f"of {self.contenders} never measured (block, contender): {sorted(wanted - good)}; {why}")
 
     def acknowledged(self):
-        """What was said to be measured is in the ledgers."""
+        """What was said to be measured is in the ledgers. A run says so in lines for people alone."""
         with open(self.log) as file:
             said = len(re.findall(r"^\[\d+/\d+\] block \d+ .* (?:done|disturbed) in ", file.read(), re.MULTILINE))
         kept = 0
@@ -219,10 +225,11 @@ class Stretch:
             return (file.read().strip().splitlines() or ["nothing"])[-1]
 
     def close(self):
-        leftovers.sweep(self.world.folder, self.tool.home, {disk.node for disk in self.world.loops})
-        if self.child is not None:
-            self.child.wait()
-        return self.world.close()
+        with undisturbed():
+            leftovers.sweep(self.world.folder, self.tool.home, {disk.node for disk in self.world.loops})
+            if self.child is not None:
+                self.child.wait()
+            return self.world.close()
 
 
 def try_kills(base, binary, count, seed, number):
@@ -242,7 +249,8 @@ def try_kills(base, binary, count, seed, number):
         stretch.faults.append(f"the layout of the kills: {problem}")
     except Exception:
         stretch.faults.append("the script: " + traceback.format_exc(limit=-3).replace("\n", " | "))
-    stretch.faults += [f"could not be taken down: {problem}" for problem in stretch.close()]
+    finally:
+        stretch.faults += [f"could not be taken down: {problem}" for problem in stretch.close()]
     landed = ", ".join(f"{count} {what}" for what, count in sorted(stretch.landed.items()))
     reason = "; ".join(stretch.faults)
     result = Result(f"kills from seed {seed}", landed or "none", "FAILED" if reason else "ok", reason, time.monotonic() - began)

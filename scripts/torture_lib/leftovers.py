@@ -32,13 +32,24 @@ def loops(base):
 def processes(home):
     """Processes that have this home: the tool and all that it started."""
     wanted = f"HOME={home}".encode()
+    return processes_with(lambda environment: wanted in environment)
+
+
+def processes_below(base):
+    """Processes that have a home below this folder: every tool of a worker."""
+    beginning = f"HOME={base}/".encode()
+    return processes_with(lambda environment: any(word.startswith(beginning) for word in environment))
+
+
+def processes_with(wanted):
+    """Processes with such an environment: id and name."""
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         try:
             with open(f"/proc/{name}/environ", "rb") as file:
-                if wanted not in file.read().split(b"\0"):
+                if not wanted(file.read().split(b"\0")):
                     continue
             with open(f"/proc/{name}/stat") as file:
                 rest = file.read().rsplit(")", 1)[1].split()
@@ -107,3 +118,17 @@ def sweep(base, home, own=()):
                 os.unlink(path)
             except OSError:
                 pass
+
+
+def end_all(base):
+    """The last broom, before a worker ends: processes, mounts and loop devices whose home or file is below its folder. Whatever is
+    taken down in order is gone by now; this is for what was being built when the worker was asked to end."""
+    for pid in processes_below(base):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    for point in sorted((point for point in mounts() if point.startswith((base + "/", MOUNTPOINTS + "/"))), reverse=True):
+        subprocess.run(["umount", "--lazy", point], capture_output=True)
+    for node in loops(base):
+        subprocess.run(["losetup", "--detach", node], capture_output=True)

@@ -138,8 +138,13 @@ def serve(asked, jobs, take, workers):
                 name = job.get("layout", "kills")
                 take({"layout": name, "way": "*", "verdict": "FAILED", "reason": "the script was ended", "seconds": 0})
                 return
+    except BrokenPipeError:
+        pass  # It was ended between two jobs.
     finally:
-        worker.stdin.close()
+        try:
+            worker.stdin.close()
+        except BrokenPipeError:
+            pass
         worker.wait()
         shutil.rmtree(folder, ignore_errors=True)
         if os.path.exists(folder):

@@ -3,12 +3,14 @@
 In: jobs as JSON lines. Out: results as JSON lines.
 """
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 
+from . import leftovers
 from .kills import try_kills
 from .target import LAYOUTS
 from .trying import try_layout
@@ -37,19 +39,29 @@ def settle_in(folder):
 def work(asked, only):
     """Tries what comes in, until nothing does."""
     base = settle_in(asked.worker)
-    # Asked to end, it takes down what it built, as at any other end.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGTERM, leave)
 
     def tell(thing):
         print(json.dumps(thing), flush=True)
 
-    for number, text in enumerate(sys.stdin):
-        job = json.loads(text)
-        if "layout" in job:
-            results = try_layout(base, asked.binary, LAYOUTS[job["layout"]], number, only, asked.every)
-        else:
-            results = try_kills(base, asked.binary, job["kills"], job["seed"], number)
-        for result in results:
-            tell(vars(result))
-        tell({"done": True})
+    try:
+        for number, text in enumerate(sys.stdin):
+            job = json.loads(text)
+            if "layout" in job:
+                results = try_layout(base, asked.binary, LAYOUTS[job["layout"]], number, only, asked.every)
+            else:
+                results = try_kills(base, asked.binary, job["kills"], job["seed"], number)
+            # Closed also where this is ended meanwhile: that takes its world down.
+            with contextlib.closing(results):
+                for result in results:
+                    tell(vars(result))
+            tell({"done": True})
+    finally:
+        leftovers.end_all(base)
     return 0
+
+
+def leave(*_):
+    """Asked to end, it takes down what it built, as at any other end; being asked again does not disturb that."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(1)

@@ -4,14 +4,18 @@ In: calls that build one thing each. Out: what can be named to the tool, what mu
 only what was built here. Loop devices have numbers of their own, so that nobody else's `losetup --find` meets them.
 """
 
+import contextlib
+import errno
 import fcntl
 import os
 import random
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 from . import fingerprint
 
@@ -19,6 +23,8 @@ MIB = 1 << 20
 BY_ID = "/dev/disk/by-id"
 LOOP_ADD, LOOP_REMOVE = 0x4C80, 0x4C81
 COMMAND_LIMIT = 60
+# Seconds that a detached device is waited for.
+PATIENCE = 5
 
 
 class LeftOut(Exception):
@@ -41,6 +47,28 @@ def command(*words, check=True, feed=None):
 def loop_control(request, number):
     with open("/dev/loop-control", "rb", buffering=0) as control:
         return fcntl.ioctl(control, request, number)
+
+
+def remove_loop(number):
+    """Removes a loop device; one that somebody still looks at is only detached when they have looked."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return loop_control(LOOP_REMOVE, number)
+        except OSError as problem:
+            if problem.errno != errno.EBUSY or time.monotonic() > end:
+                raise
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """What is asked to end meanwhile ends after this."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Disk:
@@ -185,15 +213,16 @@ class World:
         """A loop device that nobody else finds, removed in the end."""
         for _ in range(100):
             number = random.randrange(2000, 200000)
-            try:
-                loop_control(LOOP_ADD, number)
-            except FileExistsError:
-                continue
             node = f"/dev/loop{number}"
-            if not os.path.exists(node):
-                os.mknod(node, 0o660 | stat.S_IFBLK, os.makedev(7, number))
-                self.ends.append(lambda: os.path.lexists(node) and os.unlink(node))
-            self.ends.append(lambda: loop_control(LOOP_REMOVE, number))
+            with undisturbed():
+                try:
+                    loop_control(LOOP_ADD, number)
+                except FileExistsError:
+                    continue
+                if not os.path.exists(node):
+                    os.mknod(node, 0o660 | stat.S_IFBLK, os.makedev(7, number))
+                    self.ends.append(lambda: os.path.lexists(node) and os.unlink(node))
+                self.ends.append(lambda: remove_loop(number))
             return node
         raise LeftOut("no loop device number is free")
 
@@ -203,8 +232,9 @@ class World:
     def loop(self, file, *options, node=None):
         """A loop device over a file; options as losetup takes them."""
         node = node or self.number()
-        self.attach(node, file, *options)
-        self.ends.append(lambda: command("losetup", "--detach", node))
+        with undisturbed():
+            self.attach(node, file, *options)
+            self.ends.append(lambda: command("losetup", "--detach", node))
         disk = Disk(node, os.fspath(file))
         self.loops.append(disk)
         return disk
@@ -308,13 +338,14 @@ class World:
     def close(self):
         """Takes everything down; what could not be."""
         problems = []
-        for one in reversed(self.ends):
-            try:
-                one()
-            except (LeftOut, OSError, subprocess.SubprocessError) as problem:
-                problems.append(str(problem))
-        self.ends = []
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with undisturbed():
+            for one in reversed(self.ends):
+                try:
+                    one()
+                except (LeftOut, OSError, subprocess.SubprocessError) as problem:
+                    problems.append(str(problem))
+            self.ends = []
+            shutil.rmtree(self.folder, ignore_errors=True)
         if os.path.exists(self.folder):
             problems.append(f"{self.folder} could not be removed")
         return problems

@@ -84,6 +84,9 @@ pub enum Reply {
         partial: Option<Box<PhaseOutcome>>,
         /// Why, in one sentence.
         reason: String,
+        /// Something of it was ended from outside, by a signal, which says nothing of what was asked for.
+        #[serde(default)]
+        killed: bool,
     },
     /// The files were read.
     Warmed {

@@ -287,6 +287,14 @@ def folder_of_that_name(world, path):
     world.protect(world.write("kept.db/letter"))
 
 
+def empty_file(world, path):
+    """A run that was killed while it made its ledger leaves one, so it may become a ledger; nothing of it can be lost."""
+    world.write(os.path.basename(path), "")
+    world.protect(world.write("letter"))
+
+
+ledger("that is an empty file", empty_file)
+ledger("that is a link to nothing", nothing_beside("kept.db"), ledger="refused", ledger_read="refused")
 ledger("whose lock is a link to a user's file", beside("kept.db.lock"))
 ledger("whose lock is a hard link of a user's file", beside("kept.db.lock", os.link))
 ledger("whose lock is a link to nothing", nothing_beside("kept.db.lock"))

@@ -150,7 +150,7 @@ def _(world):
     return file(world.protect(world.write("notes.txt")))
 
 
-@layout("a user's empty file")
+@layout("a user's empty file", lambda way: way.group != "ledger")
 def _(world):
     return file(world.protect(world.write("empty.txt", "")), ledger="harmless")
 
