@@ -19,6 +19,17 @@ pub enum Takes {
     Fills,
 }
 
+/// When an axis acts on the machine, in the order of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Moment {
+    /// On the device, before its filesystem is made: the scheduler first, since setting one resets the queue.
+    Scheduler,
+    /// On the device, after that.
+    Queue,
+    /// On the mounted filesystem, before the engine starts.
+    Mounted,
+}
+
 /// One entry of the table.
 pub trait Axis: Sync {
     /// Name, as plans and command lines write it; of a family its beginning with the dot (`mkfs.`).
@@ -34,8 +45,13 @@ pub trait Axis: Sync {
         DEFAULT
     }
 
+    /// When it acts.
+    fn moment(&self) -> Moment {
+        Moment::Mounted
+    }
+
     /// Whether a value can be meant; why not.
-    fn check(&self, _value: &str) -> Result<(), String> {
+    fn check(&self, _setting: &str, _value: &str) -> Result<(), String> {
         Ok(())
     }
 
@@ -48,6 +64,12 @@ pub trait Axis: Sync {
     /// The value among those options, wherever it came from; None where there is none or the axis keeps none.
     fn asked(&self, _contender: &Contender, _setting: &str) -> Option<String> {
         None
+    }
+
+    /// Settings and values that it applies to a contender's trials, wherever they came from.
+    fn applies(&self, contender: &Contender) -> Vec<(String, String)> {
+        let value = contender.axes.get(self.name()).filter(|value| *value != DEFAULT);
+        value.map(|value| (String::new(), value.clone())).into_iter().collect()
     }
 
     /// What a value adds to a label.
@@ -75,14 +97,20 @@ pub trait Axis: Sync {
         Ok(())
     }
 
-    /// Applies a value around a trial, on the mounted filesystem and before the engine starts. Axes whose options others act on
-    /// (mkfs, mount, age, kernel) have nothing left to do here.
-    fn apply(&self, _value: &str, _ground: &mut dyn Ground) -> Result<Applied, String> {
+    /// Applies a value around a trial at its moment. Axes that say what a trial stands on (mkfs, mount, age, fill, kernel) have
+    /// nothing left to do here: their values are the stage's own input.
+    fn apply(&self, _setting: &str, _value: &str, _ground: &mut dyn Ground) -> Result<Applied, String> {
         Ok(Applied::default())
     }
 
     /// What the system shows of it; an error where it did not take.
-    fn read_back(&self, _value: &str, _applied: &Applied, _machine: &dyn Look) -> Result<Vec<OptionFound>, String> {
+    fn read_back(
+        &self,
+        _setting: &str,
+        _value: &str,
+        _applied: &Applied,
+        _machine: &dyn Look,
+    ) -> Result<Vec<OptionFound>, String> {
         Ok(Vec::new())
     }
 
@@ -106,18 +134,33 @@ pub struct Applied {
     pub shown: PathBuf,
     /// What belongs beside the results.
     pub remarks: Vec<String>,
+    /// The kernel sends the device no flushes any more.
+    pub flushes_off: bool,
 }
 
 /// How axes look at the machine.
 pub trait Look {
     /// Text of one of the kernel's files; None where there is none.
     fn read(&self, path: &Path) -> Option<String>;
+    /// Names in one of the kernel's folders; none where there is none.
+    fn names(&self, folder: &Path) -> Vec<String>;
+}
+
+/// The disk under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disk {
+    /// Its name below /sys/block, with the slashes that a name may have: `nvme0n1`.
+    pub name: String,
+    /// Whether it is an image of ours, on a disk of its own.
+    pub on_image: bool,
 }
 
 /// What a stage lets axes do to the machine. Each effect is a command that a person could type, and is undone in the end, last first.
 pub trait Ground: Look {
     /// Name for what is made, unique to the run: `bakeoff-0a1b2c3d`.
     fn name(&self) -> String;
+    /// The disk under test; None where the filesystem lies on none that this kernel shows.
+    fn disk(&self) -> Option<Disk>;
     /// Whether the filesystem keeps a cache of its own beside the kernel's.
     fn has_own_cache(&self) -> bool;
     /// Sets one of the kernel's files, which gets `back` in the end.

@@ -1,14 +1,23 @@
-//! `device.NAME`: a setting of the device's queue, such as `read_ahead` or `write_cache`.
-//! In: its value. Out: a setting of the contender, which staging writes to sysfs, reads back and restores.
+//! `device.NAME`: a setting of the device's queue, such as `read_ahead`, `requests` or `write_cache`, or any other by its name in sysfs.
+//! In: its value. Out: the setting in sysfs, read back.
 
-use crate::axis::{Axis, DEFAULT};
-use records::Contender;
+use crate::axis::{Applied, Axis, DEFAULT, Ground, Look, Moment};
+use crate::queue::Setting;
+use records::{Contender, OptionFound};
 
 pub(crate) struct Device;
 
 impl Axis for Device {
     fn name(&self) -> &'static str {
         "device."
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::Queue
+    }
+
+    fn check(&self, setting: &str, value: &str) -> Result<(), String> {
+        if value == DEFAULT { Ok(()) } else { Setting::of(setting, value).map(|_| ()) }
     }
 
     fn put(&self, contender: &mut Contender, setting: &str, value: &str) {
@@ -23,5 +32,23 @@ impl Axis for Device {
 
     fn asked(&self, contender: &Contender, setting: &str) -> Option<String> {
         contender.device.get(setting).cloned()
+    }
+
+    fn applies(&self, contender: &Contender) -> Vec<(String, String)> {
+        contender.device.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn apply(&self, setting: &str, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
+        Setting::of(setting, value)?.apply(ground)
+    }
+
+    fn read_back(
+        &self,
+        setting: &str,
+        value: &str,
+        applied: &Applied,
+        machine: &dyn Look,
+    ) -> Result<Vec<OptionFound>, String> {
+        Setting::of(setting, value)?.read_back(applied, machine)
     }
 }

@@ -10,10 +10,11 @@ mod kernel;
 mod memory;
 mod mkfs;
 mod mount;
+mod queue;
 mod scheduler;
 mod size;
 
-pub use axis::{Applied, Axis, DEFAULT, Ground, Look, Takes};
+pub use axis::{Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Takes};
 pub use size::exact_size;
 
 use records::Contender;
@@ -124,10 +125,38 @@ pub fn places(contender: &Contender) -> String {
     places.iter().map(|(named, value)| named.axis.label(named.setting, value)).collect()
 }
 
-/// The axes that a contender stands on with another value than [`DEFAULT`], to be applied around a trial.
-pub fn around(contender: &Contender) -> impl Iterator<Item = (Named<'_>, &str)> {
-    let values = contender.axes.iter().filter(|(_, value)| *value != DEFAULT);
-    values.filter_map(|(name, value)| Some((find(name)?, value.as_str())))
+/// A value of an axis that is to be applied to a trial.
+pub struct Acting {
+    /// The entry of the table.
+    pub axis: &'static dyn Axis,
+    /// The setting of a family; empty for an axis that stands alone.
+    pub setting: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl std::fmt::Debug for Acting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{} {}", self.axis.name(), self.setting, self.value)
+    }
+}
+
+/// What axes do on the device before its filesystem is made, in the order in which they do it.
+pub fn on_device(contender: &Contender) -> Vec<Acting> {
+    let mut acting = acting(contender, |moment| moment < Moment::Mounted);
+    acting.sort_by_key(|one| one.axis.moment());
+    acting
+}
+
+/// What axes do on the mounted filesystem.
+pub fn on_mounted(contender: &Contender) -> Vec<Acting> {
+    acting(contender, |moment| moment == Moment::Mounted)
+}
+
+fn acting(contender: &Contender, when: impl Fn(Moment) -> bool) -> Vec<Acting> {
+    let axes = TABLE.iter().filter(|axis| when(axis.moment()));
+    let each = axes.flat_map(|axis| axis.applies(contender).into_iter().map(move |one| (*axis, one)));
+    each.map(|(axis, (setting, value))| Acting { axis, setting, value }).collect()
 }
 
 #[cfg(test)]
@@ -182,7 +211,16 @@ mod tests {
         let at = standing(&[("mkfs.rmapbt", DEFAULT), ("mount.noatime", DEFAULT), ("device.read_ahead", DEFAULT)]);
         assert_eq!((at.mkfs_settings.len(), at.mount.as_str(), at.device.len()), (0, "", 0));
         assert_eq!(label(&at), "xfs rmapbt=default noatime=default read_ahead=default");
-        assert_eq!(around(&at).count(), 0);
+        assert!(on_device(&at).is_empty() && on_mounted(&at).is_empty());
+    }
+
+    #[test]
+    fn a_scheduler_is_set_before_the_queue_that_it_resets_and_a_limit_only_once_all_is_mounted() {
+        let at = standing(&[("device.requests", "64"), ("limit.memory", "2G"), ("scheduler", "bfq"), ("age", "old")]);
+        let shown = |acting: Vec<Acting>| -> Vec<_> { acting.iter().map(|one| format!("{one:?}")).collect() };
+        assert_eq!(shown(on_device(&at)), ["scheduler bfq", "device.requests 64"]);
+        let mounted = shown(on_mounted(&at)).into_iter().filter(|one| !one.starts_with("age"));
+        assert_eq!(mounted.collect::<Vec<_>>(), ["limit.memory 2G"]);
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Axis for Memory {
         Takes::Sizes
     }
 
-    fn check(&self, value: &str) -> Result<(), String> {
+    fn check(&self, _: &str, value: &str) -> Result<(), String> {
         match bytes(value) {
             _ if value == DEFAULT => Ok(()),
             Some(bytes) if bytes >= LEAST => Ok(()),
@@ -97,7 +97,7 @@ impl Axis for Memory {
         place(machine).map(|_| ())
     }
 
-    fn apply(&self, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
+    fn apply(&self, _: &str, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
         let place = place(&*ground)?;
         let bytes = bytes(value).ok_or_else(|| format!("`{value}` is no size"))?.to_string();
         if let Some(file) = &place.enable {
@@ -113,10 +113,17 @@ impl Axis for Memory {
         let own = "this filesystem keeps a cache of its own, which limit.memory does not reach";
         let remarks = ground.has_own_cache().then(|| own.to_owned()).into_iter().collect();
         let entrance = group.join("cgroup.procs").display().to_string();
-        Ok(Applied { enter: vec!["sh".into(), "-c".into(), ENTER.into(), entrance], shown: group, remarks })
+        let enter = vec!["sh".into(), "-c".into(), ENTER.into(), entrance];
+        Ok(Applied { enter, shown: group, remarks, flushes_off: false })
     }
 
-    fn read_back(&self, value: &str, applied: &Applied, machine: &dyn Look) -> Result<Vec<OptionFound>, String> {
+    fn read_back(
+        &self,
+        _: &str,
+        value: &str,
+        applied: &Applied,
+        machine: &dyn Look,
+    ) -> Result<Vec<OptionFound>, String> {
         let file = applied.shown.join(files(applied, machine).limit);
         let found = machine.read(&file).map(|text| text.trim().to_owned());
         let takes = |found: u64, asked: u64| found <= asked && asked - found < LARGEST_PAGE;

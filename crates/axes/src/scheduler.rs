@@ -1,8 +1,9 @@
 //! `scheduler`: the I/O scheduler of the device under test.
-//! In: its name of today. Out: the contender's scheduler, which staging writes to sysfs, reads back and restores.
+//! In: its name of today. Out: that scheduler in sysfs, read back.
 
-use crate::axis::Axis;
-use records::Contender;
+use crate::axis::{Applied, Axis, Ground, Look, Moment};
+use crate::queue::Setting;
+use records::{Contender, OptionFound};
 
 pub(crate) struct Scheduler;
 
@@ -13,6 +14,10 @@ impl Axis for Scheduler {
 
     fn usual(&self) -> &'static str {
         "as it is"
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::Scheduler
     }
 
     fn put(&self, contender: &mut Contender, _: &str, value: &str) {
@@ -27,7 +32,25 @@ impl Axis for Scheduler {
         contender.scheduler.clone()
     }
 
+    fn applies(&self, contender: &Contender) -> Vec<(String, String)> {
+        contender.scheduler.iter().map(|name| (String::new(), name.clone())).collect()
+    }
+
     fn label(&self, _: &str, value: &str) -> String {
         format!("+{value}")
+    }
+
+    fn apply(&self, _: &str, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
+        Setting::of("scheduler", value)?.apply(ground)
+    }
+
+    fn read_back(
+        &self,
+        _: &str,
+        value: &str,
+        applied: &Applied,
+        machine: &dyn Look,
+    ) -> Result<Vec<OptionFound>, String> {
+        Setting::of("scheduler", value)?.read_back(applied, machine)
     }
 }

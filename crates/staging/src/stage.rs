@@ -13,7 +13,6 @@ mod handing;
 mod inspect;
 mod limits;
 mod mount;
-mod queue;
 pub(crate) mod target;
 
 use crate::devices::image::Image;

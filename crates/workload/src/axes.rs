@@ -104,7 +104,7 @@ pub fn read(name: &str, value: &str) -> Result<String, String> {
         // Shares are binary fractions: 0.55 times 100 is not quite 55.
         Takes::Fills => format!("{}%", (parse_fill(value)? * 1e6).round() / 1e4),
     };
-    named.axis.check(&kept).map(|()| kept)
+    named.axis.check(named.setting, &kept).map(|()| kept)
 }
 
 /// The contender at one value of one axis, under the name that it has there.

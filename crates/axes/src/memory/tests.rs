@@ -24,11 +24,17 @@ impl Look for Files {
     fn read(&self, path: &Path) -> Option<String> {
         self.text.get(path).cloned()
     }
+    fn names(&self, _: &Path) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl Ground for Files {
     fn name(&self) -> String {
         "bakeoff-0a1b2c3d".into()
+    }
+    fn disk(&self) -> Option<crate::Disk> {
+        None
     }
     fn has_own_cache(&self) -> bool {
         self.own_cache
@@ -85,7 +91,7 @@ fn version_two(own: &str, given: &[(&str, &str)]) -> Files {
 #[test]
 fn version_one_makes_a_group_below_the_own_one_and_does_not_swap() {
     let mut ground = version_one();
-    let applied = Memory.apply("64M", &mut ground).expect("it applies");
+    let applied = Memory.apply("", "64M", &mut ground).expect("it applies");
     let group = "/sys/fs/cgroup/memory/user/7/bakeoff-0a1b2c3d";
     assert_eq!(
         ground.done,
@@ -96,7 +102,7 @@ fn version_one_makes_a_group_below_the_own_one_and_does_not_swap() {
         ]
     );
     assert_eq!(applied.enter.last().map(String::as_str), Some(format!("{group}/cgroup.procs").as_str()));
-    let found = Memory.read_back("64M", &applied, &ground).expect("it took");
+    let found = Memory.read_back("", "64M", &applied, &ground).expect("it took");
     assert_eq!((found[0].asked.as_str(), found[0].found.as_deref()), ("limit.memory 64M", Some("67108864")));
 }
 
@@ -104,7 +110,7 @@ fn version_one_makes_a_group_below_the_own_one_and_does_not_swap() {
 fn version_one_limits_memory_and_swap_together_where_it_counts_swap() {
     let mut ground = version_one();
     ground.offers.push("memory.memsw.limit_in_bytes");
-    Memory.apply("64M", &mut ground).expect("it applies");
+    Memory.apply("", "64M", &mut ground).expect("it applies");
     assert!(
         ground
             .done
@@ -117,7 +123,7 @@ fn version_one_limits_memory_and_swap_together_where_it_counts_swap() {
 fn version_two_takes_the_nearest_group_that_gives_the_controller() {
     let slices = [("/sys/fs/cgroup/user.slice/cgroup.subtree_control", "memory pids\n")];
     let mut ground = version_two("0::/user.slice/session-2.scope\n", &slices);
-    let applied = Memory.apply("2G", &mut ground).expect("it applies");
+    let applied = Memory.apply("", "2G", &mut ground).expect("it applies");
     assert_eq!(applied.shown, Path::new("/sys/fs/cgroup/user.slice/bakeoff-0a1b2c3d"));
     assert!(ground.done.iter().all(|done| !done.contains("subtree_control")), "{:?}", ground.done);
     assert!(ground.done.last().is_some_and(|done| done.starts_with("0 > ") && done.ends_with("memory.swap.max")));
@@ -126,7 +132,7 @@ fn version_two_takes_the_nearest_group_that_gives_the_controller() {
 #[test]
 fn version_two_has_the_root_give_the_controller_and_take_it_back_where_nobody_does() {
     let mut ground = version_two("0::/\n", &[]);
-    Memory.apply("2G", &mut ground).expect("it applies");
+    Memory.apply("", "2G", &mut ground).expect("it applies");
     assert_eq!(ground.done[0], "+memory > /sys/fs/cgroup/cgroup.subtree_control (then -memory)");
     assert_eq!(ground.done[1], "mkdir /sys/fs/cgroup/bakeoff-0a1b2c3d");
 }
@@ -141,17 +147,17 @@ fn a_path_that_is_not_visible_here_leads_to_the_mountpoint() {
 #[test]
 fn a_limit_that_did_not_take_is_an_error_and_pages_are_rounded() {
     let mut ground = version_two("0::/\n", &[]);
-    let applied = Memory.apply("67109000", &mut ground).expect("it applies");
-    assert!(Memory.read_back("67109000", &applied, &ground).is_ok(), "whole pages");
+    let applied = Memory.apply("", "67109000", &mut ground).expect("it applies");
+    assert!(Memory.read_back("", "67109000", &applied, &ground).is_ok(), "whole pages");
     ground.text.insert(applied.shown.join("memory.max"), "max\n".into());
-    let error = Memory.read_back("67109000", &applied, &ground).expect_err("no limit");
+    let error = Memory.read_back("", "67109000", &applied, &ground).expect_err("no limit");
     assert!(error.contains("did not take") && error.contains("shows max"), "{error}");
 }
 
 #[test]
 fn what_the_kernel_killed_is_explained_and_nothing_else_is() {
     let mut ground = version_two("0::/\n", &[]);
-    let applied = Memory.apply("16M", &mut ground).expect("it applies");
+    let applied = Memory.apply("", "16M", &mut ground).expect("it applies");
     assert_eq!(Memory.explains("16M", &applied, &ground), None);
     let events = applied.shown.join("memory.events");
     ground.text.insert(events.clone(), "low 0\noom 0\noom_kill 0\n".into());
@@ -171,12 +177,12 @@ fn a_machine_without_the_controller_says_what_would_help() {
 #[test]
 fn a_cache_that_the_kernel_does_not_charge_is_a_remark() {
     let mut ground = Files { own_cache: true, ..version_one() };
-    assert_eq!(Memory.apply("64M", &mut ground).expect("it applies").remarks.len(), 1);
+    assert_eq!(Memory.apply("", "64M", &mut ground).expect("it applies").remarks.len(), 1);
 }
 
 #[test]
 fn sizes_have_their_order_and_no_limit_is_the_most() {
     let ranks: Vec<f64> = ["64M", "2G", DEFAULT].iter().filter_map(|value| Memory.rank(value)).collect();
     assert!(ranks.len() == 3 && ranks.is_sorted());
-    assert!(Memory.check("4K").is_err() && Memory.check("64M").is_ok() && Memory.check(DEFAULT).is_ok());
+    assert!(Memory.check("", "4K").is_err() && Memory.check("", "64M").is_ok() && Memory.check("", DEFAULT).is_ok());
 }

@@ -125,11 +125,11 @@ impl Target {
         let took = seconds + began.elapsed().as_secs_f64();
         stage.state.list = template::mount_options(&filesystem, contender);
         stage.make_ready(&filesystem)?;
-        stage.set_queue(contender)?;
+        stage.apply(contender, axes::on_device(contender))?;
         stage.mount_again(&filesystem, contender)?;
         stage.state.filesystem = Some(filesystem);
         stage.read_back(contender)?;
-        stage.apply_axes(contender)?;
+        stage.apply(contender, axes::on_mounted(contender))?;
         stage.state.found.aged = Some(Restored { state: aged.state, restored_seconds: took });
         stage.state.began = Some(Snapshot::take());
         Ok(stage)

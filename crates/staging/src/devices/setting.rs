@@ -1,17 +1,10 @@
-//! Settings in sysfs: reading, and writing by a command that a person could type.
-//! In: a file below /sys/block. Out: its value; of a choice, the chosen one.
+//! Settings in sysfs, written by a command that a person could type.
+//! In: a file below /sys/block, and a value. Out: the value set.
 //! Who sets one remembers what it was, and puts it back.
 
 use crate::error::StagingError;
 use std::path::Path;
 use system::{Command, Journal};
-
-/// A setting of a queue; of a choice, the chosen one.
-pub(crate) fn read_setting(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    Some(chosen.unwrap_or(text.trim()).to_string())
-}
 
 pub(crate) fn setting_command(path: &Path, value: &str) -> Command {
     let words = system::journal::typed(&["echo".into(), value.into()]);

@@ -1,4 +1,4 @@
-//! Axes that act around a trial: applied once a contender is mounted, read back, explained where they were the cause, and undone.
+//! Axes that act around a trial: applied at their moment, read back, explained where they were the cause, and undone.
 //! In: where a contender stands, by the table of the crate `axes`. Out: effects that the mark knows before they are made.
 //! Which axis it is, nobody asks here.
 
@@ -8,7 +8,7 @@ use crate::guests;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::stage::Stage;
 use crate::stage::target::Target;
-use axes::{Applied, Ground, Look};
+use axes::{Acting, Applied, Disk, Ground, Look};
 use records::{Contender, OptionFound};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,8 +20,8 @@ const LEAVING: Duration = Duration::from_secs(5);
 /// What axes did around a stage.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
-    /// Name of the axis, value, and what applying it left.
-    applied: Vec<(String, String, Applied)>,
+    /// What was applied, and what that left.
+    applied: Vec<(Acting, Applied)>,
     groups: Vec<PathBuf>,
 }
 
@@ -32,9 +32,14 @@ impl Look for Here {
     fn read(&self, path: &Path) -> Option<String> {
         std::fs::read_to_string(path).ok()
     }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
 }
 
-/// A guest of ours before it is booted: version 2 of control groups, and nobody beside us.
+/// A guest of ours before it is booted: version 2 of control groups, nobody beside us, and a disk of virtio.
 struct Guest;
 
 impl Look for Guest {
@@ -44,9 +49,28 @@ impl Look for Guest {
             "/proc/self/cgroup" => "0::/",
             "/sys/fs/cgroup/cgroup.controllers" => "memory",
             "/proc/swaps" => "",
+            "/sys/block/vda/cache_type" => "write back",
             _ => return None,
         };
         Some(text.into())
+    }
+
+    fn names(&self, _: &Path) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A machine on which nothing is set yet: whatever a disk's setting will be then.
+struct Planned<'a>(&'a dyn Look);
+
+impl Look for Planned<'_> {
+    fn read(&self, path: &Path) -> Option<String> {
+        let queue = path.starts_with("/sys/block") && path.parent().is_some_and(|folder| folder.ends_with("queue"));
+        if queue { Some("WAS".into()) } else { self.0.read(path) }
+    }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        self.0.names(folder)
     }
 }
 
@@ -55,6 +79,7 @@ struct Effects<'a> {
     machine: &'a dyn Look,
     journal: &'a Journal,
     mark: &'a mut Mark,
+    disk: Option<Disk>,
     own_cache: bool,
     settings: &'a mut Vec<(PathBuf, String)>,
     groups: &'a mut Vec<PathBuf>,
@@ -64,11 +89,19 @@ impl Look for Effects<'_> {
     fn read(&self, path: &Path) -> Option<String> {
         self.machine.read(path)
     }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        self.machine.names(folder)
+    }
 }
 
 impl Ground for Effects<'_> {
     fn name(&self) -> String {
         group_name(self.mark.id())
+    }
+
+    fn disk(&self) -> Option<Disk> {
+        self.disk.clone()
     }
 
     fn has_own_cache(&self) -> bool {
@@ -102,22 +135,31 @@ pub(crate) fn group_name(id: &str) -> String {
 
 /// Whether every axis that a contender stands on works here, as far as it can be told beforehand.
 pub(crate) fn check(contender: &Contender) -> Result<(), StagingError> {
-    for (named, value) in axes::around(contender) {
-        let fits = named.axis.check(value).and_then(|()| named.axis.works_here(&Here));
-        fits.map_err(|problem| StagingError::contender(&contender.label, problem, "leave the axis out"))?;
+    for Acting { axis, setting, value } in axes::on_device(contender).into_iter().chain(axes::on_mounted(contender)) {
+        let fits = axis.check(&setting, &value).and_then(|()| axis.works_here(&Here));
+        fits.map_err(failed(contender))?;
     }
     Ok(())
 }
 
-/// The commands by which axes will be applied; those that undo it, in their order.
-pub(crate) fn planned(contender: &Contender, own_cache: bool, journal: &Journal) -> Result<Vec<Command>, StagingError> {
+fn failed(contender: &Contender) -> impl Fn(String) -> StagingError {
+    |problem| StagingError::contender(&contender.label, problem, "leave the axis out")
+}
+
+/// The commands by which axes will be applied at one moment go to the journal; those that undo it come back, in their order.
+pub(crate) fn planned(
+    contender: &Contender,
+    acting: Vec<Acting>,
+    (disk, own_cache): (&str, bool),
+    journal: &Journal,
+) -> Result<Vec<Command>, StagingError> {
     let (mut mark, mut settings, mut groups) = (Mark::new(true)?, Vec::new(), Vec::new());
-    let machine: &dyn Look = if guests::is_guest(contender.kernel.as_deref()) { &Guest } else { &Here };
-    for (named, value) in axes::around(contender) {
-        let (settings, groups) = (&mut settings, &mut groups);
-        let mut ground = Effects { machine, journal, mark: &mut mark, own_cache, settings, groups };
-        let applied = named.axis.apply(value, &mut ground);
-        applied.map_err(|problem| StagingError::contender(&contender.label, problem, "leave the axis out"))?;
+    let machine = Planned(if guests::is_guest(contender.kernel.as_deref()) { &Guest } else { &Here });
+    for Acting { axis, setting, value } in acting {
+        let (mark, settings, groups) = (&mut mark, &mut settings, &mut groups);
+        let disk = Some(Disk { name: disk.into(), on_image: false });
+        let mut ground = Effects { machine: &machine, journal, mark, disk, own_cache, settings, groups };
+        axis.apply(&setting, &value, &mut ground).map_err(failed(contender))?;
     }
     let back = settings.iter().rev().map(|(path, was)| crate::devices::setting::setting_command(path, was));
     Ok(groups.iter().rev().map(|group| removal(group)).chain(back).collect())
@@ -143,41 +185,42 @@ pub(crate) fn remove_group(group: &Path, journal: &Journal) -> Result<(), Stagin
 }
 
 impl Stage<'_> {
-    /// Applies every axis that acts around a trial, and reads it back.
-    pub(crate) fn apply_axes(&mut self, contender: &Contender) -> Result<(), StagingError> {
-        let failed = |problem: String| StagingError::contender(&contender.label, problem, "leave the axis out");
+    /// Applies what axes do at one moment, and reads it back.
+    pub(crate) fn apply(&mut self, contender: &Contender, acting: Vec<Acting>) -> Result<(), StagingError> {
         let own_cache = self.state.has_own_cache();
-        for (named, value) in axes::around(contender) {
+        let on_image = self.state.image.is_some();
+        let disk = self.state.device.as_ref().map(|device| Disk { name: device.disk(), on_image });
+        for one in acting {
             let Target { journal, mark, .. } = &mut *self.target;
             let (settings, groups) = (&mut self.state.settings, &mut self.state.around.groups);
-            let mut ground = Effects { machine: &Here, journal, mark, own_cache, settings, groups };
-            let applied = named.axis.apply(value, &mut ground).map_err(failed)?;
-            let found = named.axis.read_back(value, &applied, &Here).map_err(failed)?;
+            let disk = disk.clone();
+            let mut ground = Effects { machine: &Here, journal, mark, disk, own_cache, settings, groups };
+            let applied = one.axis.apply(&one.setting, &one.value, &mut ground).map_err(failed(contender))?;
+            let found = one.axis.read_back(&one.setting, &one.value, &applied, &Here).map_err(failed(contender))?;
             self.state.found.options.extend(found);
             self.state.found.remarks.extend(applied.remarks.clone());
-            self.state.around.applied.push((named.name(), value.to_owned(), applied));
+            self.state.flushes_off |= applied.flushes_off;
+            self.state.around.applied.push((one, applied));
         }
         Ok(())
     }
 
     /// Words to be put before the engine's command: what limits it, and what leads to the mount.
     pub fn engine_prefix(&self) -> Vec<String> {
-        let entering = self.state.around.applied.iter().flat_map(|(_, _, applied)| &applied.enter);
+        let entering = self.state.around.applied.iter().flat_map(|(_, applied)| &applied.enter);
         entering.chain(self.enter()).cloned().collect()
     }
 
     /// What axes show after the work.
     pub(crate) fn axes_after(&self) -> Vec<OptionFound> {
         let each = self.state.around.applied.iter();
-        each.filter_map(|(name, value, applied)| Some(axes::find(name)?.axis.after(value, applied, &Here)))
-            .flatten()
-            .collect()
+        each.flat_map(|(one, applied)| one.axis.after(&one.value, applied, &Here)).collect()
     }
 
     /// Why the work failed, where that was an axis' doing.
     pub(crate) fn axes_explain(&self) -> Option<String> {
         let mut each = self.state.around.applied.iter();
-        each.find_map(|(name, value, applied)| axes::find(name)?.axis.explains(value, applied, &Here))
+        each.find_map(|(one, applied)| one.axis.explains(&one.value, applied, &Here))
     }
 }
 

@@ -4,7 +4,6 @@
 
 use crate::devices::custody::emptying;
 use crate::devices::image;
-use crate::devices::setting::setting_command;
 use crate::devices::wipe::unsigning;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
@@ -17,7 +16,6 @@ use crate::guests;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::image_name;
 use crate::stage::around;
-use crate::stage::queue;
 use crate::stage::target::{Where, check};
 use records::{ColdWay, Contender};
 use std::path::{Path, PathBuf};
@@ -136,9 +134,9 @@ fn plan_filesystem(
         add(journal, fill(&daemon.command, &[]));
         prefix = places.fill(&daemon.prefix, &[]);
     }
-    for setting in queue::settings(contender, &places.name)? {
-        add(journal, setting_command(&setting.path, &setting.value));
-    }
+    let own_cache = filesystem.remount_empties_cache;
+    let acts = |acting| around::planned(contender, acting, (&places.name, own_cache), journal);
+    let back = acts(axes::on_device(contender))?;
     if !on_image {
         add(journal, unsigning(&places.device));
     }
@@ -153,7 +151,7 @@ fn plan_filesystem(
     for words in filesystem.inspect.values() {
         add(journal, fill(words, &[]).prefixed(&prefix));
     }
-    let leaving = around::planned(contender, filesystem.remount_empties_cache, journal)?;
+    let leaving = acts(axes::on_mounted(contender))?;
     if filesystem.sync.syncfs {
         call(journal, Call::Sync(places.mountpoint.join("work")));
     }
@@ -167,10 +165,7 @@ fn plan_filesystem(
     if let Some(check) = &filesystem.check {
         add(journal, fill(&check.command, &[]).prefixed(&prefix));
     }
-    leaving.into_iter().for_each(|command| add(journal, command));
-    for setting in queue::settings(contender, &places.name)?.into_iter().rev() {
-        add(journal, setting_command(&setting.path, "WAS"));
-    }
+    leaving.into_iter().chain(back).for_each(|command| add(journal, command));
     if let Some(daemon) = &filesystem.daemon {
         add(journal, fill(&daemon.give_up, &[]).prefixed(&prefix));
     }

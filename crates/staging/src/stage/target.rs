@@ -202,12 +202,12 @@ impl Target {
         let mut stage = self.begin(&Beginning { label: &contender.label, ..Beginning::default() })?;
         stage.state.list = template::mount_options(&filesystem, contender);
         stage.make_ready(&filesystem)?;
-        stage.set_queue(contender)?;
+        stage.apply(contender, axes::on_device(contender))?;
         stage.make(&filesystem, contender)?;
         stage.mount(&filesystem, contender)?;
         stage.state.filesystem = Some(filesystem);
         stage.read_back(contender)?;
-        stage.apply_axes(contender)?;
+        stage.apply(contender, axes::on_mounted(contender))?;
         stage.state.began = Some(Snapshot::take());
         Ok(stage)
     }

@@ -1,0 +1,157 @@
+//! A setting of a disk's queue in sysfs, for the axes that are one.
+//! In: its name and value as people write them. Out: the file written and read back. Source: Documentation/ABI/stable/sysfs-block.
+//! A write cache is switched in the device where the kernel can do that; elsewhere only the kernel's view of it changes, and is said.
+
+use crate::axis::{Applied, Disk, Ground, Look};
+use crate::size::bytes;
+use records::OptionFound;
+use std::path::{Path, PathBuf};
+
+/// Names that need no knowledge of sysfs, and the files that they mean.
+const NAMES: [(&str, &str); 2] = [("read_ahead", "read_ahead_kb"), ("requests", "nr_requests")];
+/// The setting that is more than a file of the queue.
+const WRITE_CACHE: &str = "write_cache";
+const BACK: &str = "write back";
+const THROUGH: &str = "write through";
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// As asked for: `scheduler bfq`.
+    asked: String,
+    /// The file in the queue's folder.
+    file: String,
+    /// What goes into it.
+    value: String,
+}
+
+impl Setting {
+    /// What a name and a value mean; why they mean nothing.
+    pub fn of(name: &str, value: &str) -> Result<Setting, String> {
+        let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!("\"{name}\" is no name of a queue setting"));
+        }
+        let file = NAMES.iter().find(|(friendly, _)| *friendly == name).map_or(name, |(_, file)| *file);
+        let meant = match (name, value) {
+            ("read_ahead", _) => {
+                kib(value).ok_or_else(|| format!("read_ahead {value} is no size in whole KiB, such as 128k or 4M"))?
+            }
+            (WRITE_CACHE, "on" | "1" | "true" | BACK) => BACK.into(),
+            (WRITE_CACHE, "off" | "0" | "false" | THROUGH) => THROUGH.into(),
+            (WRITE_CACHE, other) => {
+                return Err(format!("write_cache takes on or off (or \"{BACK}\", \"{THROUGH}\"), not {other}"));
+            }
+            _ => value.into(),
+        };
+        Ok(Setting { asked: format!("{name} {value}"), file: file.into(), value: meant })
+    }
+
+    /// Where it is set, and whether that changes no more than the kernel's view.
+    fn place(&self, disk: &str, machine: &dyn Look) -> (PathBuf, bool) {
+        let folder = Path::new("/sys/block").join(disk.replace('/', "!"));
+        let queue = folder.join("queue").join(&self.file);
+        if self.file != WRITE_CACHE {
+            return (queue, false);
+        }
+        // sd: MODE SELECT, which SATA disks get translated; virtio: where the host lets the guest choose.
+        let scsi = folder.join("device/scsi_disk");
+        let scsi = machine.names(&scsi).first().map(|name| scsi.join(name).join("cache_type"));
+        let real = scsi.into_iter().chain([folder.join("cache_type")]).find(|path| machine.read(path).is_some());
+        real.map_or((queue, true), |path| (path, false))
+    }
+
+    /// Sets it, where it is not so already.
+    pub fn apply(&self, ground: &mut dyn Ground) -> Result<Applied, String> {
+        let Some(disk) = ground.disk() else { return Ok(Applied::default()) };
+        let (path, only_the_view) = self.place(&disk.name, &*ground);
+        let text = ground.read(&path).ok_or_else(|| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            format!("{} has no queue setting {name} (ls /sys/block/*/queue shows what there is)", disk.name)
+        })?;
+        let mut applied = Applied { shown: path.clone(), ..Applied::default() };
+        let was = chosen(&text);
+        if was != self.value {
+            let offers = |error| format!("{} was refused: {error}; {} offers: {}", self.asked, disk.name, text.trim());
+            ground.set(&path, &self.value, was).map_err(offers)?;
+            if only_the_view && self.value == THROUGH {
+                applied.flushes_off = true;
+                applied.remarks.push(no_flushes(&disk));
+            }
+        }
+        Ok(applied)
+    }
+
+    /// What the kernel shows of it.
+    pub fn read_back(&self, applied: &Applied, machine: &dyn Look) -> Result<Vec<OptionFound>, String> {
+        if applied.shown.as_os_str().is_empty() {
+            return Ok(Vec::new());
+        }
+        let text = machine.read(&applied.shown).unwrap_or_default();
+        let now = chosen(&text);
+        if now != self.value {
+            return Err(format!("{} did not take: {} shows {now}", self.asked, applied.shown.display()));
+        }
+        let by = applied.shown.display().to_string();
+        Ok(vec![OptionFound { asked: self.asked.clone(), found: Some(now.into()), by }])
+    }
+}
+
+/// Told that there is no cache, the kernel sends no flushes, whatever lies below.
+fn no_flushes(disk: &Disk) -> String {
+    let below = if disk.on_image { "the image's disk" } else { "the device" };
+    format!(
+        "write_cache off: only the kernel's view of {} can be changed, so it sends no flushes, and what a cache of {below} holds is lost with the power",
+        disk.name
+    )
+}
+
+/// The value of a setting; of a choice, the chosen one.
+fn chosen(text: &str) -> &str {
+    text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']')).unwrap_or(text.trim())
+}
+
+/// A size in KiB; a bare number is taken as KiB, as the kernel's own setting.
+fn kib(value: &str) -> Option<String> {
+    let bytes = match value.parse::<u64>() {
+        Ok(kib) => kib.checked_mul(1024)?,
+        Err(_) => {
+            let text = value.replace(' ', "").to_ascii_uppercase();
+            bytes(text.strip_suffix("IB").unwrap_or(&text))?
+        }
+    };
+    bytes.is_multiple_of(1024).then(|| (bytes / 1024).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_become_the_kernels_kib() {
+        for (asked, kib) in [("128", "128"), ("4M", "4096"), ("512k", "512"), ("1 MiB", "1024")] {
+            let setting = Setting::of("read_ahead", asked).expect("a size");
+            assert_eq!((setting.file.as_str(), setting.value.as_str()), ("read_ahead_kb", kib));
+        }
+        for wrong in ["100 bytes", "much", "8KB", "", "KiB"] {
+            assert!(Setting::of("read_ahead", wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(Setting::of("requests", "64").expect("known").file, "nr_requests");
+        assert_eq!(Setting::of("nomerges", "2").expect("by its own name").file, "nomerges");
+    }
+
+    #[test]
+    fn a_name_leads_nowhere_but_into_the_queue() {
+        for name in ["../ro", "a/b", "", "Scheduler"] {
+            assert!(Setting::of(name, "1").is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_write_cache_has_two_states() {
+        let of = |value: &str| Setting::of("write_cache", value).map(|setting| setting.value);
+        assert_eq!((of("on"), of("off")), (Ok(BACK.into()), Ok(THROUGH.into())));
+        assert_eq!(of("write through"), Ok(THROUGH.into()));
+        assert!(of("perhaps").is_err());
+    }
+}
