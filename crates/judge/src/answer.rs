@@ -71,7 +71,19 @@ fn groups(table: &Table, fit: &Fit) -> Vec<Group> {
             }
         }
     }
+    groups.iter_mut().for_each(|group| group.leave_out_who_meets_nobody(fit));
     groups
+}
+
+impl Group {
+    /// Who was measured in operations of its own only, such as the raw device, competes with nobody; where nobody meets anybody, all stay.
+    fn leave_out_who_meets_nobody(&mut self, fit: &Fit) {
+        let contests = self.rows.iter().map(|&row| &fit.rows[row]).filter(|row| row.ranked().nth(1).is_some());
+        let met: Vec<usize> = contests.flat_map(|row| row.ranked().map(|member| member.contender)).collect();
+        if !met.is_empty() {
+            self.contenders.retain(|contender| met.contains(contender));
+        }
+    }
 }
 
 fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
@@ -264,10 +276,12 @@ fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidenc
     let share = |part: usize, of: usize| part as f64 / of.max(1) as f64;
     let (moved, undecided, spread) =
         (share(disturbed.0, disturbed.1), share(open.open, open.comparisons), noise.unwrap_or(1.0));
+    // One that is told early is sampled no more, which takes nothing from what is said of it.
+    let usual = median(&figures.iter().map(|figure| figure.samples as f64).collect::<Vec<_>>()).unwrap_or(0.0);
     let grade = match () {
         () if samples.1 < MIN_SAMPLES => Grade::None,
-        () if samples.0 < 5 || moved > 0.2 || spread > 0.1 || undecided > 0.25 => Grade::Low,
-        () if samples.0 < 10 || disturbed.0 > 0 || spread > 0.05 || open.open > 0 => Grade::Medium,
+        () if usual < 5.0 || moved > 0.2 || spread > 0.1 || undecided > 0.25 => Grade::Low,
+        () if usual < 10.0 || disturbed.0 > 0 || spread > 0.05 || open.open > 0 => Grade::Medium,
         () => Grade::High,
     };
     Confidence { grade, samples, disturbed, noise }

@@ -38,7 +38,7 @@ pub struct Figure {
     pub operation: usize,
     /// Index into [`crate::Table::contenders`].
     pub contender: usize,
-    /// Independent samples: trials (blocks and formats), with mounts and passes within them already averaged.
+    /// Independent samples: trials (blocks and formats), of mounts and passes within them the median.
     pub samples: usize,
     /// All measured values, passes included.
     pub values: usize,

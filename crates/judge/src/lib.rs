@@ -52,7 +52,7 @@ pub use decide::decide;
 pub use looks::Looks;
 pub use mix::judge_mix;
 pub use numbers::{median, normal_quantile};
-pub use passes::{MOST_PASSES, SCREEN_PASSES, passes};
+pub use passes::{MOST_PASSES, SCREEN_MOST, SCREEN_PASSES, SCREEN_SECONDS, passes};
 pub use steady::steady_state;
 pub use verdict::{
     Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,

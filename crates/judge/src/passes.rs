@@ -5,27 +5,35 @@
 
 use crate::numbers::{mean, variance};
 
-/// Passes of the first trials, so that there is something to learn from.
+/// Passes of the first trials at least, so that there is something to learn from.
 pub const SCREEN_PASSES: u32 = 2;
+/// Passes of the first trials at most, where they are so short that a pause of the machine would be most of one: a median needs five to be
+/// none of two pauses.
+pub const SCREEN_MOST: u32 = 5;
+/// Seconds, cold starts and all, after which the first trials make no more than they must.
+pub const SCREEN_SECONDS: f64 = 1.0;
 /// Passes at most: what a mount keeps to itself, no number of passes averages out.
 pub const MOST_PASSES: u32 = 10;
+/// Seconds that the passes of one phase may take in a trial, cold starts and all, where there are several: what is slow needs blocks more.
+const MOST_SECONDS: f64 = 1.5;
 /// Degrees of freedom that either component is known by at least.
 const LEAST_DF: f64 = 4.0;
 
-/// Passes of a phase in each further trial.
+/// Passes of a phase in each further trial; `None` while too little is known, and it is screened.
 ///
 /// `contenders`: for each its trials, for each of these the logs of what its passes measured. `trial_seconds`: what another trial costs for this
 /// phase, the pass itself left out; `pass_seconds`: what another pass costs.
-pub fn passes(contenders: &[Vec<Vec<f64>>], trial_seconds: f64, pass_seconds: f64) -> u32 {
-    let Some((within, between)) = components(contenders) else { return SCREEN_PASSES };
+pub fn passes(contenders: &[Vec<Vec<f64>>], trial_seconds: f64, pass_seconds: f64) -> Option<u32> {
+    let (within, between) = components(contenders)?;
     if pass_seconds <= 0.0 || trial_seconds <= 0.0 || within <= 0.0 {
-        return 1;
+        return Some(1);
     }
+    let most = (MOST_SECONDS / pass_seconds).clamp(1.0, f64::from(MOST_PASSES));
     if between <= 0.0 {
-        return MOST_PASSES;
+        return Some(most as u32);
     }
     let best = (trial_seconds / pass_seconds * within / between).sqrt().round();
-    best.clamp(1.0, f64::from(MOST_PASSES)) as u32
+    Some(best.clamp(1.0, most) as u32)
 }
 
 /// Variance of passes within a mount and of mounts beyond that, over all contenders; `None` while too little is known.
@@ -79,23 +87,24 @@ mod tests {
     }
 
     #[test]
-    fn too_little_is_screened_with_two() {
-        assert_eq!(passes(&[], 3.0, 0.1), SCREEN_PASSES);
-        assert_eq!(passes(&[vec![vec![0.1], vec![0.2]]], 3.0, 0.1), SCREEN_PASSES);
+    fn too_little_is_screened() {
+        assert_eq!(passes(&[], 3.0, 0.1), None);
+        assert_eq!(passes(&[vec![vec![0.1], vec![0.2]]], 3.0, 0.1), None);
     }
 
     #[test]
     fn passes_that_agree_are_made_once_and_mounts_that_agree_are_used_up() {
-        assert_eq!(passes(&drawn(0.0, 0.1), 3.0, 0.1), 1);
-        assert_eq!(passes(&drawn(0.1, 0.0), 3.0, 0.1), MOST_PASSES);
+        assert_eq!(passes(&drawn(0.0, 0.1), 3.0, 0.1), Some(1));
+        assert_eq!(passes(&drawn(0.1, 0.0), 3.0, 0.1), Some(MOST_PASSES));
     }
 
     #[test]
     fn the_ratio_of_costs_and_variances_decides() {
-        let equal = passes(&drawn(0.05, 0.1), 1.0, 1.0);
-        assert!((1..=2).contains(&equal), "{equal}");
-        assert!(passes(&drawn(0.05, 0.1), 30.0, 1.0) > passes(&drawn(0.05, 0.1), 3.0, 1.0));
-        assert!(passes(&drawn(0.09, 0.1), 9.0, 1.0) > passes(&drawn(0.02, 0.1), 9.0, 1.0));
-        assert_eq!(passes(&drawn(0.05, 0.1), 0.0, 1.0), 1, "a trial that costs nothing is better than a pass");
+        let equal = passes(&drawn(0.05, 0.1), 0.1, 0.1);
+        assert!(equal.is_some_and(|equal| (1..=2).contains(&equal)), "{equal:?}");
+        assert!(passes(&drawn(0.05, 0.1), 3.0, 0.1) > passes(&drawn(0.05, 0.1), 0.3, 0.1));
+        assert!(passes(&drawn(0.09, 0.1), 0.9, 0.1) > passes(&drawn(0.02, 0.1), 0.9, 0.1));
+        assert_eq!(passes(&drawn(0.1, 0.0), 3.0, 1.0), Some(1), "what is slow is passed once");
+        assert_eq!(passes(&drawn(0.05, 0.1), 0.0, 1.0), Some(1), "a trial that costs nothing is better than a pass");
     }
 }

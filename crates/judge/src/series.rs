@@ -1,14 +1,16 @@
 //! Samples of a cell, reduced to the level at which they are independent.
 //! In: a cell's values with their block, format, mount and pass. Out: one logarithm for each trial and each block.
 //! Kalibera and Jones (ISMM 2013): only the highest level that is repeated counts; ten passes on one formatted image
-//! are one sample. In a balanced design, means of the lower levels lose nothing.
+//! are one sample. Of the lower levels the median is taken: among short passes one in ten may be several times as long, for a pause that is
+//! the machine's.
 
+use crate::numbers::median;
 use crate::table::{Cell, Direction, Sample};
 
 /// One cell's independent samples.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
-    /// One for each trial (block and format), in the order given: trial, block, log of the geometric mean of its values.
+    /// One for each trial (block and format), in the order given: trial, block, log of the median of its values.
     pub trials: Vec<Trial>,
     /// One for each block, rising: block, mean log of its trials.
     pub blocks: Vec<(u32, f64)>,
@@ -35,9 +37,8 @@ impl Series {
         }
         let mut trials: Vec<Trial> = Vec::with_capacity(measured.len());
         for trial in measured.chunk_by(|a, b| (a.block, a.format) == (b.block, b.format)) {
-            let mounts = trial.chunk_by(|a, b| a.mount == b.mount).map(|mount| mean_of(mount, |s| s.value.ln()));
-            let count = trial.chunk_by(|a, b| a.mount == b.mount).count();
-            let log = mounts.sum::<f64>() / count as f64;
+            let mounts = trial.chunk_by(|a, b| a.mount == b.mount).map(|mount| median_of(mount, |s| s.value.ln()));
+            let log = median(&mounts.collect::<Vec<_>>()).unwrap_or(f64::NAN);
             trials.push(Trial { trial: trial[0].trial, block: trial[0].block, log });
         }
         let blocks = trials
@@ -52,6 +53,10 @@ impl Series {
         let sign = if direction == Direction::LowerIsBetter { 1.0 } else { -1.0 };
         self.blocks.iter().map(|&(block, log)| (block, sign * log)).collect()
     }
+}
+
+fn median_of<T>(items: &[T], value: impl Fn(&T) -> f64) -> f64 {
+    median(&items.iter().map(value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
 fn mean_of<T>(items: &[T], value: impl Fn(&T) -> f64) -> f64 {

@@ -106,6 +106,20 @@ fn one_that_was_not_measured_everywhere_is_not_taken() {
 }
 
 #[test]
+fn the_raw_device_beside_filesystems_competes_with_nobody_and_hinders_no_answer() {
+    let bake = Bake::new()
+        .time("raw read")
+        .at("device", 1.0, &CALM)
+        .time("create")
+        .at("ext4", 10.0, &CALM)
+        .at("xfs", 13.0, &CALM_TOO);
+    let group = &answer(&bake.table).unwrap().groups[0];
+    let take = group.take.as_ref().expect("ext4 and xfs were measured in all that both can do");
+    assert_eq!(bake.table.contenders[take.shortfall.contender].name, "ext4");
+    assert_eq!(group.order.len(), 2);
+}
+
+#[test]
 fn one_sample_each_is_no_answer() {
     let bake = Bake::new().time("create").at("ext4", 10.0, &CALM[..1]).at("xfs", 20.0, &CALM[..1]);
     let answer = answer(&bake.table).unwrap();

@@ -1,10 +1,12 @@
-//! Figures as people read them: one unit a row, and no more digits than the interval allows.
+//! Figures as people read them: one unit a workload, and no more digits than the intervals of a row allow.
 //! In: values in base units (bytes or items a second, seconds). Out: scaled text with its unit.
 //! Exact values go to CSV and JSON elsewhere; nothing here rounds what is kept.
 
 use records::program::Figure;
 use serde::Serialize;
 
+/// Fewest significant digits that a figure is shown with.
+const LEAST_DIGITS: i32 = 2;
 /// Most significant digits that a figure is shown with.
 const MOST_DIGITS: i32 = 4;
 /// Significant digits of a figure without an interval.
@@ -19,27 +21,53 @@ pub struct Unit {
     pub sign: &'static str,
     /// The unit in words, for screen readers and axes.
     pub words: &'static str,
+    /// What figures are rounded to, in this unit; each for itself where there is none.
+    #[serde(skip)]
+    step: Option<f64>,
 }
 
 const BYTES: [Unit; 4] = [
-    Unit { divisor: 1e9, sign: "GB/s", words: "gigabytes a second" },
-    Unit { divisor: 1e6, sign: "MB/s", words: "megabytes a second" },
-    Unit { divisor: 1e3, sign: "kB/s", words: "kilobytes a second" },
-    Unit { divisor: 1.0, sign: "B/s", words: "bytes a second" },
+    Unit::new(1e9, "GB/s", "gigabytes a second"),
+    Unit::new(1e6, "MB/s", "megabytes a second"),
+    Unit::new(1e3, "kB/s", "kilobytes a second"),
+    Unit::new(1.0, "B/s", "bytes a second"),
 ];
 const ITEMS: [Unit; 3] = [
-    Unit { divisor: 1e6, sign: "M/s", words: "million operations a second" },
-    Unit { divisor: 1e3, sign: "k/s", words: "thousand operations a second" },
-    Unit { divisor: 1.0, sign: "/s", words: "operations a second" },
+    Unit::new(1e6, "M/s", "million operations a second"),
+    Unit::new(1e3, "k/s", "thousand operations a second"),
+    Unit::new(1.0, "/s", "operations a second"),
 ];
 const SECONDS: [Unit; 4] = [
-    Unit { divisor: 1.0, sign: "s", words: "seconds" },
-    Unit { divisor: 1e-3, sign: "ms", words: "milliseconds" },
-    Unit { divisor: 1e-6, sign: "µs", words: "microseconds" },
-    Unit { divisor: 1e-9, sign: "ns", words: "nanoseconds" },
+    Unit::new(1.0, "s", "seconds"),
+    Unit::new(1e-3, "ms", "milliseconds"),
+    Unit::new(1e-6, "µs", "microseconds"),
+    Unit::new(1e-9, "ns", "nanoseconds"),
 ];
 
 impl Unit {
+    const fn new(divisor: f64, sign: &'static str, words: &'static str) -> Unit {
+        Unit { divisor, sign, words, step: None }
+    }
+
+    /// Figures that stand side by side are rounded alike: by what the intervals of half of them allow.
+    pub fn rounded(self, figures: impl Iterator<Item = (f64, Option<f64>)>) -> Unit {
+        let steps: Vec<f64> = figures.map(|(value, half)| self.own_step(value, half)).collect();
+        let mut sorted = steps.into_iter().filter(|step| *step > 0.0).collect::<Vec<_>>();
+        sorted.sort_by(f64::total_cmp);
+        Unit { step: sorted.get(sorted.len() / 2).copied(), ..self }
+    }
+
+    /// The place of the last digit that a figure is worth; 0 of nothing.
+    fn own_step(&self, value: f64, half_width: Option<f64>) -> f64 {
+        let value = (value / self.divisor).abs();
+        if value == 0.0 || !value.is_finite() {
+            return 0.0;
+        }
+        let half = half_width.map(|half| half / self.divisor).filter(|half| half.is_finite() && *half > 0.0);
+        let digits = half.map_or(PLAIN_DIGITS, |half| digits(value, half));
+        10f64.powi(leading(value) + 1 - digits)
+    }
+
     /// The unit in which the values of one row read best: the smallest of them is at least 1 where the range allows,
     /// and the largest stays below ten thousand.
     pub fn for_row(figure: Figure, values: impl Iterator<Item = f64> + Clone) -> Unit {
@@ -66,6 +94,12 @@ impl Unit {
     /// The figure without its unit; `half_width` of its interval decides how many digits it may have.
     pub fn show(&self, value: f64, half_width: Option<f64>) -> String {
         let value = value / self.divisor;
+        if let Some(step) = self.step.filter(|_| value.is_finite() && value != 0.0) {
+            let first = leading(value.abs());
+            let last = leading(step * 1.5).clamp(first + 1 - MOST_DIGITS, first + 1 - LEAST_DIGITS);
+            let place = 10f64.powi(last);
+            return format!("{:.*}", (-last).max(0) as usize, (value / place).round() * place);
+        }
         match half_width.map(|half| half / self.divisor).filter(|half| half.is_finite() && *half > 0.0) {
             Some(half) => with_resolution(value, half),
             None => plain(value),
@@ -75,10 +109,16 @@ impl Unit {
 
 /// Digits down to the leading digit of the half-width, at least two and at most four of them significant.
 fn with_resolution(value: f64, half_width: f64) -> String {
-    let leading = value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
-    let resolution = half_width.log10().floor() as i32;
-    let digits = (leading - resolution + 1).clamp(2, MOST_DIGITS);
-    significant(value, digits)
+    significant(value, digits(value, half_width))
+}
+
+fn digits(value: f64, half_width: f64) -> i32 {
+    (leading(value.abs()) - leading(half_width) + 1).clamp(LEAST_DIGITS, MOST_DIGITS)
+}
+
+/// Power of ten of the first digit.
+fn leading(value: f64) -> i32 {
+    value.max(f64::MIN_POSITIVE).log10().floor() as i32
 }
 
 /// Three significant digits.
@@ -177,11 +217,21 @@ mod tests {
 
     #[test]
     fn a_figure_has_no_digit_below_its_interval() {
-        let unit = Unit { divisor: 1e6, sign: "MB/s", words: "" };
+        let unit = Unit::new(1e6, "MB/s", "");
         assert_eq!(unit.show(105.31e6, Some(4.2e6)), "105");
         assert_eq!(unit.show(105.31e6, Some(0.42e6)), "105.3");
         assert_eq!(unit.show(5.237e6, Some(0.9e6)), "5.2");
         assert_eq!(unit.show(1_234.5e6, Some(300.0e6)), "1200");
+    }
+
+    #[test]
+    fn figures_side_by_side_are_rounded_alike_but_never_to_one_digit() {
+        let figures = [(1566.0, Some(9.0)), (9013.0, Some(300.0)), (520.4, Some(20.0)), (57.3, Some(2.0))];
+        let unit = Unit::new(1.0, "", "").rounded(figures.into_iter());
+        let shown: Vec<String> = figures.iter().map(|(value, half)| unit.show(*value, *half)).collect();
+        assert_eq!(shown, ["1570", "9010", "520", "57"]);
+        let alone = Unit::new(1.0, "", "").rounded([(24.83, Some(0.3)), (33.1, Some(4.0)), (5.83, None)].into_iter());
+        assert_eq!((alone.show(24.83, None), alone.show(33.1, None)), ("24.8".into(), "33.1".into()));
     }
 
     #[test]

@@ -91,8 +91,8 @@ struct State {
     ceilings: Ceilings,
     /// How long trials take.
     times: Times,
-    /// Passes of each workload's phases in this block.
-    passes: Vec<Passes>,
+    /// Passes of each workload's phases in this block, for each contender.
+    passes: Vec<Vec<Passes>>,
 }
 
 impl Run<'_> {
@@ -301,14 +301,16 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Passes for each workload. A number of samples that somebody asked for is taken as the workload says, each like the others.
-    fn passes(&self) -> Result<Vec<Passes>, RunError> {
+    /// Passes for each workload and contender. A number of samples that somebody asked for is taken as the workload says, each like the others.
+    fn passes(&self) -> Result<Vec<Vec<Passes>>, RunError> {
         let works = &self.plan.works;
         if self.plan.sampling.samples.is_some() || self.plan.shard.is_some() {
-            return Ok(vec![Passes::new(); works.len()]);
+            return Ok(vec![vec![Passes::new(); self.plan.contenders.len()]; works.len()]);
         }
         let trials = self.ledger.trials(self.id)?;
-        Ok(works.iter().map(|work| passes(&work.compiled, &trials)).collect())
+        let contenders = 0..self.plan.contenders.len() as u32;
+        let of = |work| contenders.clone().map(|contender| passes(work, contender, &trials)).collect();
+        Ok(works.iter().map(|work| of(&work.compiled)).collect())
     }
 
     /// One trial, and what is done again of it: where it was disturbed, or failed for a cause that may pass.
@@ -387,7 +389,7 @@ impl Run<'_> {
             ceiling: state.ceiling.as_ref(),
             stop: Arc::clone(&self.stop),
             clock: self.clock,
-            passes: &state.passes[work],
+            passes: &state.passes[work][contender],
         };
         let record = match trial::perform(self.venue, &job, &mut state.ceilings, self.watcher) {
             Ok(record) => record,

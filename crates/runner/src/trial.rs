@@ -4,11 +4,11 @@
 use crate::agent::{Agent, AgentError};
 use crate::clock::{Clock, wait_unless};
 use crate::evidence::{self, Before};
-use crate::passes::Passes;
+use crate::passes::{Passes, are_enough};
 use crate::steady;
 use crate::venue::{Venue, VenueError};
 use crate::watch::{News, Watcher};
-use records::{Cause, ColdWay, DEVICE, PhaseRecord, TrialRecord, TrialStatus, Usage};
+use records::{Cause, DEVICE, PhaseRecord, TrialRecord, TrialStatus, Usage};
 use staging::{Dropped, Engine, Setup, Staged, StagingError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -289,7 +289,7 @@ fn one_phase(
     let phase = place.phase;
     let rounds = job.steady && steady::repeatable(phase);
     let again = if rounds { None } else { job.passes.get(&phase.name).copied() };
-    let passes = again.unwrap_or(phase.passes).max(1);
+    let began = job.clock.steady();
     let from = record.phases.len();
     let mut state = CacheState::brought_about(stage, agent, place, proof)?;
     let mut may_repeat = !rounds && job.repetitions > 0 && steady::reads_again(phase);
@@ -303,7 +303,11 @@ fn one_phase(
             state = CacheState::brought_about(stage, agent, place, proof)?;
             continue;
         }
-        let done = if rounds { steady::ended(&mut record.phases[from..], place.facts) } else { pass + 1 >= passes };
+        let done = match again {
+            _ if rounds => steady::ended(&mut record.phases[from..], place.facts),
+            Some(wanted) => are_enough(wanted, pass + 1, job.clock.steady().saturating_sub(began)),
+            None => pass + 1 >= phase.passes,
+        };
         if done {
             break;
         }
@@ -349,7 +353,7 @@ impl Proof {
     /// against that; dropping may leave pages behind, so each time is looked at.
     fn is_wanted(&self, emptied: &Dropped, phase: &Phase) -> bool {
         let reads = phase.groups.iter().any(|group| has(&group.steps, &Step::Read));
-        emptied.start.way == ColdWay::Drop || (!self.looked && reads)
+        !emptied.mounted_anew || (!self.looked && reads)
     }
 }
 

@@ -46,7 +46,7 @@ const IDLE: Duration = Duration::from_millis(200);
 
 /// The same where it was just mounted: unmounting ended whatever the work before had left to be done, and what mounting begins
 /// shows at once.
-const IDLE_MOUNTED: Duration = Duration::from_millis(50);
+const IDLE_MOUNTED: Duration = Duration::from_millis(20);
 
 /// How long ago that is at most.
 const JUST_MOUNTED: Duration = Duration::from_secs(1);

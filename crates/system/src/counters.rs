@@ -3,6 +3,7 @@
 //! A look costs well under a millisecond, so one stands before and one behind every phase.
 
 use crate::block::{BlockDevice, Sysfs as _};
+use crate::in_memory;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,14 +15,18 @@ pub struct Watch {
     pub device: Option<String>,
     /// Names of the devices beneath it, whose traffic is its own: the disk of a partition, the disk under a loop image.
     pub beneath: Vec<String>,
+    /// It lies in memory, so that what other devices do is nothing to it.
+    pub in_memory: bool,
 }
 
 impl Watch {
     /// Watches a device, and finds what is beneath it.
     pub fn device(device: &BlockDevice) -> Watch {
+        let file = device.backing_file.as_ref().and_then(|file| std::fs::File::open(file).ok());
         Watch {
             device: Some(device.name.clone()),
             beneath: device.below().into_iter().map(|device| device.name).collect(),
+            in_memory: file.is_some_and(in_memory::is_in_memory) || device.name.starts_with("zram"),
         }
     }
 
@@ -165,7 +170,7 @@ pub struct Evidence {
     pub device: Option<Traffic>,
     /// The devices beneath it, by name.
     pub beneath: BTreeMap<String, Traffic>,
-    /// Devices that have nothing to do with the test and still moved something, by name.
+    /// Devices that have nothing to do with the test and still moved something, by name; none for a device in memory.
     pub foreign: BTreeMap<String, Traffic>,
     /// CPU of the whole system.
     pub cpu: SystemCpu,
@@ -221,7 +226,7 @@ impl Snapshot {
             foreign: self
                 .disks
                 .keys()
-                .filter(|name| !own(name) && !is_relative(name, watch))
+                .filter(|name| !watch.in_memory && !own(name) && !is_relative(name, watch))
                 .filter_map(|name| Some((name.clone(), change(name)?)))
                 .filter(|(_, traffic)| traffic.bytes() > 0)
                 .collect(),
@@ -340,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_is_absent_and_not_zero() {
-        let watch = Watch { device: Some("no-such-disk".into()), beneath: vec![] };
+        let watch = Watch { device: Some("no-such-disk".into()), ..Watch::default() };
         let evidence = Snapshot::take().since(&Snapshot::take(), &watch);
         assert_eq!(evidence.device, None);
     }

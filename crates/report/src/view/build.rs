@@ -109,6 +109,7 @@ impl Builder<'_> {
             .filter(|said| said.operation.is_some_and(|at| self.table.operations[at].id.workload == name))
             .map(|said| self.sentence(said))
             .collect();
+        one_unit(&mut rows);
         let notes = shared_notes(&mut rows);
         WorkloadView {
             notes,
@@ -188,7 +189,6 @@ impl Builder<'_> {
             .map(|(place, contender)| context.cell(&row, place, contender.index))
             .collect();
         row.returned_matters = row.cells.iter().any(differ);
-        row.unit = unit(&row);
         row
     }
 }
@@ -208,17 +208,19 @@ fn shared_notes(rows: &mut [RowView]) -> Vec<NoteView> {
     shared
 }
 
-fn unit(row: &RowView) -> Unit {
-    let returned = |figure: &FigureView| figure.median;
-    let medians: Vec<f64> = row
-        .cells
-        .iter()
-        .flat_map(|cell| {
-            let beside = if row.returned_matters { cell.returned.as_ref().map(returned) } else { None };
-            cell.figure.as_ref().map(|figure| figure.median).into_iter().chain(beside)
-        })
-        .collect();
-    Unit::for_row(row.figure, medians.iter().copied())
+/// Gives the rows of a workload that measure the same the same unit, and each its digits.
+fn one_unit(rows: &mut [RowView]) {
+    let figures = |row: &RowView| -> Vec<(f64, Option<f64>)> {
+        let of = |figure: &FigureView| (figure.median, figure.half_width());
+        let beside = |cell: &CellView| cell.returned.as_ref().filter(|_| row.returned_matters).map(of);
+        row.cells.iter().flat_map(|cell| cell.figure.as_ref().map(of).into_iter().chain(beside(cell))).collect()
+    };
+    for at in 0..rows.len() {
+        let alike = rows.iter().filter(|row| row.figure == rows[at].figure);
+        let medians: Vec<f64> = alike.flat_map(&figures).map(|(median, _)| median).collect();
+        let unit = Unit::for_row(rows[at].figure, medians.iter().copied());
+        rows[at].unit = unit.rounded(figures(&rows[at]).into_iter());
+    }
 }
 
 /// `create` or, where the cache state tells two apart, `read:cold`.

@@ -350,7 +350,8 @@ impl Staged for Stage<'_> {
     fn drop_caches(&mut self) -> Result<Dropped, StagingError> {
         self.note("empty");
         let start = ColdStart { way: self.bakeoff.plan.cold, device_cached_bytes: Some(0), ..ColdStart::default() };
-        Ok(Dropped { complete: true, remarks: Vec::new(), start })
+        let mounted_anew = self.bakeoff.plan.cold == ColdWay::Remount;
+        Ok(Dropped { complete: true, mounted_anew, start, ..Dropped::default() })
     }
     fn settle(&mut self) -> Result<Settled, StagingError> {
         self.note("settle");

@@ -321,7 +321,7 @@ mod tests {
         let guest = Evidence { device: Some(moved(100)), cpu: cpu(1000, 0), elapsed_ns: 7, ..Evidence::default() };
         let mut host = Evidence { device: Some(moved(60)), cpu: cpu(900, 100), ..Evidence::default() };
         host.foreign.insert("sdb".into(), moved(5));
-        let watch = Watch { device: Some("loop0".into()), beneath: Vec::new() };
+        let watch = Watch { device: Some("loop0".into()), ..Watch::default() };
         let seen = both(guest, host, &watch);
         assert_eq!((seen.device, seen.elapsed_ns), (Some(moved(100)), 7));
         assert_eq!(seen.beneath["loop0"], moved(60));

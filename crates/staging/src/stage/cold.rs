@@ -76,7 +76,7 @@ impl Stage<'_> {
         self.state.just_mounted = Some(Instant::now());
         let left = start.device_cached_bytes.unwrap_or(0) + start.image_cached_bytes.unwrap_or(0);
         let remarks = if left > 0 { vec![format!("{left} bytes of the device were still cached")] } else { Vec::new() };
-        Ok(Ok(Dropped { complete: left == 0, remarks, start }))
+        Ok(Ok(Dropped { complete: left == 0, remarks, mounted_anew: true, start }))
     }
 
     /// Has the kernel forget the pages of every device of the contender. Each is opened alone, which no mount anywhere allows: one in
@@ -126,9 +126,16 @@ impl Stage<'_> {
             // Freezing somebody else's filesystem is not ours to do.
             dropped.remarks.push("metadata that a journal holds back may still be cached".into());
         }
-        if let Some(remark) = warm {
-            dropped.complete = false;
-            dropped.remarks.push(remark);
+        match warm {
+            Some(remark) => {
+                dropped.complete = false;
+                dropped.remarks.push(remark);
+            }
+            None if self.state.has_own_cache() => {
+                dropped.mounted_anew = true;
+                self.state.just_mounted = Some(Instant::now());
+            }
+            None => {}
         }
         if let Some(image) = &self.state.image {
             image.forget_pages();

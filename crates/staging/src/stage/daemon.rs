@@ -12,13 +12,16 @@ use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 use system::process::Process;
-use system::{Command, Journal};
+use system::{Command, Journal, mounts};
 
 /// How long it may take to be ready.
 const READY_LIMIT: Duration = Duration::from_secs(20);
 
 /// How long it may take to end when asked.
 const END_LIMIT: Duration = Duration::from_secs(20);
+
+/// The same where it serves nothing any more, and has nothing to lose: zfs-fuse takes four seconds to say goodbye.
+const IDLE_END_LIMIT: Duration = Duration::from_millis(100);
 
 /// A running daemon.
 #[derive(Debug)]
@@ -92,7 +95,9 @@ impl Daemon {
         if self.process.lives() {
             // Whatever it answers, the process is ended next, and its mounts with its namespace.
             let _ = Command::new(self.give_up.clone()).prefixed(&self.prefix).limit(END_LIMIT).run(journal);
-            self.process.end(END_LIMIT);
+            let serves =
+                mounts::of_process(self.process.pid).iter().any(|mount| mount.point.starts_with(mark.folder()));
+            self.process.end(if serves { END_LIMIT } else { IDLE_END_LIMIT });
         }
         system::process::reap(&mut self.child, END_LIMIT);
         let process = self.process;

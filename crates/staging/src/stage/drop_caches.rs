@@ -18,6 +18,8 @@ pub struct Dropped {
     pub complete: bool,
     /// What could not be done, in words.
     pub remarks: Vec<String>,
+    /// It was unmounted and mounted again.
+    pub mounted_anew: bool,
     /// The way that was gone, and what shows it.
     pub start: ColdStart,
 }
@@ -29,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub(crate) fn drop_kernel_caches(root: &Path, journal: &Journal) -> Dropped {
     let refused = if system::process::is_root() {
         match Call::DropCaches.make(LIMIT, journal) {
-            Ok(()) => return Dropped { complete: true, remarks: Vec::new(), start: dropped_start() },
+            Ok(()) => return Dropped { complete: true, start: dropped_start(), ..Dropped::default() },
             Err(error) => error.to_string(),
         }
     } else {
@@ -40,7 +42,7 @@ pub(crate) fn drop_kernel_caches(root: &Path, journal: &Journal) -> Dropped {
     let advised = format!(
         "{refused}; the kernel was asked to forget the pages of {files} files{some} (posix_fadvise), names and inodes stay cached: the start is warm"
     );
-    Dropped { complete: false, remarks: vec![advised], start: dropped_start() }
+    Dropped { remarks: vec![advised], start: dropped_start(), ..Dropped::default() }
 }
 
 fn dropped_start() -> ColdStart {
