@@ -5,8 +5,9 @@ use crate::estimate;
 use crate::failure::Failure;
 use crate::text;
 use judge::{Mix, MixJudgement, Table};
-use records::{TrialRecord, TrialStatus};
-use report::{Material, View};
+use records::program::Figure;
+use records::{TrialRecord, TrialStatus, WorkRecord};
+use report::{Material, Unit, View};
 use runner::ResolvedPlan;
 
 /// Refuses a mix that the run of a plan could not answer, before it begins.
@@ -14,8 +15,7 @@ pub fn check(asked: &str, plan: &ResolvedPlan) -> Result<(), Failure> {
     if plan.works.iter().any(|work| work.name == asked) {
         return Ok(());
     }
-    let mix =
-        Mix::parse(asked).map_err(|error| unreadable(&error, plan.works.iter().map(|work| work.name.as_str())))?;
+    let mix = parsed(asked, &plan.work_records())?;
     judge::judge_mix(&estimate::table(plan), &mix).map(|_| ()).map_err(Failure::usage)
 }
 
@@ -25,14 +25,36 @@ pub fn told(asked: &str, material: &Material, view: &View) -> Result<String, Fai
     let mix = if works.iter().any(|work| work.name == asked) {
         of_workload(asked, material, &view.table)?
     } else {
-        Mix::parse(asked).map_err(|error| unreadable(&error, works.iter().map(|work| work.name.as_str())))?
+        parsed(asked, works)?
     };
     let judged = judge::judge_mix(&view.table, &mix).map_err(Failure::usage)?;
     Ok(shown(asked, &mix, &judged, &view.table))
 }
 
-fn unreadable<'a>(error: &judge::MixError, works: impl Iterator<Item = &'a str>) -> Failure {
-    Failure::usage(format!("{error}, or a workload of this run: {}", works.collect::<Vec<_>>().join(", ")))
+/// A mix of operations, each by its name or by the title that tables show.
+fn parsed(asked: &str, works: &[WorkRecord]) -> Result<Mix, Failure> {
+    let mut mix = Mix::parse(asked).map_err(|error| {
+        let names: Vec<&str> = works.iter().map(|work| work.name.as_str()).collect();
+        Failure::usage(format!("{error}, or a workload of this run: {}", names.join(", ")))
+    })?;
+    let titled = |title: &str| {
+        works.iter().find_map(|work| {
+            let facts = work.phases.iter().find(|facts| facts.title == title)?;
+            Some(of_table(&samples::work_name(works, work), &facts.named(), &facts.cache_label))
+        })
+    };
+    let is_operation = |name: &str| works.iter().flat_map(|work| &work.phases).any(|facts| facts.named() == name);
+    for (name, _) in &mut mix.parts {
+        if let Some(operation) = titled(name).filter(|_| !is_operation(name)) {
+            *name = operation;
+        }
+    }
+    Ok(mix)
+}
+
+/// An operation as the judge's table names it in full.
+fn of_table(workload: &str, operation: &str, cache: &str) -> String {
+    format!("{workload}/{operation} {cache}")
 }
 
 /// All the timed work of a workload, once: as many items or bytes of each operation as one trial of it does.
@@ -55,7 +77,7 @@ fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Fa
             _ => passes.count() as u64,
         };
         if amount > 0 {
-            parts.push((format!("{heading}/{} {}", facts.named(), facts.cache_label), amount as f64));
+            parts.push((of_table(&heading, &facts.named(), &facts.cache_label), amount as f64));
         }
     }
     Ok(Mix { parts, name: format!("all the work of {name}") })
@@ -63,24 +85,33 @@ fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Fa
 
 fn shown(asked: &str, mix: &Mix, judged: &MixJudgement, table: &Table) -> String {
     let width = text::width();
-    let mut said = text::wrapped(&format!("The mix {asked}, seconds:"), width, "", "  ");
     let name = |contender: usize| text::harmless(&table.contenders[contender].name);
     let mut times: Vec<_> =
         judged.times.iter().filter(|time| table.contenders[time.contender].twin_of.is_none()).collect();
     times.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let unit = Unit::for_row(Figure::Seconds, times.iter().map(|time| time.seconds));
+    let show = |seconds: f64| unit.show(seconds, None);
+    let mut said = text::wrapped(&format!("The mix {asked}, {}:", unit.words), width, "", "  ");
     let wide = times.iter().map(|time| name(time.contender).chars().count()).max().unwrap_or(0);
     for time in times {
         let interval = match time.interval {
-            Some(interval) => format!("({} to {})", digits(interval.low), digits(interval.high)),
+            Some(interval) => format!("({} to {})", show(interval.low), show(interval.high)),
             None => "(too few samples for an interval)".into(),
         };
         let share = time.shares.iter().zip(&mix.parts).max_by(|a, b| a.0.total_cmp(b.0));
         let most = share.map_or_else(String::new, |(share, part)| format!("  {:.0} % of it {}", share * 100.0, part.0));
-        said.push_str(&format!("  {:<wide$}  {:>8}  {interval}{most}\n", name(time.contender), digits(time.seconds)));
+        said.push_str(&format!("  {:<wide$}  {:>8}  {interval}{most}\n", name(time.contender), show(time.seconds)));
     }
+    // Who has none of it, such as the raw device, was never to be compared.
+    let is_part = |cell: &judge::Cell| {
+        let id = &table.operations[cell.operation].id;
+        mix.parts
+            .iter()
+            .any(|(name, _)| *name == id.operation || *name == of_table(&id.workload, &id.operation, &id.cache))
+    };
     for (contender, lacking) in &judged.left_out {
-        if table.contenders[*contender].twin_of.is_none() && table.cells.iter().any(|cell| cell.contender == *contender)
-        {
+        let has_part = table.cells.iter().any(|cell| cell.contender == *contender && is_part(cell));
+        if table.contenders[*contender].twin_of.is_none() && has_part {
             said.push_str(&text::wrapped(
                 &format!("{} is left out: it lacks {lacking}", name(*contender)),
                 width,
@@ -93,15 +124,4 @@ fn shown(asked: &str, mix: &Mix, judged: &MixJudgement, table: &Table) -> String
         said.push_str(&text::wrapped(&sentence.text, width, "> ", "  "));
     }
     said
-}
-
-/// Three digits that count.
-fn digits(seconds: f64) -> String {
-    match seconds {
-        s if s >= 100.0 => format!("{s:.0}"),
-        s if s >= 10.0 => format!("{s:.1}"),
-        s if s >= 1.0 => format!("{s:.2}"),
-        s if s >= 0.01 => format!("{s:.4}"),
-        s => format!("{s:.2e}"),
-    }
 }

@@ -13,6 +13,7 @@ pub mod view;
 mod wrap;
 
 pub use error::ReportError;
+pub use number::Unit;
 pub use export::{Format, write, write_view};
 pub use safe::{screen, terminal as one_line};
 pub use view::{Material, View};

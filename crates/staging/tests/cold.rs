@@ -21,6 +21,15 @@ fn staged_each_way(names: &[&str], work: impl Fn(&str, ColdWay, &mut Stage<'_>))
     }
 }
 
+/// Stages ext4 there with a file of 1 MiB, has the work done and closes it.
+fn with_file(bench: &Bench, place: &Where, work: impl FnOnce(&mut Stage<'_>)) {
+    let mut target = bench.open(place).expect("empty, and ours");
+    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
+    write_file(&stage, "file", 1 << 20);
+    work(&mut stage);
+    stage.close().expect("closed");
+}
+
 #[test]
 fn a_cold_start_reads_from_the_device_and_a_warm_one_does_not() {
     if !root() {
@@ -41,6 +50,7 @@ fn a_cold_start_reads_from_the_device_and_a_warm_one_does_not() {
         // What has a cache of its own is emptied of both.
         let gone = if name == "zfs" { ColdWay::Drop } else { way };
         assert_eq!(dropped.start.way, gone, "{name}");
+        assert_eq!(dropped.mounted_anew, name == "zfs" || way == ColdWay::Remount, "{name}");
         if gone == ColdWay::Remount && dropped.start.mounting_read_bytes.is_some() {
             assert_eq!(dropped.start.device_cached_bytes, Some(0), "{name}");
         }
@@ -108,13 +118,11 @@ fn an_image_in_memory_starts_cold_although_all_of_it_is_in_pages() {
     let bench = Bench::new();
     let memory = bench.folder.path().join("memory");
     let _mounted = Mounted::new(&["-t", "tmpfs", "-o", "size=200m", "none"], &memory);
-    let mut target = bench.open(&Where::Image { bytes: 64 << 20, folder: memory.clone() }).expect("it fits");
-    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
-    write_file(&stage, "file", 1 << 20);
-    let dropped = stage.drop_caches().expect("emptied");
-    assert!(dropped.complete && dropped.start.way == ColdWay::Remount, "{dropped:?}");
-    assert_eq!(dropped.start.image_cached_bytes, None, "what lies in memory is no cache");
-    stage.close().expect("closed");
+    with_file(&bench, &Where::Image { bytes: 64 << 20, folder: memory.clone() }, |stage| {
+        let dropped = stage.drop_caches().expect("emptied");
+        assert!(dropped.complete && dropped.start.way == ColdWay::Remount, "{dropped:?}");
+        assert_eq!(dropped.start.image_cached_bytes, None, "what lies in memory is no cache");
+    });
 }
 
 #[test]
@@ -126,12 +134,10 @@ fn what_stands_on_a_loop_device_through_the_page_cache_has_caches_dropped() {
     let file = bench.folder.path().join("disk");
     std::fs::File::create(&file).and_then(|file| file.set_len(64 << 20)).expect("a file");
     let attached = Attached::new(&file, &["--direct-io=off"]);
-    let mut target = bench.open(&attached.place()).expect("an empty device");
-    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
-    write_file(&stage, "file", 1 << 20);
-    let dropped = stage.drop_caches().expect("emptied");
-    assert_eq!(dropped.start.way, ColdWay::Drop, "unmounting would leave the file's pages: {dropped:?}");
-    stage.close().expect("closed");
+    with_file(&bench, &attached.place(), |stage| {
+        let dropped = stage.drop_caches().expect("emptied");
+        assert_eq!(dropped.start.way, ColdWay::Drop, "unmounting would leave the file's pages: {dropped:?}");
+    });
 }
 
 #[test]
@@ -140,17 +146,15 @@ fn what_is_open_is_not_unmounted_for_a_cold_start_and_its_caches_are_dropped_ins
         return;
     }
     let bench = Bench::new();
-    let mut target = bench.open(&bench.image(64)).expect("an image");
-    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
-    write_file(&stage, "file", 1 << 20);
-    let open = std::fs::File::open(stage.root().join("file")).expect("opened");
-    let dropped = stage.drop_caches().expect("the stage goes on");
-    assert_eq!(dropped.start.way, ColdWay::Drop);
-    assert!(dropped.remarks.iter().any(|remark| remark.contains("could not be unmounted")), "{dropped:?}");
-    drop(open);
-    assert_eq!(stage.drop_caches().expect("nothing is open").start.way, ColdWay::Remount);
-    assert_eq!(read_file(&stage, "file"), 1 << 20);
-    stage.close().expect("closed");
+    with_file(&bench, &bench.image(64), |stage| {
+        let open = std::fs::File::open(stage.root().join("file")).expect("opened");
+        let dropped = stage.drop_caches().expect("the stage goes on");
+        assert_eq!(dropped.start.way, ColdWay::Drop);
+        assert!(dropped.remarks.iter().any(|remark| remark.contains("could not be unmounted")), "{dropped:?}");
+        drop(open);
+        assert_eq!(stage.drop_caches().expect("nothing is open").start.way, ColdWay::Remount);
+        assert_eq!(read_file(stage, "file"), 1 << 20);
+    });
 }
 
 #[test]
@@ -159,25 +163,23 @@ fn a_mount_in_another_namespace_keeps_its_caches_and_is_found_out() {
         return;
     }
     let bench = Bench::new();
-    let mut target = bench.open(&bench.image(64)).expect("an image");
-    let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
-    write_file(&stage, "file", 1 << 20);
-    let mut holder = std::process::Command::new("unshare")
-        .args(["--mount", "--propagation", "private", "sleep", "60"])
-        .spawn()
-        .expect("unshare starts");
-    // Until it has its own namespace, it has ours.
-    let namespace = |pid: String| std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
-    while namespace(holder.id().to_string()) == namespace("self".into()) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let dropped = stage.drop_caches().expect("the stage goes on");
-    holder.kill().expect("killed");
-    holder.wait().expect("ended");
-    assert_eq!(dropped.start.way, ColdWay::Drop, "{dropped:?}");
-    assert!(dropped.remarks.iter().any(|remark| remark.contains("still in use after unmounting")), "{dropped:?}");
-    assert_eq!(stage.drop_caches().expect("nobody holds it").start.way, ColdWay::Remount);
-    stage.close().expect("closed");
+    with_file(&bench, &bench.image(64), |stage| {
+        let mut holder = std::process::Command::new("unshare")
+            .args(["--mount", "--propagation", "private", "sleep", "60"])
+            .spawn()
+            .expect("unshare starts");
+        // Until it has its own namespace, it has ours.
+        let namespace = |pid: String| std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+        while namespace(holder.id().to_string()) == namespace("self".into()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let dropped = stage.drop_caches().expect("the stage goes on");
+        holder.kill().expect("killed");
+        holder.wait().expect("ended");
+        assert_eq!(dropped.start.way, ColdWay::Drop, "{dropped:?}");
+        assert!(dropped.remarks.iter().any(|remark| remark.contains("still in use after unmounting")), "{dropped:?}");
+        assert_eq!(stage.drop_caches().expect("nobody holds it").start.way, ColdWay::Remount);
+    });
 }
 
 #[test]
