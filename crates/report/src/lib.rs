@@ -13,8 +13,8 @@ pub mod view;
 mod wrap;
 
 pub use error::ReportError;
-pub use number::Unit;
 pub use export::{Format, write, write_view};
+pub use number::Unit;
 pub use safe::{screen, terminal as one_line};
 pub use view::{Material, View};
 pub use wrap::wrapped;

@@ -16,6 +16,8 @@ const ROWS: usize = 12;
 const NAMES: usize = 25;
 const COLUMN: (usize, usize) = (7, 12);
 const ABREAST: usize = 6;
+/// What follows a workload's name in the line of its sum.
+const ALL_STEPS: &str = ", all steps";
 /// Lines of a contender's heading.
 const HEADING: usize = 3;
 
@@ -109,7 +111,8 @@ fn said(tone: Tone, text: &str, style: Style) -> Vec<String> {
 /// One line of the table.
 struct Line<'a> {
     title: String,
-    row: &'a RowView,
+    /// Absent in the line above the operations of a workload.
+    row: Option<&'a RowView>,
 }
 
 fn table(view: &View, style: Style) -> String {
@@ -132,10 +135,10 @@ fn table(view: &View, style: Style) -> String {
     for found in &lines {
         let title = cut(&safe::terminal(&found.title), names);
         let mut one = format!("{}{}", title, " ".repeat(names + 1 - title.width()));
-        for &place in here {
-            one.push_str(&cell(&found.row.cells[place], column, style));
+        if let Some(row) = found.row {
+            here.iter().for_each(|&place| one.push_str(&cell(&row.cells[place], column, style)));
         }
-        line(&mut text, &style.fitted(&one));
+        line(&mut text, &style.fitted(one.trim_end()));
     }
     legend(&mut text, view, (beyond.len(), left_out), style);
     text
@@ -157,26 +160,24 @@ fn lines(view: &View) -> (Vec<Line<'_>>, usize) {
     let mut lines = Vec::new();
     for workload in &view.workloads {
         let rows = || workload.rows.iter().filter(|row| row.cells.iter().any(|cell| cell.ratio.is_some()));
-        lines.extend(rows().filter(|row| is_sum(row)).map(|row| Line { title: sum_title(workload), row }));
-        let parts = rows().filter(|row| !is_sum(row) && (all <= ROWS || spread(row) > least));
-        let indent = if workload.rows.iter().any(is_sum) || view.workloads.len() == 1 { "  " } else { "" };
-        let own = |row: &RowView| match indent {
-            "" => format!("{}, {}", short(workload), row.title),
-            _ => format!("{indent}{}", row.title),
-        };
-        lines.extend(parts.map(|row| Line { title: own(row), row }));
+        lines.extend(rows().filter(|row| is_sum(row)).map(|row| Line { title: sum_title(workload), row: Some(row) }));
+        let mut parts = rows().filter(|row| !is_sum(row) && (all <= ROWS || spread(row) > least)).peekable();
+        if parts.peek().is_some() && view.workloads.len() > 1 && !workload.rows.iter().any(is_sum) {
+            lines.push(Line { title: short(workload), row: None });
+        }
+        lines.extend(parts.map(|row| Line { title: format!("  {}", row.title), row: Some(row) }));
     }
-    let left_out = all.saturating_sub(lines.len());
+    let left_out = all.saturating_sub(lines.iter().filter(|line| line.row.is_some()).count());
     (lines, left_out)
 }
 
 fn sum_title(workload: &WorkloadView) -> String {
-    format!("{}, all steps", short(workload))
+    format!("{}{ALL_STEPS}", short(workload))
 }
 
-/// A workload's title where it leaves room, else its name.
+/// A workload's title where it leaves room for what follows it, else its name.
 fn short(workload: &WorkloadView) -> String {
-    let room = NAMES - ", all steps".len();
+    let room = NAMES - ALL_STEPS.len();
     if workload.title.width() <= room { workload.title.clone() } else { cut(&workload.name, room) }
 }
 
