@@ -7,6 +7,7 @@ use crate::decision::{BudgetPlan, Needed, Open, Policy};
 use crate::figure::LEVEL;
 use crate::numbers::t_critical;
 use crate::table::{Table, TableError};
+use std::collections::BTreeSet;
 
 /// Scatter that is assumed where none has been seen: 5 %, where the method calls a cell unstable.
 const ASSUMED: f64 = 0.05;
@@ -107,30 +108,37 @@ fn trial_seconds(table: &Table, trial: &Needed) -> Option<f64> {
     of_trial.filter_map(|cell| cell.facts.trial_seconds).max_by(f64::total_cmp)
 }
 
-/// The part of a block that fits what is left, where it decides most: workloads that can be resolved in time first, the
-/// cheapest of them first; then as much of the next as there is time for.
+/// The part of a block that fits what is left: workloads with the fewest blocks first, so that none is left with too little to say anything of
+/// it, and of equals those that take least until they are resolved. A forecast from three blocks is too uncertain to stake the rest on.
 pub fn within(table: &Table, next: &[Needed], open: &[Open], left: f64) -> Vec<Needed> {
-    let mut workloads: Vec<(String, f64, f64)> = Vec::new();
+    let mut workloads: Vec<(usize, f64, f64, &str)> = Vec::new();
     for trial in next {
-        if workloads.iter().any(|known| known.0 == trial.workload) {
+        let name = trial.workload.as_str();
+        if workloads.iter().any(|known| known.3 == name) {
             continue;
         }
-        let own: Vec<Needed> = next.iter().filter(|other| other.workload == trial.workload).cloned().collect();
+        let own: Vec<Needed> = next.iter().filter(|other| other.workload == name).cloned().collect();
         let block = seconds(table, &own).unwrap_or(0.0);
-        let of_it = open.iter().filter(|figure| table.operations[figure.operation].id.workload == trial.workload);
+        let of_it = open.iter().filter(|figure| table.operations[figure.operation].id.workload == name);
         let blocks = of_it.filter_map(|figure| figure.blocks_left).max().unwrap_or(1);
-        workloads.push((trial.workload.clone(), block, block * f64::from(blocks)));
+        workloads.push((blocks_of(table, name), block * f64::from(blocks), block, name));
     }
-    workloads.sort_by(|a, b| a.2.total_cmp(&b.2));
+    workloads.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let mut spare = left;
-    let mut taken: Vec<String> = Vec::new();
-    for (workload, block, all) in &workloads {
-        if *block <= spare {
-            spare -= all.min(spare);
-            taken.push(workload.clone());
+    let mut taken: Vec<&str> = Vec::new();
+    for (_, _, block, name) in workloads {
+        if block <= spare {
+            spare -= block;
+            taken.push(name);
         }
     }
-    next.iter().filter(|trial| taken.contains(&trial.workload)).cloned().collect()
+    next.iter().filter(|trial| taken.contains(&trial.workload.as_str())).cloned().collect()
+}
+
+/// Blocks in which a workload was measured.
+fn blocks_of(table: &Table, workload: &str) -> usize {
+    let cells = table.cells.iter().filter(|cell| table.operations[cell.operation].id.workload == workload);
+    cells.flat_map(|cell| &cell.samples).map(|sample| sample.block).collect::<BTreeSet<_>>().len()
 }
 
 /// "40 s", "12 min", "2 h 10 min".

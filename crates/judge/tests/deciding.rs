@@ -99,6 +99,21 @@ fn a_short_budget_goes_to_the_workload_that_it_can_resolve() {
 }
 
 #[test]
+fn a_budget_that_resolves_nothing_goes_to_the_workload_with_the_fewest_blocks() {
+    let timed = |cell: &mut judge::Cell| cell.facts.trial_seconds = Some(10.0);
+    let mut bake = Bake::new().time("create");
+    bake = bake.at("ext4", 10.0, &WILD).cell(timed).at("xfs", 10.1, &WILD_TOO).cell(timed).time("read");
+    bake.table.operations[1].id.workload = "mail".into();
+    bake = bake.at("ext4", 10.0, &WILD[..3]).cell(timed).at("xfs", 10.1, &WILD_TOO[..3]).cell(timed);
+    let next = |left: f64| {
+        let policy = Policy { seconds_left: Some(left), ..policy(Until::Winner) };
+        decide(&bake.table, &policy).unwrap().next.into_iter().map(|needed| needed.workload).collect::<Vec<_>>()
+    };
+    assert_eq!(next(25.0), ["mail", "mail"], "one block of one of them");
+    assert_eq!(next(45.0).len(), 4, "one of both");
+}
+
+#[test]
 fn a_budget_says_beforehand_what_it_buys() {
     let timed = |cell: &mut judge::Cell| cell.facts.trial_seconds = Some(30.0);
     let bake = Bake::new().time("create").of("ext4", &[]).cell(timed).of("xfs", &[]).cell(timed);
