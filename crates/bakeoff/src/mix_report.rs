@@ -102,16 +102,8 @@ fn shown(asked: &str, mix: &Mix, judged: &MixJudgement, table: &Table) -> String
         let most = share.map_or_else(String::new, |(share, part)| format!("  {:.0} % of it {}", share * 100.0, part.0));
         said.push_str(&format!("  {:<wide$}  {:>8}  {interval}{most}\n", name(time.contender), show(time.seconds)));
     }
-    // Who has none of it, such as the raw device, was never to be compared.
-    let is_part = |cell: &judge::Cell| {
-        let id = &table.operations[cell.operation].id;
-        mix.parts
-            .iter()
-            .any(|(name, _)| *name == id.operation || *name == of_table(&id.workload, &id.operation, &id.cache))
-    };
     for (contender, lacking) in &judged.left_out {
-        let has_part = table.cells.iter().any(|cell| cell.contender == *contender && is_part(cell));
-        if table.contenders[*contender].twin_of.is_none() && has_part {
+        if table.contenders[*contender].twin_of.is_none() {
             said.push_str(&text::wrapped(
                 &format!("{} is left out: it lacks {lacking}", name(*contender)),
                 width,

@@ -7,7 +7,6 @@ use crate::decision::{BudgetPlan, Needed, Open, Policy};
 use crate::figure::LEVEL;
 use crate::numbers::t_critical;
 use crate::table::{Table, TableError};
-use std::collections::BTreeSet;
 
 /// Scatter that is assumed where none has been seen: 5 %, where the method calls a cell unstable.
 const ASSUMED: f64 = 0.05;
@@ -111,7 +110,7 @@ fn trial_seconds(table: &Table, trial: &Needed) -> Option<f64> {
 /// The part of a block that fits what is left: workloads with the fewest blocks first, so that none is left with too little to say anything of
 /// it, and of equals those that take least until they are resolved. A forecast from three blocks is too uncertain to stake the rest on.
 pub fn within(table: &Table, next: &[Needed], open: &[Open], left: f64) -> Vec<Needed> {
-    let mut workloads: Vec<(usize, f64, f64, &str)> = Vec::new();
+    let mut workloads: Vec<(u32, f64, f64, &str)> = Vec::new();
     for trial in next {
         let name = trial.workload.as_str();
         if workloads.iter().any(|known| known.3 == name) {
@@ -121,7 +120,8 @@ pub fn within(table: &Table, next: &[Needed], open: &[Open], left: f64) -> Vec<N
         let block = seconds(table, &own).unwrap_or(0.0);
         let of_it = open.iter().filter(|figure| table.operations[figure.operation].id.workload == name);
         let blocks = of_it.filter_map(|figure| figure.blocks_left).max().unwrap_or(1);
-        workloads.push((blocks_of(table, name), block * f64::from(blocks), block, name));
+        let cells = table.cells.iter().filter(|cell| table.operations[cell.operation].id.workload == name);
+        workloads.push((decide::blocks_of(cells), block * f64::from(blocks), block, name));
     }
     workloads.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let mut spare = left;
@@ -133,12 +133,6 @@ pub fn within(table: &Table, next: &[Needed], open: &[Open], left: f64) -> Vec<N
         }
     }
     next.iter().filter(|trial| taken.contains(&trial.workload.as_str())).cloned().collect()
-}
-
-/// Blocks in which a workload was measured.
-fn blocks_of(table: &Table, workload: &str) -> usize {
-    let cells = table.cells.iter().filter(|cell| table.operations[cell.operation].id.workload == workload);
-    cells.flat_map(|cell| &cell.samples).map(|sample| sample.block).collect::<BTreeSet<_>>().len()
 }
 
 /// "40 s", "12 min", "2 h 10 min".

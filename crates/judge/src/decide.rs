@@ -13,6 +13,7 @@ use crate::numbers::t_critical;
 use crate::rank::{ALPHA, Fit};
 use crate::series::Series;
 use crate::table::{Cell, Table, TableError};
+use std::collections::BTreeSet;
 
 /// Decides whether another block is run, and of what.
 ///
@@ -281,9 +282,11 @@ fn with_budget(table: &Table, policy: &Policy, mut decision: Decision) -> Decisi
 
 /// Blocks that were begun.
 pub fn blocks_done(table: &Table) -> u32 {
-    let samples = table.cells.iter().filter(|cell| !is_out(table, cell.contender)).flat_map(|cell| &cell.samples);
-    let mut blocks: Vec<u32> = samples.filter(|sample| sample.is_measured()).map(|sample| sample.block).collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    blocks.len() as u32
+    blocks_of(table.cells.iter().filter(|cell| !is_out(table, cell.contender)))
+}
+
+/// Blocks in which any of these cells was measured.
+pub fn blocks_of<'a>(cells: impl Iterator<Item = &'a Cell>) -> u32 {
+    let measured = cells.flat_map(|cell| &cell.samples).filter(|sample| sample.is_measured());
+    measured.map(|sample| sample.block).collect::<BTreeSet<_>>().len() as u32
 }

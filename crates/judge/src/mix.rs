@@ -154,6 +154,10 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
     let mut left_out = Vec::new();
     for (contender, shares) in shares.iter_mut().enumerate() {
         let cells: Vec<Option<&Cell>> = parts.iter().map(|part| table.cell(part.0, contender)).collect();
+        // Who has none of it, such as the raw device, was never to be compared.
+        if cells.iter().all(Option::is_none) {
+            continue;
+        }
         if let Some(lacking) =
             cells.iter().position(|cell| cell.is_none_or(|c| !c.samples.iter().any(Sample::is_measured)))
         {

@@ -51,21 +51,21 @@ impl Unit {
 
     /// Figures that stand side by side are rounded alike: by what the intervals of half of them allow.
     pub fn rounded(self, figures: impl Iterator<Item = (f64, Option<f64>)>) -> Unit {
-        let steps: Vec<f64> = figures.map(|(value, half)| self.own_step(value, half)).collect();
-        let mut sorted = steps.into_iter().filter(|step| *step > 0.0).collect::<Vec<_>>();
-        sorted.sort_by(f64::total_cmp);
-        Unit { step: sorted.get(sorted.len() / 2).copied(), ..self }
+        let mut steps: Vec<f64> = figures.filter_map(|(value, half)| self.own_step(value, half)).collect();
+        steps.sort_by(f64::total_cmp);
+        Unit { step: steps.get(steps.len() / 2).copied(), ..self }
     }
 
-    /// The place of the last digit that a figure is worth; 0 of nothing.
-    fn own_step(&self, value: f64, half_width: Option<f64>) -> f64 {
+    /// The place of the last digit that a figure is worth; `None` of nothing.
+    fn own_step(&self, value: f64, half_width: Option<f64>) -> Option<f64> {
         let value = (value / self.divisor).abs();
-        if value == 0.0 || !value.is_finite() {
-            return 0.0;
-        }
-        let half = half_width.map(|half| half / self.divisor).filter(|half| half.is_finite() && *half > 0.0);
-        let digits = half.map_or(PLAIN_DIGITS, |half| digits(value, half));
-        10f64.powi(leading(value) + 1 - digits)
+        let digits = self.half(half_width).map_or(PLAIN_DIGITS, |half| digits(value, half));
+        (value > 0.0 && value.is_finite()).then(|| 10f64.powi(leading(value) + 1 - digits))
+    }
+
+    /// A half-width in this unit, where there is one to go by.
+    fn half(&self, half_width: Option<f64>) -> Option<f64> {
+        half_width.map(|half| half / self.divisor).filter(|half| half.is_finite() && *half > 0.0)
     }
 
     /// The unit in which the values of one row read best: the smallest of them is at least 1 where the range allows,
@@ -100,7 +100,7 @@ impl Unit {
             let place = 10f64.powi(last);
             return format!("{:.*}", (-last).max(0) as usize, (value / place).round() * place);
         }
-        match half_width.map(|half| half / self.divisor).filter(|half| half.is_finite() && *half > 0.0) {
+        match self.half(half_width) {
             Some(half) => with_resolution(value, half),
             None => plain(value),
         }

@@ -16,44 +16,57 @@ pub fn are_enough(wanted: Option<u32>, made: u32, spent: Duration) -> bool {
     wanted.map_or_else(|| made >= judge::SCREEN_MOST || screened(), |wanted| made >= wanted)
 }
 
-/// How often each phase of a workload is passed in the next trial of a contender: by the noise of all, since one alone shows little of it, and by
-/// what its own passes cost. Phases that find something else the second time are passed once.
-pub fn passes(work: &Compiled, contender: u32, trials: &[TrialRecord]) -> Passes {
+/// How often each phase of a workload is passed in the next trial of each contender: by the noise of all, since one alone shows little of it, and
+/// by what its own passes cost. Phases that find something else the second time are passed once.
+pub fn passes(work: &Compiled, contenders: usize, trials: &[TrialRecord]) -> Vec<Passes> {
     let own: Vec<&TrialRecord> = trials
         .iter()
         .filter(|trial| trial.workload == work.program.workload && trial.scale == work.scale)
         .filter(|trial| trial.status != TrialStatus::Failed)
         .collect();
-    let again = work.program.phases.iter().zip(&work.phases).filter(|(phase, _)| steady::reads_again(phase));
-    again.map(|(phase, facts)| (phase.name.clone(), of_phase(facts, contender, &own, work.phases.len()))).collect()
+    let mut passes = vec![Passes::new(); contenders];
+    for (phase, facts) in work.program.phases.iter().zip(&work.phases).filter(|(phase, _)| steady::reads_again(phase)) {
+        let wanted = of_phase(facts, contenders, &own, work.phases.len());
+        passes.iter_mut().zip(wanted).for_each(|(passes, wanted)| {
+            passes.insert(phase.name.clone(), wanted);
+        });
+    }
+    passes
 }
 
-fn of_phase(facts: &PhaseFacts, contender: u32, trials: &[&TrialRecord], phases: usize) -> Option<u32> {
+/// What was seen of one contender in one phase.
+#[derive(Default)]
+struct Seen {
+    /// Logs of what its passes measured, trial by trial.
+    logs: Vec<Vec<f64>>,
+    /// Seconds of each pass, with its cold start.
+    own: Vec<f64>,
+    /// Seconds of each trial, those passes left out.
+    other: Vec<f64>,
+}
+
+fn of_phase(facts: &PhaseFacts, contenders: usize, trials: &[&TrialRecord], phases: usize) -> Vec<Option<u32>> {
     if samples::cache_below(trials, facts) {
         // Only the first says what a cold start costs.
-        return Some(1);
+        return vec![Some(1); contenders];
     }
-    let mut contenders: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
-    let (mut own_seconds, mut other_seconds) = (Vec::new(), Vec::new());
+    let mut all: Vec<Seen> = Vec::new();
+    all.resize_with(contenders, Seen::default);
     for trial in trials {
+        let Some(seen) = all.get_mut(trial.contender as usize) else { continue };
         let made: Vec<&PhaseRecord> =
             trial.phases.iter().filter(|pass| pass.name == facts.name && pass.counts()).collect();
         let start = start_seconds(trial);
         let seconds: Vec<f64> = made.iter().map(|pass| pass.evidence.observed_ns as f64 / 1e9 + start).collect();
         // The trial serves its other phases, too.
-        if trial.contender == contender {
-            other_seconds.push((trial.took() - seconds.iter().sum::<f64>()).max(0.0) / phases.max(1) as f64);
-            own_seconds.extend(seconds);
-        }
+        seen.other.push((trial.took() - seconds.iter().sum::<f64>()).max(0.0) / phases.max(1) as f64);
+        seen.own.extend(seconds);
         let values = made.iter().filter_map(|pass| samples::headline(pass, facts)).filter(|value| *value > 0.0);
-        contenders.entry(trial.contender).or_default().push(values.map(f64::ln).collect());
+        seen.logs.push(values.map(f64::ln).collect());
     }
-    if own_seconds.is_empty() {
-        return None;
-    }
-    let contenders: Vec<Vec<Vec<f64>>> = contenders.into_values().collect();
-    let cost = |seconds: &[f64]| judge::median(seconds).unwrap_or(0.0);
-    judge::passes(&contenders, cost(&other_seconds), cost(&own_seconds))
+    let logs: Vec<Vec<Vec<f64>>> = all.iter_mut().map(|seen| std::mem::take(&mut seen.logs)).collect();
+    let of = |seen: &Seen| judge::passes(&logs, judge::median(&seen.other)?, judge::median(&seen.own)?);
+    all.iter().map(of).collect()
 }
 
 /// What a cold start of a trial took: its share of all that was not a pass. Making and checking the filesystem count as one more.

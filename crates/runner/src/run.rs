@@ -308,9 +308,7 @@ impl Run<'_> {
             return Ok(vec![vec![Passes::new(); self.plan.contenders.len()]; works.len()]);
         }
         let trials = self.ledger.trials(self.id)?;
-        let contenders = 0..self.plan.contenders.len() as u32;
-        let of = |work| contenders.clone().map(|contender| passes(work, contender, &trials)).collect();
-        Ok(works.iter().map(|work| of(&work.compiled)).collect())
+        Ok(works.iter().map(|work| passes(&work.compiled, self.plan.contenders.len(), &trials)).collect())
     }
 
     /// One trial, and what is done again of it: where it was disturbed, or failed for a cause that may pass.
