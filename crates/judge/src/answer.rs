@@ -1,18 +1,16 @@
 //! Which one to take.
 //! In: a table. Out: an [`Answer`]: the contender whose worst shortfall against the best has the smallest upper bound, over all
 //! workloads, for each, and within each class of durability.
-//!
-//! Only one comparison can make a bound wrong: that with the true best of the operation in which the shortfall is truly worst. So the bound of a
-//! contender, the largest upper end of its intervals over all operations, needs no correction for how many there are.
 
 use crate::assess::{self, Assessed};
+use crate::choice::{Group, choose, groups, shortfall};
 use crate::decide::{self, Known};
 use crate::decision::{Policy, RESOLUTION};
 use crate::figure::MIN_SAMPLES;
-use crate::judgement::{Figure, Relation};
+use crate::judgement::Figure;
 use crate::numbers::median;
 use crate::rank::Fit;
-use crate::table::{Backend, Durability, Table, TableError};
+use crate::table::{Table, TableError};
 use crate::verdict::{
     Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
     WorkloadAnswer,
@@ -35,80 +33,28 @@ pub fn answer(table: &Table) -> Result<Answer, TableError> {
     Ok(Answer { groups, confidence: confidence(table, &assessed, &open), open })
 }
 
-impl Durability {
-    /// The class in one word.
-    pub fn class(&self) -> SafetyClass {
-        match (self.flushes, self.ordered, self.checksums) {
-            (Some(false), _, _) => SafetyClass::NoFlushes,
-            (_, Some(false), _) => SafetyClass::Unordered,
-            (_, _, Some(true)) => SafetyClass::Checksummed,
-            (_, Some(true), _) => SafetyClass::Ordered,
-            _ => SafetyClass::Unknown,
-        }
-    }
-}
-
-/// Contenders that were ranked together.
-struct Group {
-    backend: Backend,
-    age: String,
-    rows: Vec<usize>,
-    contenders: Vec<usize>,
-}
-
-fn groups(table: &Table, fit: &Fit) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for (at, row) in fit.rows.iter().enumerate().filter(|(_, row)| !row.secondary) {
-        let known = groups.iter().position(|group| (group.backend, &group.age) == (row.backend, &row.age));
-        let known = known.unwrap_or_else(|| {
-            groups.push(Group { backend: row.backend, age: row.age.clone(), rows: Vec::new(), contenders: Vec::new() });
-            groups.len() - 1
-        });
-        groups[known].rows.push(at);
-        for contender in row.ranked().map(|member| member.contender) {
-            if !groups[known].contenders.contains(&contender) && table.contenders[contender].failed.is_none() {
-                groups[known].contenders.push(contender);
-            }
-        }
-    }
-    groups.iter_mut().for_each(|group| group.leave_out_who_meets_nobody(fit));
-    groups
-}
-
-impl Group {
-    /// Who was measured in operations of its own only, such as the raw device, competes with nobody; where nobody meets anybody, all stay.
-    fn leave_out_who_meets_nobody(&mut self, fit: &Fit) {
-        let contests = self.rows.iter().map(|&row| &fit.rows[row]).filter(|row| row.ranked().nth(1).is_some());
-        let met: Vec<usize> = contests.flat_map(|row| row.ranked().map(|member| member.contender)).collect();
-        if !met.is_empty() {
-            self.contenders.retain(|contender| met.contains(contender));
-        }
-    }
-}
-
 fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
     let class = |contender: usize| table.contenders[contender].durability.class();
     let of = |wanted: &dyn Fn(SafetyClass) -> bool| -> Vec<usize> {
         group.contenders.iter().copied().filter(|&contender| wanted(class(contender))).collect()
     };
-    let safe = of(&SafetyClass::keeps_data);
-    let candidates = if safe.is_empty() { group.contenders.clone() } else { safe };
-    let take = choose(fit, &group.rows, &candidates, None);
+    let candidates = group.candidates(table);
+    let whole = group.whole(table, fit);
+    let take = choose(fit, &whole, &candidates, None);
     let mut classes: Vec<SafetyClass> = group.contenders.iter().map(|&contender| class(contender)).collect();
     classes.sort_unstable();
     classes.dedup();
-    let by_class = classes
-        .iter()
-        .rev()
-        .filter_map(|&wanted| choose(fit, &group.rows, &of(&|class| class == wanted), Some(wanted)));
+    let by_class =
+        classes.iter().rev().filter_map(|&wanted| choose(fit, &whole, &of(&|class| class == wanted), Some(wanted)));
     let by_class: Vec<Choice> = by_class.collect();
-    let over_all = choose(fit, &group.rows, &group.contenders, None);
+    let over_all = choose(fit, &whole, &group.contenders, None);
     let chosen = take.as_ref().map(|choice| choice.shortfall.contender);
     let over_all = over_all.filter(|choice| Some(choice.shortfall.contender) != chosen);
     GroupAnswer {
         backend: group.backend,
         age: group.age.clone(),
-        order: order(fit, group, &candidates),
+        order: order(fit, group, &whole, &candidates),
+        furthest: chosen.and_then(|chosen| shortfall(fit, &group.rows, &candidates, chosen)),
         workloads: workloads(table, fit, group, &candidates),
         avoid: avoid(fit, group, &candidates),
         less_safe: less_safe(fit, group, chosen, &|contender| class(contender), &candidates),
@@ -119,14 +65,14 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
 }
 
 /// All contenders: candidates first, each part by its bound, then by what was measured.
-fn order(fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<usize> {
+fn order(fit: &Fit, group: &Group, whole: &[usize], candidates: &[usize]) -> Vec<usize> {
     let mut falls: Vec<(bool, Shortfall)> = group
         .contenders
         .iter()
         .map(|&contender| {
             let safe = candidates.contains(&contender);
             let among = if safe { candidates } else { &group.contenders };
-            (!safe, shortfall(fit, &group.rows, among, contender).unwrap_or_else(|| unknown(contender)))
+            (!safe, shortfall(fit, whole, among, contender).unwrap_or_else(|| unknown(contender)))
         })
         .collect();
     falls.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.at_most.total_cmp(&b.1.at_most)).then(a.1.ratio.total_cmp(&b.1.ratio)));
@@ -136,59 +82,6 @@ fn order(fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<usize> {
 fn unknown(contender: usize) -> Shortfall {
     let far = f64::INFINITY;
     Shortfall { contender, operation: 0, ratio: far, at_most: far, at_least: 1.0, at_least_proven: 1.0 }
-}
-
-/// Chooses among contenders that were measured in every one of these rows in which any of them was.
-fn choose(fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyClass>) -> Option<Choice> {
-    if among.len() < 2 {
-        return None;
-    }
-    let falls: Vec<Shortfall> = among.iter().filter_map(|&contender| shortfall(fit, rows, among, contender)).collect();
-    let nearer = |a: &&Shortfall, b: &&Shortfall| a.at_most.total_cmp(&b.at_most).then(a.ratio.total_cmp(&b.ratio));
-    let best = *falls.iter().min_by(nearer)?;
-    let others = || falls.iter().filter(|other| other.contender != best.contender);
-    let rivals: Vec<usize> =
-        others().filter(|other| other.at_least < best.at_most).map(|other| other.contender).collect();
-    let certainty = match () {
-        () if others().all(|other| other.at_least_proven >= best.at_most) => Certainty::BeyondDoubt,
-        () if rivals.is_empty() => Certainty::Likely,
-        () => Certainty::Open,
-    };
-    Some(Choice { class, shortfall: best, certainty, rivals })
-}
-
-/// How far a contender is behind the best of some, where it is furthest behind; `None` where it was not measured in all of their rows.
-fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<Shortfall> {
-    let mut worst =
-        Shortfall { contender, operation: 0, ratio: 1.0, at_most: 0.0, at_least: 1.0, at_least_proven: 1.0 };
-    for &at in rows {
-        let row = &fit.rows[at];
-        // One that was measured once or twice bounds nobody, and has no bound.
-        let enough = |who: usize| row.member(who).filter(|member| member.trials.len() >= MIN_SAMPLES);
-        let effect = |who: usize| enough(who).map(|member| member.effect);
-        let others: Vec<usize> =
-            among.iter().copied().filter(|&other| other != contender && effect(other).is_some()).collect();
-        let Some(own) = effect(contender) else {
-            if others.is_empty() {
-                continue;
-            }
-            return None;
-        };
-        let least = others.iter().filter_map(|&other| effect(other)).fold(own, f64::min);
-        let mut at_most = 1.0_f64;
-        for other in others {
-            let versus = fit.versus(at, other, contender);
-            at_most = at_most.max(versus.map_or(f64::INFINITY, |versus| versus.interval.high));
-            worst.at_least = worst.at_least.max(versus.map_or(1.0, |versus| versus.interval.low));
-            let proven = versus.filter(|versus| versus.relation == Relation::Worse).map_or(1.0, |v| v.beyond.low);
-            worst.at_least_proven = worst.at_least_proven.max(proven);
-        }
-        worst.ratio = worst.ratio.max((own - least).exp());
-        if at_most > worst.at_most {
-            (worst.at_most, worst.operation) = (at_most, row.operation);
-        }
-    }
-    (worst.at_most > 0.0 && worst.at_most.is_finite()).then_some(worst)
 }
 
 fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<WorkloadAnswer> {

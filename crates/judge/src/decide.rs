@@ -4,7 +4,8 @@
 //! Looking after every block is paid for in [`crate::looks::Looks`], so stopping early makes nothing truer.
 
 use crate::budget;
-use crate::decision::{Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, Reason, Unsettled, Until};
+use crate::choice;
+use crate::decision::{Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, REGRET, Reason, Unsettled, Until};
 use crate::evidence::Evidence;
 use crate::figure;
 use crate::judgement::{Ranking, Standing};
@@ -13,6 +14,7 @@ use crate::numbers::t_critical;
 use crate::rank::{ALPHA, Fit};
 use crate::series::Series;
 use crate::table::{Cell, Table, TableError};
+use crate::verdict::Shortfall;
 use std::collections::BTreeSet;
 
 /// Decides whether another block is run, and of what.
@@ -141,7 +143,22 @@ fn open(table: &Table, policy: &Policy, known: &Known) -> Vec<Open> {
             }
         }
     }
+    if open.is_empty() && policy.until == Until::Winner {
+        open = open_choice(table, known.fit);
+    }
     open
+}
+
+/// What the choice hangs on where every line is resolved: that one is worse is soon known, by how much is not.
+fn open_choice(table: &Table, fit: &Fit) -> Vec<Open> {
+    let open = |(shortfall, blocks_left): (Shortfall, Option<u32>)| Open {
+        operation: shortfall.operation,
+        contender: shortfall.contender,
+        half_width: Some(shortfall.at_most / shortfall.ratio - 1.0),
+        blocks_left,
+        why: Unsettled::Choice,
+    };
+    choice::unsettled(table, fit, REGRET).into_iter().map(open).collect()
 }
 
 /// Whether more samples would change nothing that matters: the other one is worse, or the leader is behind it by at most the resolution.

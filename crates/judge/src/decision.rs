@@ -11,6 +11,9 @@ pub const FAILURES_IN_A_ROW: u32 = 3;
 /// A leader that is behind no rival by more than this share is good enough, unless a policy says otherwise.
 pub const RESOLUTION: f64 = 0.10;
 
+/// Once no other contender can be less far behind than the one to take by more than this share, the choice is good enough.
+pub(crate) const REGRET: f64 = 0.30;
+
 /// How a plan asks to be sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
@@ -124,6 +127,8 @@ pub enum Unsettled {
     Imprecise(f64),
     /// It can't be told from this contender, the best so far: an index into [`crate::Table::contenders`].
     Against(usize),
+    /// It is furthest behind here, and how far decides which one to take.
+    Choice,
 }
 
 /// What a budget will buy.

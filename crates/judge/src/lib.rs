@@ -8,6 +8,7 @@
 mod answer;
 mod assess;
 mod budget;
+mod choice;
 mod claims;
 mod compare;
 mod comparison;

@@ -28,6 +28,8 @@ pub struct GroupAnswer {
     /// Which to take over all workloads: among those that keep data as expected, or among all where none does. `None` where nothing can be
     /// said, or where there is one contender only.
     pub take: Option<Choice>,
+    /// How far the one to take can be behind in any single operation, where workloads were chosen by their sums.
+    pub furthest: Option<Shortfall>,
     /// The same within each class of durability that has two contenders or more, the safest first.
     pub by_class: Vec<Choice>,
     /// The same over all classes, where it is another contender than [`GroupAnswer::take`].

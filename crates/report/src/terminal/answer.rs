@@ -16,6 +16,8 @@ const ROWS: usize = 12;
 const NAMES: usize = 25;
 const COLUMN: (usize, usize) = (7, 12);
 const ABREAST: usize = 6;
+/// What the figures are.
+const SCALE: &str = "TIMES SLOWER THAN BEST";
 /// What follows a workload's name in the line of its sum.
 const ALL_STEPS: &str = ", all steps";
 /// Lines of a contender's heading.
@@ -54,14 +56,8 @@ fn in_ten_lines(view: &View, style: Style) -> String {
     let besides: Vec<Vec<String>> = answer.besides.iter().map(|one| plain(one, style)).collect();
     let besides = fitting(besides, room.saturating_sub(answer.workloads.len().min(1)));
     room -= besides.iter().map(Vec::len).sum::<usize>();
-    let mut workloads = workloads(view, style);
-    if workloads.iter().map(Vec::len).sum::<usize>() > room {
-        let all = workloads.len();
-        workloads = fitting(workloads, room.saturating_sub(1));
-        let more =
-            crate::view::plural(all - workloads.len(), if workloads.is_empty() { "workload" } else { "more workload" });
-        workloads.push(plain(&format!("{more}: see the table."), style));
-    }
+    // Those that do not fit stand in the table below all the same.
+    let workloads = fitting(workloads(view, style), room);
     let lines = head.into_iter().chain(workloads.into_iter().flatten()).chain(besides.into_iter().flatten()).chain(end);
     lines.fold(String::new(), |mut text, one| {
         line(&mut text, &one);
@@ -122,7 +118,7 @@ fn table(view: &View, style: Style) -> String {
     if lines.is_empty() || shown.len() < 2 {
         return text;
     }
-    let names = lines.iter().map(|line| line.title.width()).max().unwrap_or(0).clamp(10, NAMES);
+    let names = lines.iter().map(|line| line.title.width()).max().unwrap_or(0).clamp(SCALE.len(), NAMES);
     let word = |place: &usize| heading(&view.contenders[*place]).iter().map(|word| word.width()).max().unwrap_or(0);
     let room = style.width.saturating_sub(names + 1);
     let column = (shown.iter().map(word).max().unwrap_or(0) + 2).clamp(COLUMN.0, COLUMN.1);
@@ -211,7 +207,7 @@ fn headings(text: &mut String, view: &View, here: &[usize], (names, column): (us
     let words: Vec<Vec<String>> = here.iter().map(|&place| heading(&view.contenders[place])).collect();
     let height = words.iter().map(Vec::len).max().unwrap_or(1);
     for at in 0..height {
-        let title = if at + 1 == height { "TIMES SLOWER THAN BEST" } else { "" };
+        let title = if at + 1 == height { SCALE } else { "" };
         let title = cut(title, names);
         let mut one = format!("{title}{}", " ".repeat(names + 1 - title.width()));
         for word in &words {

@@ -67,6 +67,7 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     // What was varied is what was asked.
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
     let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
+    besides.extend(said.furthest(group));
     besides.extend(said.less_safe(group).into_iter().chain(said.avoid(group)));
     besides.extend(said.other_classes(group));
     besides.extend(answer.groups[1..].iter().filter_map(|other| said.other_group(other)));
@@ -85,10 +86,17 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     }
 }
 
-/// A bound from which on nothing is known that helps to choose.
+/// A bound from which on nothing is known that helps to choose, where it is also ...
 const UNKNOWN: f64 = 4.0;
+/// ... so many times what was measured: one that truly is far behind is known to be.
+const VAGUE: f64 = 2.0;
 /// How many blocks more are named: beyond that, only that it takes more than these.
 const MANY_BLOCKS: u32 = 200;
+
+/// Whether the bound of a choice allows almost anything.
+fn is_vague(choice: &Choice) -> bool {
+    choice.shortfall.at_most >= UNKNOWN.max(VAGUE * choice.shortfall.ratio)
+}
 
 struct Said<'a> {
     view: &'a View,
@@ -166,7 +174,7 @@ impl Said<'_> {
             Certainty::BeyondDoubt => format!("Take {name}: {bound}, and no other does as well, beyond doubt."),
             Certainty::Likely => format!("Take {name}: {bound}, and likely no other does as well."),
             // A bound that allows almost anything is no answer.
-            Certainty::Open if choice.shortfall.at_most >= UNKNOWN => format!(
+            Certainty::Open if is_vague(choice) => format!(
                 "No answer yet: {} was least far behind, but may be up to {}x behind the best.",
                 name,
                 number::times(choice.shortfall.at_most)
@@ -192,11 +200,22 @@ impl Said<'_> {
         }
     }
 
+    /// Where the one to take is further behind than over any whole workload.
+    fn furthest(&self, group: &GroupAnswer) -> Option<String> {
+        let (take, furthest) = (group.take.as_ref()?.shortfall, group.furthest?);
+        let (bound, doing) = (number::times(furthest.at_most), self.doing(furthest.operation));
+        (furthest.ratio > take.at_most).then(|| format!("In single steps up to {bound}x behind ({doing})."))
+    }
+
     fn less_safe(&self, group: &GroupAnswer) -> Option<String> {
         // One that is not faster anywhere has its sign in the table.
         let LessSafe { contender, class, operation, ratio } = *group.less_safe.first()?;
         let (name, times, doing) = (self.name(contender), number::times(ratio), self.doing(operation?));
-        Some(format!("{name} is up to {times}x faster ({doing}), but {}.", loss(class)))
+        Some(match class {
+            // What that means stands below the table.
+            SafetyClass::Unordered => format!("Less safe but faster: {name}, up to {times}x ({doing})."),
+            _ => format!("{name} is up to {times}x faster ({doing}), but {}.", loss(class)),
+        })
     }
 
     fn avoid(&self, group: &GroupAnswer) -> Option<String> {
@@ -246,7 +265,7 @@ impl Said<'_> {
                 (None, Some(choice)) if choice.shortfall.at_most < 1.0 + self.view.smallest_effect => {
                     format!("take {}, as good as the best", self.name(choice.shortfall.contender))
                 }
-                (None, Some(choice)) if choice.shortfall.at_most >= UNKNOWN => "can't tell yet".into(),
+                (None, Some(choice)) if is_vague(choice) => "can't tell yet".into(),
                 (None, Some(choice)) => {
                     let at_most = number::times(choice.shortfall.at_most);
                     format!("take {}, at most {at_most}x behind the best", self.name(choice.shortfall.contender))

@@ -1,0 +1,172 @@
+//! The choice among contenders that were ranked together.
+//! In: a fit. Out: a [`Choice`]: whose worst shortfall against the best has the smallest upper bound.
+//!
+//! Only one comparison can make a bound wrong: that with the true best of the operation in which the shortfall is truly worst. So the bound of a
+//! contender, the largest upper end of its intervals over all operations, needs no correction for how many there are.
+
+use crate::figure::MIN_SAMPLES;
+use crate::judgement::Relation;
+use crate::rank::Fit;
+use crate::table::{Backend, Durability, Table};
+use crate::verdict::{Certainty, Choice, SafetyClass, Shortfall};
+
+impl Durability {
+    /// The class in one word.
+    pub fn class(&self) -> SafetyClass {
+        match (self.flushes, self.ordered, self.checksums) {
+            (Some(false), _, _) => SafetyClass::NoFlushes,
+            (_, Some(false), _) => SafetyClass::Unordered,
+            (_, _, Some(true)) => SafetyClass::Checksummed,
+            (_, Some(true), _) => SafetyClass::Ordered,
+            _ => SafetyClass::Unknown,
+        }
+    }
+}
+
+/// Contenders that were ranked together.
+pub struct Group {
+    /// Where they ran.
+    pub backend: Backend,
+    /// How old they were.
+    pub age: String,
+    /// Rows of the fit in which they met.
+    pub rows: Vec<usize>,
+    /// Who they are.
+    pub contenders: Vec<usize>,
+}
+
+/// All groups of a fit.
+pub fn groups(table: &Table, fit: &Fit) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (at, row) in fit.rows.iter().enumerate().filter(|(_, row)| !row.secondary) {
+        let known = groups.iter().position(|group| (group.backend, &group.age) == (row.backend, &row.age));
+        let known = known.unwrap_or_else(|| {
+            groups.push(Group { backend: row.backend, age: row.age.clone(), rows: Vec::new(), contenders: Vec::new() });
+            groups.len() - 1
+        });
+        groups[known].rows.push(at);
+        for contender in row.ranked().map(|member| member.contender) {
+            if !groups[known].contenders.contains(&contender) && table.contenders[contender].failed.is_none() {
+                groups[known].contenders.push(contender);
+            }
+        }
+    }
+    groups.iter_mut().for_each(|group| group.leave_out_who_meets_nobody(fit));
+    groups
+}
+
+impl Group {
+    /// Among whom the choice over all workloads is made: those that keep data as people expect, or all where nobody does.
+    pub fn candidates(&self, table: &Table) -> Vec<usize> {
+        let keeps = |contender: &usize| table.contenders[*contender].durability.class().keeps_data();
+        let safe: Vec<usize> = self.contenders.iter().copied().filter(keeps).collect();
+        if safe.is_empty() { self.contenders.clone() } else { safe }
+    }
+
+    /// Rows by which the choice over all workloads is made: of a workload that has a sum only that, which is the whole of its work; of any other
+    /// each one.
+    pub fn whole(&self, table: &Table, fit: &Fit) -> Vec<usize> {
+        let operation = |row: usize| &table.operations[fit.rows[row].operation];
+        let sums: Vec<&str> = (self.rows.iter().map(|&row| operation(row)))
+            .filter(|operation| operation.summary)
+            .map(|operation| operation.id.workload.as_str())
+            .collect();
+        let counts = |row: &usize| {
+            let operation = operation(*row);
+            operation.summary || !sums.contains(&operation.id.workload.as_str())
+        };
+        self.rows.iter().copied().filter(counts).collect()
+    }
+
+    /// Who was measured in operations of its own only, such as the raw device, competes with nobody; where nobody meets anybody, all stay.
+    fn leave_out_who_meets_nobody(&mut self, fit: &Fit) {
+        let contests = self.rows.iter().map(|&row| &fit.rows[row]).filter(|row| row.ranked().nth(1).is_some());
+        let met: Vec<usize> = contests.flat_map(|row| row.ranked().map(|member| member.contender)).collect();
+        if !met.is_empty() {
+            self.contenders.retain(|contender| met.contains(contender));
+        }
+    }
+}
+
+/// Chooses among contenders that were measured in every one of these rows in which any of them was.
+pub fn choose(fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyClass>) -> Option<Choice> {
+    if among.len() < 2 {
+        return None;
+    }
+    let falls: Vec<Shortfall> = among.iter().filter_map(|&contender| shortfall(fit, rows, among, contender)).collect();
+    let nearer = |a: &&Shortfall, b: &&Shortfall| a.at_most.total_cmp(&b.at_most).then(a.ratio.total_cmp(&b.ratio));
+    let best = *falls.iter().min_by(nearer)?;
+    let others = || falls.iter().filter(|other| other.contender != best.contender);
+    let rivals: Vec<usize> =
+        others().filter(|other| other.at_least < best.at_most).map(|other| other.contender).collect();
+    let certainty = match () {
+        () if others().all(|other| other.at_least_proven >= best.at_most) => Certainty::BeyondDoubt,
+        () if rivals.is_empty() => Certainty::Likely,
+        () => Certainty::Open,
+    };
+    Some(Choice { class, shortfall: best, certainty, rivals })
+}
+
+/// How far a contender is behind the best of some, where it is furthest behind; `None` where it was not measured in all of their rows.
+pub fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<Shortfall> {
+    let mut worst =
+        Shortfall { contender, operation: 0, ratio: 1.0, at_most: 0.0, at_least: 1.0, at_least_proven: 1.0 };
+    for &at in rows {
+        let row = &fit.rows[at];
+        // One that was measured once or twice bounds nobody, and has no bound.
+        let enough = |who: usize| row.member(who).filter(|member| member.trials.len() >= MIN_SAMPLES);
+        let effect = |who: usize| enough(who).map(|member| member.effect);
+        let others: Vec<usize> =
+            among.iter().copied().filter(|&other| other != contender && effect(other).is_some()).collect();
+        let Some(own) = effect(contender) else {
+            if others.is_empty() {
+                continue;
+            }
+            return None;
+        };
+        let least = others.iter().filter_map(|&other| effect(other)).fold(own, f64::min);
+        let mut at_most = 1.0_f64;
+        for other in others {
+            let versus = fit.versus(at, other, contender);
+            at_most = at_most.max(versus.map_or(f64::INFINITY, |versus| versus.interval.high));
+            worst.at_least = worst.at_least.max(versus.map_or(1.0, |versus| versus.interval.low));
+            let proven = versus.filter(|versus| versus.relation == Relation::Worse).map_or(1.0, |v| v.beyond.low);
+            worst.at_least_proven = worst.at_least_proven.max(proven);
+        }
+        worst.ratio = worst.ratio.max((own - least).exp());
+        if at_most > worst.at_most {
+            (worst.at_most, worst.operation) = (at_most, row.operation);
+        }
+    }
+    (worst.at_most > 0.0 && worst.at_most.is_finite()).then_some(worst)
+}
+
+/// Whose furthest shortfalls must be known better before it is worth while to choose: the one to take, and each that could be less far behind
+/// by more than `regret`, a share.
+pub fn unsettled(table: &Table, fit: &Fit, regret: f64) -> Vec<(Shortfall, Option<u32>)> {
+    let mut unsettled = Vec::new();
+    for group in groups(table, fit) {
+        let candidates = group.candidates(table);
+        let rows = group.whole(table, fit);
+        let Some(taken) = choose(fit, &rows, &candidates, None).map(|choice| choice.shortfall) else { continue };
+        let others = candidates.iter().filter(|&&other| other != taken.contender);
+        let falls = others.filter_map(|&other| shortfall(fit, &rows, &candidates, other));
+        let rivals: Vec<Shortfall> = falls.filter(|rival| rival.at_least * (1.0 + regret) < taken.at_most).collect();
+        let blocks = rivals.iter().map(|rival| blocks_to_settle(fit, &taken, rival, regret));
+        let blocks = blocks.collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
+        if !rivals.is_empty() {
+            unsettled.push((taken, blocks));
+            unsettled.extend(rivals.into_iter().map(|rival| (rival, blocks)));
+        }
+    }
+    unsettled
+}
+
+/// Blocks until the bounds of two have come near enough, if the estimates stand: intervals shrink with the root of the samples.
+fn blocks_to_settle(fit: &Fit, taken: &Shortfall, rival: &Shortfall, regret: f64) -> Option<u32> {
+    let widths = (taken.at_most / taken.ratio).ln() + (rival.ratio / rival.at_least).ln();
+    let room = (rival.ratio / taken.ratio).ln() + regret.ln_1p();
+    let row = fit.rows.iter().find(|row| row.operation == rival.operation)?;
+    let done = row.member(rival.contender)?.trials.len() as f64;
+    (room > 0.0).then(|| (done * ((widths / room).powi(2) - 1.0)).ceil().clamp(1.0, 1e6) as u32)
+}
