@@ -5,7 +5,7 @@
 use crate::aged::{Ager, Wanted, cache};
 use crate::restoring::{Restoring, kept_image};
 use crate::venue::{Venue, VenueError};
-use crate::watch::Watcher;
+use crate::watch::{News, Watcher};
 use records::{Ages, CommandRecord, Contender, DEVICE, Place, PlannedContender, ResolvedPlan};
 use staging::{AgedCopy, Registry, Staged, StagingError, Target, Where};
 use std::collections::BTreeMap;
@@ -26,7 +26,12 @@ pub struct StagingVenue {
     aged: BTreeMap<usize, String>,
     /// The copy of an aged image for the trial that comes next.
     copied: Option<AgedCopy>,
+    /// Memory that trials use at once, until it was touched.
+    untouched_bytes: Option<u64>,
 }
+
+/// What a filesystem and its tools take beside the files, at most.
+const BESIDE_FILES: u64 = 256 << 20;
 
 impl StagingVenue {
     /// Opens the place of a plan, under the rules of custody.
@@ -53,8 +58,16 @@ impl StagingVenue {
             ager,
             aged: BTreeMap::new(),
             copied: None,
+            untouched_bytes: system::machine::is_virtual().then(|| bytes_at_once(plan)),
         })
     }
+}
+
+/// Memory that trials use at once: files, their copy on the device where that lies in memory or is cached, and as much again for the trial
+/// before, whose memory is not all back yet.
+fn bytes_at_once(plan: &ResolvedPlan) -> u64 {
+    let most = plan.works.iter().map(|work| work.compiled.estimate.bytes_at_most).max().unwrap_or(0);
+    most.saturating_add(BESIDE_FILES).saturating_mul(4)
 }
 
 /// Staging's places of a plan's place.
@@ -94,6 +107,15 @@ impl Venue for StagingVenue {
     }
 
     fn prepare(&mut self, index: usize, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
+        if let Some(bytes) = self.untouched_bytes.take() {
+            let megabytes = system::touched::touch(bytes) / 1_000_000;
+            let text = format!("touched {megabytes} MB of memory, so that the host provides it before any clock runs");
+            watcher.news(News::Remark(&text));
+            if system::touched::taken_back_by().is_some() {
+                let text = "the host takes free memory back, so that writes to memory scatter: `bakeoff doctor` says how to stop it";
+                watcher.news(News::Remark(text));
+            }
+        }
         if let Some(copy) = self.copied.take() {
             // Of a trial that was not begun.
             self.targets[0].discard(copy)?;

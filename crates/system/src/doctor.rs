@@ -5,6 +5,7 @@
 use crate::block::{BlockDevice, Sysfs as _};
 use crate::counters::{Snapshot, Watch};
 use crate::machine::{self, Machine};
+use crate::touched;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -70,6 +71,7 @@ pub fn examine(scratch: &Path, device: Option<&BlockDevice>) -> Vec<Check> {
         turbo(&machine),
         smt(&machine),
         virtualisation(&machine),
+        balloon(),
         clock(&machine),
         swap(&machine),
         huge_pages(),
@@ -145,6 +147,17 @@ fn virtualisation(machine: &Machine) -> Check {
     let advice =
         "the host may cache, share and steal: compare contenders within a run only, and watch the steal of each phase";
     check("virtualisation", Level::Warn, finding, advice)
+}
+
+fn balloon() -> Check {
+    let Some(device) = touched::taken_back_by() else {
+        return check("balloon", Level::Ok, "no host takes free memory back", "");
+    };
+    let advice = format!(
+        "for the steadiest figures, while you measure: echo {device} | sudo tee /sys/bus/virtio/drivers/virtio_balloon/unbind (and bind afterwards)"
+    );
+    let finding = "the host takes back memory that is free and hands it out again slowly: writes to memory take two to seven times as long now and then";
+    check("balloon", Level::Warn, finding, advice)
 }
 
 fn clock(machine: &Machine) -> Check {

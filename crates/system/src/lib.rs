@@ -22,6 +22,7 @@ pub mod openers;
 pub mod presence;
 pub mod process;
 pub mod tail;
+pub mod touched;
 pub mod trust;
 mod way;
 

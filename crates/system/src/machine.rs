@@ -153,6 +153,11 @@ fn virtualisation() -> Virtualisation {
     Virtualisation { kind, told_by, container: container(), product, guest_modules: guest_modules() }
 }
 
+/// Whether a hypervisor lies beneath this machine.
+pub fn is_virtual() -> bool {
+    hypervisor(product().as_deref()).0 != "none"
+}
+
 fn product() -> Option<String> {
     let names: Vec<String> = ["sys_vendor", "product_name"]
         .iter()
