@@ -1,8 +1,10 @@
 //! The command line, declared once: the parser, the help, the manual page and the completions come from it.
 //! In: words typed by a person. Out: [`Arguments`], parsed and not yet resolved.
 
+mod own;
 mod what;
 
+pub use own::{Own, Start};
 pub use what::{Cold, Until, What};
 
 use clap::builder::PossibleValuesParser;
@@ -37,6 +39,7 @@ Examples:
   bakeoff run sequential --on /dev/sdb --erase wwn-0x5000c500a1b2c3d4
   bakeoff run mail --on /dev/sdb1 --fs xfs --mkfs xfs=\"-l logdev=/dev/sdc1\" --erase PARTUUID-OF-SDC1
   bakeoff run mail --dir /srv --dir /mnt/other  two directories, nothing formatted
+  bakeoff run --command 'tar xf /srv/linux.tar' --command 'du -s .' --fs ext4,xfs
   bakeoff run --claims --budget 30m             what has been published, tested here
   bakeoff show; bakeoff report; bakeoff resume  the latest run
 

@@ -128,6 +128,9 @@ fn with_one_for_all(mut contenders: Vec<Contender>, what: &What, catalogue: &Cat
     if let [kernel] = what.kernel.as_slice() {
         give_all(&mut contenders, "kernel", kernel);
     }
+    if let Some(size) = &what.memory {
+        give_all(&mut contenders, "limit.memory", size);
+    }
     contenders
 }
 
@@ -146,8 +149,8 @@ fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
 
 fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>, Failure> {
     let lists = [&what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.axis, &what.exclude, &what.kernel];
-    if lists.iter().any(|list| !list.is_empty()) || aged(what) {
-        let have_no_place = "nothing is formatted, so --fs, --mkfs, --mount, --age, --fill, --scheduler, --kernel and --axis have no place";
+    if lists.iter().any(|list| !list.is_empty()) || aged(what) || what.memory.is_some() {
+        let have_no_place = "nothing is formatted, so --fs, --mkfs, --mount, --age, --fill, --scheduler, --kernel, --memory and --axis have no place";
         let text = if what.dir.is_empty() {
             format!(
                 "without root the current directory is measured: {have_no_place}; run with sudo to compare filesystems"

@@ -77,6 +77,7 @@ pub fn table(plan: &ResolvedPlan) -> Table {
                 workload::program::Figure::BytesPerSecond => "B/s",
                 workload::program::Figure::ItemsPerSecond => "/s",
                 workload::program::Figure::Seconds => "s",
+                workload::program::Figure::Printed => "",
             };
             let id = OperationId::new(&name, &facts.named(), &facts.cache_label);
             table.operations.push(Operation { id, unit: unit.into(), ..Operation::default() });

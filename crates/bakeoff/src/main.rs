@@ -21,6 +21,7 @@ mod leaderboard;
 mod log;
 mod mix_report;
 mod own_files;
+mod own_work;
 mod place;
 mod progress;
 mod published;

@@ -7,6 +7,7 @@ use crate::claims::{self, Chosen};
 use crate::combinations;
 use crate::contenders;
 use crate::failure::Failure;
+use crate::own_work;
 use runner::{
     Ages, DEVICE, LEAST_BLOCKS, MOST_BLOCKS, Place, PlannedContender, ResolvedPlan, Sampling, Shard, TWIN, Work,
 };
@@ -29,6 +30,8 @@ const DEFAULT_SAMPLES: u32 = 3;
 const SOON: f64 = 300.0;
 /// An image is at least this large where the user names no size.
 const LEAST_IMAGE: u64 = 2 << 30;
+/// The same where programs of the user's own work, of which nobody knows how much they write.
+const COMMANDS_IMAGE: u64 = 8 << 30;
 /// Precision that is asked for where the user says nothing: docs/method.md.
 const DEFAULT_PRECISION: f64 = 0.05;
 
@@ -45,6 +48,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let sampling = sampling(what, &plan)?;
     let mut works = works(what, &plan, &catalogue)?;
     let place = place(what, &plan, &works)?;
+    check_memory(what)?;
     if let Some(bytes) = size_of(&place) {
         works.iter_mut().for_each(|work| work.compiled.fit_device(bytes));
     }
@@ -56,6 +60,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         }
         chosen.keep_to(&mut entries, &mut works, &sampling).iter().for_each(|said| eprintln!("{said}"));
     }
+    check_commands(&works, &entries)?;
     let reads_device = works.iter().any(|work| work.compiled.estimate.needs_device);
     if reads_device && !matches!(place, Place::Directories(_)) {
         entries.push(contenders::raw_device());
@@ -88,6 +93,28 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         answer_soon(&mut resolved);
     }
     Ok((resolved, catalogue))
+}
+
+fn check_memory(what: &What) -> Result<(), Failure> {
+    let Some(size) = &what.memory else { return Ok(()) };
+    parse_bytes(size).map(|_| ()).map_err(|problem| Failure::usage(format!("--memory {size}: {problem}")))
+}
+
+/// Programs and their libraries are this machine's: they are not brought into virtual machines.
+fn check_commands(works: &[Work], entries: &[PlannedContender]) -> Result<(), Failure> {
+    let Some(work) = works.iter().find(|work| runs_commands(work)) else { return Ok(()) };
+    let guest = entries.iter().find(|entry| staging::is_guest(entry.asked.kernel.as_deref()));
+    guest.map_or(Ok(()), |guest| {
+        let (name, kernel) = (&guest.asked.label, guest.asked.kernel.as_deref().unwrap_or_default());
+        Err(Failure::usage(format!(
+            "{} runs programs of this machine, and {name} would run on {kernel}, in a virtual machine that has none of them: leave {name} out",
+            work.name
+        )))
+    })
+}
+
+fn runs_commands(work: &Work) -> bool {
+    work.compiled.program.phases.iter().flat_map(|phase| &phase.groups).any(|group| group.over.is_of_commands())
 }
 
 /// Whether anybody said how often the work is to be done, or when that is enough.
@@ -158,6 +185,10 @@ fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
         } else {
             return Err(unknown(&name, catalogue));
         }
+    }
+    if let Some(text) = own_work::workload(&what.own)? {
+        let name = catalogue.work.add_workload(Path::new("--command"), &text)?;
+        works.push(PlannedWork { name, scale: "quick".into(), settings: BTreeMap::new() });
     }
     let mut plan = match chosen {
         Some(plan) => plan,
@@ -312,7 +343,8 @@ pub fn size_of(place: &Place) -> Option<u64> {
 /// Twice what the largest workload lays out, rounded up to whole GiB.
 fn fitting_image(works: &[Work]) -> u64 {
     let most = works.iter().map(|work| work.compiled.estimate.bytes_at_worst).max().unwrap_or(0);
-    most.saturating_mul(2).max(LEAST_IMAGE).div_ceil(1 << 30) << 30
+    let least = if works.iter().any(runs_commands) { COMMANDS_IMAGE } else { LEAST_IMAGE };
+    most.saturating_mul(2).max(least).div_ceil(1 << 30) << 30
 }
 
 /// What the contenders need to be aged; None where all are fresh.

@@ -179,10 +179,10 @@ fn as_plan(place: &Place, words: &[String]) -> Vec<String> {
         match word.as_str() {
             "--on" | "--erase" | "--report" | "--mix" => drop(words.next()),
             "--plain" | "--no-report" => {}
-            "--dir" => {
+            "--dir" | "--copy-in" => {
                 let folder = place.path(words.next().expect("a folder").trim_start_matches('/'));
                 std::fs::create_dir_all(&folder).expect("made");
-                plan.extend(["--dir".into(), folder.display().to_string()]);
+                plan.extend([word.clone(), folder.display().to_string()]);
             }
             _ => plan.push(word.clone()),
         }

@@ -10,7 +10,7 @@ use crate::tally::{ERRORS_KEPT, intervals};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 use workload::outcome::{
-    CpuTime, Errors, GroupOutcome, Histogram, OperationError, Pace, PhaseOutcome, Series, Verified,
+    CommandRun, CpuTime, Errors, GroupOutcome, Histogram, OperationError, Pace, PhaseOutcome, Series, Verified,
 };
 use workload::program::Group;
 
@@ -62,6 +62,7 @@ pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
         verified: verified(pass),
         work_hash: sum(pass, Count::Hash),
         remarks: remarks(pass),
+        commands: commands(pass),
     }
 }
 
@@ -140,6 +141,14 @@ fn series(pass: &Pass) -> Option<Series> {
         }
     }
     Some(Series { interval_ns, items, bytes })
+}
+
+fn commands(pass: &Pass) -> Vec<CommandRun> {
+    let ran = notes(pass).into_iter().filter_map(|note| match note {
+        Note::Ran(run) => Some(*run),
+        _ => None,
+    });
+    ran.collect()
 }
 
 fn notes(pass: &Pass) -> Vec<Note> {

@@ -4,6 +4,7 @@
 
 mod aged;
 mod blocks;
+mod command;
 mod device;
 mod directories;
 mod files;
@@ -44,6 +45,7 @@ pub fn of(over: Over) -> Box<dyn Kind> {
         Over::Directories { fileset } => Box::new(directories::Directories { fileset }),
         Over::Aged => Box::new(aged::Aged),
         Over::Device { block, length } => Box::new(device::Device { block, length }),
+        Over::Command => Box::new(command::Command),
     }
 }
 

@@ -10,6 +10,8 @@ mod ceiling;
 mod check;
 mod clock;
 mod collect;
+mod command;
+mod confine;
 mod content;
 mod dirs;
 mod durable;

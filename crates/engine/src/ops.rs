@@ -53,6 +53,8 @@ pub enum Act {
     List,
     /// rmdir.
     Rmdir,
+    /// Run a program.
+    Run,
     /// These on a share of items; the number tells shares apart.
     Share(u8, u64, Vec<Op>),
 }
@@ -150,6 +152,7 @@ impl Ops {
             Step::Unlink => Act::Unlink,
             Step::List => Act::List,
             Step::Rmdir => Act::Rmdir,
+            Step::Run(_) => Act::Run,
             Step::Share(percent, steps) => {
                 *shares += 1;
                 let number = *shares;

@@ -31,10 +31,11 @@ pub fn fork(work: impl FnOnce() -> i32) -> Result<Child, Errno> {
     match unsafe { libc::fork() } {
         -1 => Err(Errno::last()),
         0 => {
-            // SAFETY: takes numbers only. The parent may have died before, hence the check.
+            // SAFETY: takes numbers only. The parent may have died before, hence the check; from outside of the child's namespace it
+            // is 0, and then the child has to look for itself (see `confine::Handle`).
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                if libc::getppid() != parent {
+                if ![parent, 0].contains(&libc::getppid()) {
                     libc::_exit(0);
                 }
             }
@@ -50,6 +51,16 @@ pub fn fork(work: impl FnOnce() -> i32) -> Result<Child, Errno> {
     }
 }
 
+impl Ending {
+    /// What wait(2) says.
+    pub fn of(status: i32) -> Ending {
+        if libc::WIFSIGNALED(status) {
+            return Ending::Signal(libc::WTERMSIG(status));
+        }
+        Ending::Exit(libc::WEXITSTATUS(status))
+    }
+}
+
 impl Child {
     /// Whether it has ended, and how; never waits.
     pub fn poll(&mut self) -> Option<Ending> {
@@ -58,9 +69,7 @@ impl Child {
             // SAFETY: the kernel fills one integer.
             let r = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) };
             if r == self.pid {
-                let signalled = libc::WIFSIGNALED(status);
-                let signal = Ending::Signal(libc::WTERMSIG(status));
-                self.ended = Some(if signalled { signal } else { Ending::Exit(libc::WEXITSTATUS(status)) });
+                self.ended = Some(Ending::of(status));
             } else if r < 0 && Errno::last().0 != libc::EINTR {
                 self.ended = Some(Ending::Exit(71));
             }
@@ -153,6 +162,11 @@ fn cpu(who: i32) -> CpuTime {
         libc::getrusage(who, &mut usage);
         usage
     };
+    cpu_of(&usage)
+}
+
+/// CPU time of an account.
+pub fn cpu_of(usage: &libc::rusage) -> CpuTime {
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
     CpuTime { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
 }

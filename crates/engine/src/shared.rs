@@ -7,7 +7,7 @@ use crate::region::Region;
 use crate::sys::Errno;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use workload::outcome::OperationError;
+use workload::outcome::{CommandRun, OperationError};
 
 /// Words for all workers together; each on a cache line of its own.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +98,8 @@ pub enum Note {
     Remark(String),
     /// The worker cannot work at all.
     Fatal(String),
+    /// A program of the user's own was run.
+    Ran(Box<CommandRun>),
 }
 
 /// The shared memory of one pass.

@@ -2,7 +2,7 @@
 //! In: filled in by `workload::Workload::compile`. Out: plain values that can be kept in the ledger.
 //! Nothing here changes what the engine does.
 
-use crate::program::{Figure, Order, Over, Program};
+use crate::program::{Figure, Order, Over, OwnFigure, Program};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Compiled {
     /// What the engine performs. Its root, device and durable parts are empty: the runner fills them in.
     pub program: Program,
-    /// One for each phase of the program, in the same order.
+    /// One for each phase of the program, in the same order; behind them one for each figure that programs print of themselves.
     pub phases: Vec<PhaseFacts>,
     /// Sums over several phases that tables show as one operation.
     pub totals: Vec<TotalFacts>,
@@ -65,15 +65,17 @@ pub struct PhaseFacts {
     pub share_of: Option<String>,
     /// Laid out for later phases, not shown as a result.
     pub preparation: bool,
+    /// The figure that is meant is one that the phase's program prints: facts of it stand behind those of all phases, under the phase's
+    /// name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnFigure>,
 }
 
 impl PhaseFacts {
     /// The operation with its form, as tables, claims and the judge name it: `readdir hashed`.
     pub fn named(&self) -> String {
-        match &self.variant {
-            Some(variant) => format!("{} {variant}", self.operation),
-            None => self.operation.clone(),
-        }
+        let own = self.own.as_ref().map(|own| &own.name);
+        [Some(&self.operation), self.variant.as_ref(), own].into_iter().flatten().cloned().collect::<Vec<_>>().join(" ")
     }
 }
 

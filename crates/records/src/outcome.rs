@@ -38,6 +38,38 @@ pub struct PhaseOutcome {
     pub work_hash: u64,
     /// Work that did not happen although it was asked for, in words (an O_DIRECT that was refused, say).
     pub remarks: Vec<String>,
+    /// Runs of the user's own programs; left out where there are none, as in most phases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandRun>,
+}
+
+/// One run of a program.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandRun {
+    /// Program and arguments, as they would be typed.
+    pub line: String,
+    /// Status with which it exited; None where a signal ended it.
+    pub status: Option<i32>,
+    /// Signal that ended it.
+    pub signal: Option<i32>,
+    /// Most memory that any one of its processes held (resident), in bytes.
+    pub peak_memory_bytes: u64,
+    /// Context switches of all its processes: given up by themselves (waiting) and taken away.
+    pub context_switches: u64,
+    /// Names of processes that it left behind, which were ended; 8 at most.
+    pub left_behind: Vec<String>,
+    /// Bytes that it wrote to standard output.
+    pub output_bytes: u64,
+    /// The end of its standard output.
+    pub output: String,
+    /// Bytes that it wrote to standard error.
+    pub error_bytes: u64,
+    /// The end of its standard error.
+    pub errors: String,
+    /// Figures of its own that were found in what it wrote, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, f64>,
 }
 
 /// One group's part of a pass.

@@ -2,8 +2,10 @@
 //! In: made by `workload` from a workload file. Out: read by the engine, over the agent seam.
 //! Everything the engine does follows from these values and the seed; two equal programs do equal work.
 
+mod command;
 mod fileset;
 
+pub use command::{Command, OwnFigure};
 pub use fileset::{Content, Fileset, Layout, Names, Size};
 
 use serde::{Deserialize, Serialize};
@@ -125,6 +127,8 @@ pub enum Figure {
     ItemsPerSecond,
     /// Elapsed seconds; lower is better.
     Seconds,
+    /// What the phase's program prints of itself, in its own unit.
+    Printed,
 }
 
 /// When a phase ends.
@@ -202,6 +206,8 @@ pub enum Over {
         /// Only the first so many bytes.
         length: u64,
     },
+    /// Programs of the user's own, run in the root; its one step says which: one item a run.
+    Command,
 }
 
 /// What others than the engine and the language need to know of a kind of work.
@@ -210,7 +216,7 @@ impl Over {
     pub fn fileset(&self) -> Option<usize> {
         match *self {
             Over::Files { fileset } | Over::Blocks { fileset, .. } | Over::Directories { fileset } => Some(fileset),
-            Over::Aged | Over::Device { .. } => None,
+            Over::Aged | Over::Device { .. } | Over::Command => None,
         }
     }
 
@@ -235,6 +241,11 @@ impl Over {
     /// It needs a filesystem that was aged.
     pub fn needs_ageing(&self) -> bool {
         *self == Over::Aged
+    }
+
+    /// What it does, how much of it and where in the root, only the program that it runs knows.
+    pub fn is_of_commands(&self) -> bool {
+        *self == Over::Command
     }
 }
 
@@ -305,6 +316,8 @@ pub enum Step {
     List,
     /// rmdir(2) (over directories).
     Rmdir,
+    /// Run a program to its end (over commands, whose only step it is).
+    Run(Box<Command>),
     /// Carry out these steps on a share of the items, in percent, chosen by the seed.
     Share(u8, Vec<Step>),
 }
@@ -334,6 +347,7 @@ impl Step {
             Step::Unlink => "unlink",
             Step::List => "list",
             Step::Rmdir => "rmdir",
+            Step::Run(_) => "run",
             Step::Share(..) => "share",
         }
     }

@@ -37,6 +37,9 @@ const ITEMS: [Unit; 3] = [
     Unit::new(1e3, "k/s", "thousand operations a second"),
     Unit::new(1.0, "/s", "operations a second"),
 ];
+/// Whatever the unit of a figure is that a program prints; it stands in the title of the row.
+const PRINTED: [Unit; 3] =
+    [Unit::new(1e6, "M", "millions"), Unit::new(1e3, "k", "thousands"), Unit::new(1.0, "", "as it is printed")];
 const SECONDS: [Unit; 4] = [
     Unit::new(1.0, "s", "seconds"),
     Unit::new(1e-3, "ms", "milliseconds"),
@@ -77,6 +80,7 @@ impl Unit {
             Figure::BytesPerSecond => &BYTES,
             Figure::ItemsPerSecond => &ITEMS,
             Figure::Seconds => &SECONDS,
+            Figure::Printed => &PRINTED,
         };
         let fits = |unit: &&Unit| largest / unit.divisor < 10_000.0 && smallest / unit.divisor >= 1.0;
         let reaches = |unit: &&Unit| largest / unit.divisor >= 1.0;

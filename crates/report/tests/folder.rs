@@ -51,6 +51,7 @@ fn figure(phase: &ledger::PhaseRecord, elapsed_ns: Option<u64>) -> Option<f64> {
         ledger::program::Figure::BytesPerSecond => outcome.bytes_read.max(outcome.bytes_written) as f64 / seconds,
         ledger::program::Figure::ItemsPerSecond => outcome.items as f64 / seconds,
         ledger::program::Figure::Seconds => seconds,
+        ledger::program::Figure::Printed => return None,
     })
 }
 

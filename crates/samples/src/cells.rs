@@ -164,6 +164,9 @@ fn sources<'a>(work: &'a WorkRecord, trials: &[(usize, &TrialRecord)]) -> Vec<So
     let mut sources = Vec::new();
     for facts in work.phases.iter().filter(|facts| !facts.preparation) {
         sources.push(Source::Headline(facts));
+        if facts.own.is_some() {
+            continue;
+        }
         if wrote(facts) {
             sources.push(Source::Returned(facts));
         }
@@ -190,13 +193,10 @@ impl Source<'_> {
         };
         let name = work_name(&run.new.works, work);
         let (figure, unit, direction, phrase) = match self {
-            Self::Headline(facts) => (String::new(), unit(facts.figure), direction(facts.figure), doing.clone()),
-            Self::Returned(facts) => (
-                RETURNED.into(),
-                unit(facts.figure),
-                direction(facts.figure),
-                format!("{doing}, until the calls return"),
-            ),
+            Self::Headline(facts) => (String::new(), unit(facts), direction(facts), doing.clone()),
+            Self::Returned(facts) => {
+                (RETURNED.into(), unit(facts), direction(facts), format!("{doing}, until the calls return"))
+            }
             Self::Cpu(_) => (CPU.into(), "%", Direction::LowerIsBetter, format!("{doing}, CPU of the workers")),
             Self::Total(_) => (String::new(), "s", Direction::LowerIsBetter, doing.clone()),
             Self::ReturnedTotal(_) => {
@@ -320,17 +320,19 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
     }
 }
 
-fn unit(figure: Figure) -> &'static str {
-    match figure {
+fn unit(facts: &PhaseFacts) -> &str {
+    match facts.figure {
+        Figure::Printed => facts.own.as_ref().map_or("", |own| &own.unit),
         Figure::BytesPerSecond => "B/s",
         Figure::ItemsPerSecond => "/s",
         Figure::Seconds => "s",
     }
 }
 
-fn direction(figure: Figure) -> Direction {
-    match figure {
+fn direction(facts: &PhaseFacts) -> Direction {
+    match facts.figure {
+        Figure::Printed if facts.own.as_ref().is_none_or(|own| !own.more_is_better) => Direction::LowerIsBetter,
         Figure::Seconds => Direction::LowerIsBetter,
-        Figure::BytesPerSecond | Figure::ItemsPerSecond => Direction::HigherIsBetter,
+        Figure::BytesPerSecond | Figure::ItemsPerSecond | Figure::Printed => Direction::HigherIsBetter,
     }
 }

@@ -7,8 +7,13 @@ use records::program::Figure;
 
 /// The figure that is judged: until durable where the phase wrote, else until the last call returned.
 ///
-/// A write that has returned may not have begun on the device, so a returned rate is never the device's.
+/// A write that has returned may not have begun on the device, so a returned rate is never the device's. What programs print is taken as it
+/// is, and added up where several run at once.
 pub fn headline(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
+    if let Some(own) = &facts.own {
+        let printed = phase.outcome.commands.iter().filter_map(|run| run.figures.get(&own.name)).copied();
+        return printed.reduce(|sum, one| sum + one).filter(|value| *value > 0.0 && value.is_finite());
+    }
     if phase.outcome.durable_ns.is_some() { durable(phase, facts) } else { returned(phase, facts) }
 }
 
@@ -47,6 +52,7 @@ fn over(phase: &PhaseRecord, facts: &PhaseFacts, elapsed_ns: u64) -> Option<f64>
         Figure::BytesPerSecond => read.max(written) as f64 / seconds,
         Figure::ItemsPerSecond => items as f64 / seconds,
         Figure::Seconds => seconds,
+        Figure::Printed => return None,
     };
     (value > 0.0).then_some(value)
 }

@@ -28,7 +28,8 @@ impl Time {
 
     /// Measured work as a share of all time, 0 to 1.
     pub fn share(self) -> f64 {
-        (self.measured / self.all).clamp(0.0, 1.0)
+        // The sum of nothing is -0, and would be shown as such.
+        (self.measured / self.all).clamp(0.0, 1.0) + 0.0
     }
 }
 

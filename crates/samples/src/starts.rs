@@ -47,6 +47,7 @@ mod tests {
             figure_group: None,
             share_of: None,
             preparation: false,
+            own: None,
         }
     }
 

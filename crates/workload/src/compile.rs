@@ -2,14 +2,15 @@
 //! In: [`RawWorkload`], one scale's variables, a seed. Out: [`Compiled`], checked by [`crate::validate`].
 //! Phases whose condition does not hold, and filesets that no phase uses, are left out.
 
+use crate::command;
 use crate::error::Problem;
 use crate::facts::{Compiled, PhaseFacts, TotalFacts};
 use crate::fileset;
 use crate::patience;
-use crate::program::{After, Cache, Durable, End, Figure, Fileset, Phase, Program};
+use crate::program::{After, Cache, Durable, End, Figure, Fileset, OwnFigure, Phase, Program, Step};
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
-use crate::syntax::{RawPhase, RawTotal, RawWorkload, each};
+use crate::syntax::{RawFigure, RawPhase, RawTotal, RawWorkload, each};
 use crate::validate;
 use crate::work;
 use std::path::PathBuf;
@@ -43,12 +44,15 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
     let mut context = Context { raw, scope: &resolved.scope, filesets: Vec::new() };
     let mut phases = Vec::new();
     let mut facts = Vec::new();
+    let mut printed = Vec::new();
     let mut spans = Vec::new();
     for phase in &raw.phases {
         if all_hold(phase, context.scope)? {
-            let (compiled, fact) = one_phase(&mut context, phase).map_err(|problem| problem.at(phase.name.span()))?;
+            let (compiled, fact, own) =
+                one_phase(&mut context, phase).map_err(|problem| problem.at(phase.name.span()))?;
             phases.push(compiled);
             facts.push(fact);
+            printed.extend(own);
             spans.push(phase.name.span());
         }
     }
@@ -68,6 +72,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
     if raw.time_limit.is_none() {
         patience::set(&mut program, &estimate);
     }
+    facts.extend(printed);
     let mut settings = resolved.settings;
     settings.retain(|_, value| !value.is_empty());
     Ok(Compiled { program, phases: facts, totals, estimate, scale: scale.to_owned(), settings })
@@ -148,14 +153,41 @@ const CACHES: &[(&str, Cache)] = &[("cold", Cache::Cold), ("warm", Cache::Warm),
 const FIGURES: &[(&str, Figure)] =
     &[("bytes/s", Figure::BytesPerSecond), ("items/s", Figure::ItemsPerSecond), ("seconds", Figure::Seconds)];
 
-fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, PhaseFacts)> {
+/// The figure that is measured, and those that the phase's programs print.
+fn figures(raw: &RawPhase, usual: Figure, scope: &Scope) -> Outcome<(Figure, Vec<OwnFigure>)> {
+    let Some(figure) = &raw.figure else { return Ok((usual, Vec::new())) };
+    match figure.get_ref() {
+        RawFigure::Measured(word) => {
+            let field = toml::Spanned::new(figure.span(), word.clone());
+            choice(&field, "figure", FIGURES, scope).map(|figure| (figure, Vec::new()))
+        }
+        RawFigure::Printed(printed) => {
+            let own = command::figures(printed).map_err(|problem| problem.at(figure.span()))?;
+            Ok((usual, own))
+        }
+    }
+}
+
+fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, PhaseFacts, Vec<PhaseFacts>)> {
     let name = raw.name.get_ref().clone();
     identifier("phase", &name)?;
-    let groups = work::groups(context, raw)?;
+    let mut groups = work::groups(context, raw)?;
     let scope = context.scope;
     let cache = raw.cache.as_ref().map_or(Ok(Cache::AsFound), |field| choice(field, "cache state", CACHES, scope))?;
-    let figure =
-        raw.figure.as_ref().map_or(Ok(Figure::ItemsPerSecond), |field| choice(field, "figure", FIGURES, scope))?;
+    // Of a program only the time is known, unless it says more itself.
+    let runs_programs = groups.iter().all(|group| group.over.is_of_commands());
+    let usual = if runs_programs { Figure::Seconds } else { Figure::ItemsPerSecond };
+    let (figure, own) = figures(raw, usual, scope)?;
+    if !own.is_empty() && !runs_programs {
+        return Err(
+            Problem::new("only programs print figures of their own").help("use one of bytes/s, items/s and seconds")
+        );
+    }
+    for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
+        if let Step::Run(command) = step {
+            command.figures.clone_from(&own);
+        }
+    }
     let operation = raw.operation.as_ref().map_or_else(|| Ok(name.clone()), |field| text(field, scope))?;
     let title = raw.title.clone().unwrap_or_else(|| name.replace('-', " "));
     let facts = PhaseFacts {
@@ -172,7 +204,9 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         figure_group: raw.figure_group.as_ref().map(|group| group.get_ref().clone()),
         share_of: raw.share_of.as_ref().map(|field| text(field, scope)).transpose()?,
         preparation: raw.preparation,
+        own: None,
     };
+    let printed = own.into_iter().map(|own| facts_of_printed(&facts, own)).collect();
     let phase = Phase {
         name,
         operation,
@@ -187,7 +221,21 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         after: after(raw, scope)?,
         time_limit: 0,
     };
-    Ok((phase, facts))
+    Ok((phase, facts, printed))
+}
+
+/// What is to be known of a figure that a phase's program prints.
+fn facts_of_printed(facts: &PhaseFacts, own: OwnFigure) -> PhaseFacts {
+    let (title, doing) = (format!("{}, {}", facts.title, own.titled()), format!("{} ({})", facts.doing, own.name));
+    PhaseFacts {
+        title,
+        doing,
+        figure: Figure::Printed,
+        figure_group: None,
+        share_of: None,
+        own: Some(own),
+        ..facts.clone()
+    }
 }
 
 fn time(field: Option<&crate::syntax::Field>, what: &str, scope: &Scope) -> Outcome<u64> {

@@ -6,6 +6,7 @@ pub mod age_profiles;
 pub mod ageing;
 pub mod axes;
 pub mod catalogue;
+pub mod command;
 mod compile;
 pub mod error;
 mod fileset;

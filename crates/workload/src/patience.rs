@@ -6,6 +6,8 @@ use crate::compile::TIME_LIMIT_NS;
 use records::facts::{Estimate, PhaseEstimate};
 use records::program::{Group, Order, Over, Phase, Program, SyncMode};
 
+/// A program of the user's own may take so long.
+const COMMAND: u64 = 3_600;
 /// No phase is ended sooner.
 const LEAST: u64 = 600;
 /// How many times as long as on a slow disk.
@@ -29,6 +31,9 @@ pub(crate) fn set(program: &mut Program, estimate: &Estimate) {
 fn seconds(phase: &Phase, part: &PhaseEstimate) -> u64 {
     if phase.groups.iter().any(|group| group.over == Over::Aged) {
         return 0;
+    }
+    if phase.groups.iter().any(|group| group.over.is_of_commands()) {
+        return COMMAND;
     }
     let by_blocks = |group: &Group| {
         let blocks = matches!(group.over, Over::Blocks { .. } | Over::Device { .. });

@@ -149,7 +149,7 @@ pub(crate) struct RawPhase {
     pub label: Option<Field>,
     pub variant: Option<String>,
     pub cache: Option<Field>,
-    pub figure: Option<Field>,
+    pub figure: Option<Spanned<RawFigure>>,
     pub figure_group: Option<Spanned<String>>,
     pub passes: Option<Field>,
     pub pause: Option<Field>,
@@ -163,6 +163,44 @@ pub(crate) struct RawPhase {
     pub work: Many<RawWork>,
 }
 
+/// A word for a figure that is measured; or one or more that a program prints.
+#[derive(Debug, Clone)]
+pub(crate) enum RawFigure {
+    Measured(Scalar),
+    Printed(Vec<RawOwnFigure>),
+}
+
+impl<'de> Deserialize<'de> for RawFigure {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = RawFigure;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a figure's name, or `{ from = ... }` or an array of these")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<RawFigure, E> {
+                Ok(RawFigure::Measured(Scalar(text.to_owned())))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawFigure, A::Error> {
+                RawOwnFigure::deserialize(MapAccessDeserializer::new(map)).map(|one| RawFigure::Printed(vec![one]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<RawFigure, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(sequence)).map(RawFigure::Printed)
+            }
+        }
+        input.deserialize_any(Visit)
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawOwnFigure {
+    pub from: String,
+    pub name: Option<String>,
+    pub unit: Option<String>,
+    pub better: Option<Scalar>,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawWork {
@@ -174,6 +212,11 @@ pub(crate) struct RawWork {
     pub device: bool,
     #[serde(default)]
     pub aged: bool,
+    pub command: Option<Spanned<Vec<Scalar>>>,
+    pub shell: Option<Field>,
+    #[serde(default)]
+    pub environment: BTreeMap<String, Field>,
+    pub user: Option<Field>,
     pub block: Option<Field>,
     pub length: Option<Field>,
     pub workers: Option<Field>,
@@ -181,6 +224,7 @@ pub(crate) struct RawWork {
     pub order: Option<Field>,
     pub count: Option<Field>,
     pub first: Option<Field>,
+    #[serde(default)]
     pub steps: Vec<Spanned<RawStep>>,
     pub direct: Option<Field>,
     pub sync: Option<Field>,

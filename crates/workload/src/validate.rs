@@ -136,6 +136,9 @@ fn begun_again(phase: &Phase) -> Outcome<()> {
         if by_time && group.order == Order::Follow {
             return Err(Problem::new("a phase that ends by time cannot follow others"));
         }
+        if by_time && group.over.is_of_commands() {
+            return Err(Problem::new("a command ends by itself").help("leave out `time`"));
+        }
         if leaves_less(&group.steps) {
             return Err(Problem::new(format!("it {again}, but its steps take the files away"))
                 .help("create them again among the steps, or do it once"));

@@ -2,6 +2,7 @@
 //! In: [`RawWork`] tables and variables. Out: [`Group`]s, each sound in itself.
 //! What needs the whole workload to be judged (do the files exist?) is left to [`crate::validate`].
 
+use crate::command::command;
 use crate::compile::{Context, Outcome, fileset_index, identifier, limited, optional};
 use crate::error::Problem;
 use crate::fileset::one_name;
@@ -84,11 +85,17 @@ fn group(context: &mut Context<'_>, work: &RawWork, many: bool) -> Outcome<Group
         None => "all".to_owned(),
     };
     let mut count = 0;
-    let steps = work.steps.iter().map(|raw| step(raw, scope, &mut count)).collect::<Outcome<Vec<_>>>()?;
+    let command = command(work, scope)?;
+    let runs = command.is_some();
+    let steps = match command {
+        Some(command) => vec![Step::Run(Box::new(command))],
+        None => work.steps.iter().map(|raw| step(raw, scope, &mut count)).collect::<Outcome<Vec<_>>>()?,
+    };
     let group = Group {
         name,
         workers: limited(work.workers.as_ref(), ("workers", Unit::Plain), (1, 1, WORKERS_LIMIT), scope)? as u32,
-        processes: truth(work.processes.as_ref(), scope)?,
+        // A thread cannot hold a program of its own together.
+        processes: runs || truth(work.processes.as_ref(), scope)?,
         order: work.order.as_ref().map_or(Ok(Order::InOrder), |field| choice(field, "order", ORDERS, scope))?,
         count: optional(work.count.as_ref(), Unit::Plain, scope)?,
         first: optional(work.first.as_ref(), Unit::Plain, scope)?.unwrap_or(0),
@@ -120,6 +127,7 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
         || Problem::new("work over blocks does not say how large they are").help("give `block = \"1 MiB\"`");
     match (&work.files, &work.blocks, &work.directories, work.device) {
         (None, None, None, false) if work.aged => no_blocks(Over::Aged),
+        (None, None, None, false) if work.command.is_some() || work.shell.is_some() => no_blocks(Over::Command),
         _ if work.aged => Err(Problem::new("`aged` beside something else that the work is over")),
         (Some(name), None, None, false) => no_blocks(Over::Files { fileset: fileset_index(context, name)? }),
         (None, None, Some(name), false) => no_blocks(Over::Directories { fileset: fileset_index(context, name)? }),
@@ -134,8 +142,10 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
             block: block.ok_or_else(lacks_block)?,
             length: length.filter(|length| *length > 0).unwrap_or(QUANTITY_LIMIT),
         }),
-        _ => Err(Problem::new("work must be over one of `files`, `blocks`, `directories`, `device` and `aged`")
-            .help("for example `files = \"name of a fileset\"`")),
+        _ => Err(Problem::new(
+            "work must be over one of `files`, `blocks`, `directories`, `device` and `aged`, or a `command`",
+        )
+        .help("for example `files = \"name of a fileset\"`")),
     }
 }
 

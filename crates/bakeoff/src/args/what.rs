@@ -1,6 +1,7 @@
 //! What `run` and `plan` take alike: the work, who competes, where, and how often.
 //! In: words typed by a person. Out: [`What`], parsed and not yet resolved.
 
+use super::Own;
 use clap::{Args, ValueEnum};
 use records::ColdWay;
 use std::path::PathBuf;
@@ -61,6 +62,9 @@ pub struct What {
     /// setting as it is
     #[arg(long, value_name = "NAME=VALUE,...", help_heading = "Contenders")]
     pub axis: Vec<String>,
+    /// Memory that the work has, page cache and all, such as 1G: as if every contender ran on a machine that small
+    #[arg(long, value_name = "SIZE", help_heading = "Contenders")]
+    pub memory: Option<String>,
     /// A combination of axes that is left out, such as mkfs.rmapbt=0,scheduler=bfq
     #[arg(long, value_name = "AXIS=VALUE,...", help_heading = "Contenders")]
     pub exclude: Vec<String>,
@@ -114,6 +118,9 @@ pub struct What {
     /// Leave out the hidden second entry of one contender, from which the noise floor is measured
     #[arg(long, help_heading = "How often")]
     pub no_twin: bool,
+
+    #[command(flatten)]
+    pub own: Own,
 }
 
 /// Scales of a workload.

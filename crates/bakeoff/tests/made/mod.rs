@@ -190,5 +190,6 @@ fn facts(name: &str, operation: &str, cache: &str, variant: Option<&str>) -> Pha
         figure_group: None,
         share_of: None,
         preparation: false,
+        own: None,
     }
 }

@@ -95,6 +95,7 @@ impl Pass {
             figure_group: None,
             share_of: None,
             preparation: false,
+            own: None,
         }
     }
 }

@@ -144,5 +144,6 @@ pub(super) fn base_unit(figure: Figure) -> &'static str {
         Figure::BytesPerSecond => "B/s",
         Figure::ItemsPerSecond => "/s",
         Figure::Seconds => "s",
+        Figure::Printed => "",
     }
 }

@@ -7,6 +7,7 @@ use crate::number::{self, Unit};
 use crate::safe;
 use crate::view::{self, CellView, FigureView, Material, RowView, View, WorkloadView};
 use comfy_table::{CellAlignment, Table, presets};
+use records::{PhaseRecord, TrialRecord, TrialStatus};
 
 /// The figure of a cell, how it stands, its notes and every sample.
 ///
@@ -38,6 +39,9 @@ pub fn why(material: &Material, view: &View, asked: &str, style: Style) -> Resul
     if let Some(cpu) = &cell.cpu {
         say(None, &format!("CPU of the workers: {} % of one core", number::plain(cpu.median)));
     }
+    if let Some(said) = programs(material, workload, row, contender.index) {
+        say(None, &said);
+    }
     for note in cell.notes.iter().chain(&workload.notes) {
         say(None, &format!("note: {}", note.text));
     }
@@ -57,6 +61,34 @@ pub fn why(material: &Material, view: &View, asked: &str, style: Style) -> Resul
 /// The workload's name as trials know it.
 fn base_name<'a>(material: &'a Material, workload: &'a WorkloadView) -> &'a str {
     crate::view::trial_name(material, workload)
+}
+
+/// What the programs of an operation used, and what the device did meanwhile: medians over the passes that count.
+fn programs(material: &Material, workload: &WorkloadView, row: &RowView, contender: usize) -> Option<String> {
+    let name = base_name(material, workload);
+    let mine = |trial: &&TrialRecord| {
+        let of_work = trial.workload == name && trial.scale == workload.scale;
+        of_work && trial.contender as usize == contender && trial.status == TrialStatus::Done
+    };
+    let runs =
+        |phase: &&PhaseRecord| row.phases.contains(&phase.name) && phase.counts() && !phase.outcome.commands.is_empty();
+    let passes: Vec<&PhaseRecord> =
+        material.trials.iter().filter(mine).flat_map(|trial| &trial.phases).filter(runs).collect();
+    let of = |value: &dyn Fn(&PhaseRecord) -> Option<u64>| {
+        judge::median(&passes.iter().filter_map(|phase| value(phase)).map(|value| value as f64).collect::<Vec<_>>())
+    };
+    let memory = of(&|phase| phase.outcome.commands.iter().map(|run| run.peak_memory_bytes).max())?;
+    let switches = of(&|phase| Some(phase.outcome.commands.iter().map(|run| run.context_switches).sum()))?;
+    let bytes = |value: Option<f64>| value.map_or_else(|| "unknown".into(), |bytes| records::show_bytes(bytes as u64));
+    let count = |value: Option<f64>| value.map_or_else(|| "unknown".into(), number::plain);
+    Some(format!(
+        "programs: {} of memory at most, {} context switches; the device read {}, wrote {} and flushed {} times",
+        bytes(Some(memory)),
+        number::plain(switches),
+        bytes(of(&|phase| phase.evidence.device_read_bytes)),
+        bytes(of(&|phase| phase.evidence.device_written_bytes)),
+        count(of(&|phase| phase.evidence.device_flushes))
+    ))
 }
 
 fn described(row: &RowView, figure: &FigureView) -> String {

@@ -216,7 +216,10 @@ fn one_unit(rows: &mut [RowView]) {
         row.cells.iter().flat_map(|cell| cell.figure.as_ref().map(of).into_iter().chain(beside(cell))).collect()
     };
     for at in 0..rows.len() {
-        let alike = rows.iter().filter(|row| row.figure == rows[at].figure);
+        // What programs print is of as many kinds as there are rows.
+        let is_alike =
+            |other: usize| other == at || rows[at].figure != Figure::Printed && rows[other].figure == rows[at].figure;
+        let alike = (0..rows.len()).filter(|&other| is_alike(other)).map(|other| &rows[other]);
         let medians: Vec<f64> = alike.flat_map(&figures).map(|(median, _)| median).collect();
         let unit = Unit::for_row(rows[at].figure, medians.iter().copied());
         rows[at].unit = unit.rounded(figures(&rows[at]).into_iter());

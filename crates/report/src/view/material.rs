@@ -75,6 +75,7 @@ fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
                 figure_group: None,
                 share_of: None,
                 preparation: phase.preparation,
+                own: None,
             });
         }
     }

@@ -43,7 +43,7 @@ fn ways(run: &RunRecord, table: &Table) -> BTreeMap<(String, String, String), Wa
     let mut ways: BTreeMap<(String, String, String), Ways> = BTreeMap::new();
     for work in works {
         let heading = samples::work_name(works, work);
-        for facts in work.phases.iter().filter(|facts| !facts.preparation) {
+        for facts in work.phases.iter().filter(|facts| !facts.preparation && facts.own.is_none()) {
             let id = judge::OperationId::new(&heading, &facts.named(), &facts.cache_label);
             let Some(row) = table.operations.iter().position(|operation| operation.id == id) else { continue };
             let key = (work.name.clone(), facts.operation.clone(), facts.cache_label.clone());

@@ -31,13 +31,13 @@ fn record(draw: &mut Draw, at: usize, facts: &PhaseFacts, label: &str, speed: f6
     let rate = own * (1.0 + noise * draw.normal()).max(0.3);
     let (items, bytes) = match facts.figure {
         Figure::BytesPerSecond => (1024, 1024 * MIB),
-        Figure::ItemsPerSecond | Figure::Seconds => (30_000, 30_000 * 1024),
+        Figure::ItemsPerSecond | Figure::Seconds | Figure::Printed => (30_000, 30_000 * 1024),
     };
     let base = match facts.figure {
         Figure::BytesPerSecond if facts.name == "read-repeated" => 0.13e9,
         Figure::BytesPerSecond => 1.4e9,
         Figure::ItemsPerSecond => 0.9e9,
-        Figure::Seconds => 2.6e9,
+        Figure::Seconds | Figure::Printed => 2.6e9,
     };
     let returned_ns = (base / rate) as u64;
     let behind = if facts.name.contains("cached") || facts.name == "create" { 1.9 } else { 1.04 };

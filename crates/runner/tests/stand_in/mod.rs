@@ -422,6 +422,7 @@ fn compiled() -> Compiled {
         figure_group: None,
         share_of: None,
         preparation: false,
+        own: None,
     };
     Compiled {
         program: Program {

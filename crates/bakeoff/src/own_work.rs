@@ -1,0 +1,288 @@
+//! The workload that a command line's own commands make: the same as somebody would write into a file.
+//! In: [`Own`]. Out: a workload in TOML.
+
+use crate::args::{Own, Start};
+use crate::failure::Failure;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use workload::quantity::parse_duration;
+
+/// Name of the workload.
+pub const NAME: &str = "command";
+/// Longest name that is made of a program's.
+const NAME_LENGTH: usize = 40;
+/// Longest command line in a title.
+const TITLE_LENGTH: usize = 60;
+/// Words that only mean something to a shell.
+const SHELL_WORDS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"];
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct File {
+    name: &'static str,
+    title: String,
+    about: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_limit: Option<String>,
+    scales: BTreeMap<&'static str, BTreeMap<String, String>>,
+    phases: Vec<Phase>,
+}
+
+#[derive(Serialize)]
+struct Phase {
+    name: String,
+    title: String,
+    doing: String,
+    cache: &'static str,
+    preparation: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    figure: Vec<Figure>,
+    work: Work,
+}
+
+#[derive(Serialize)]
+struct Figure {
+    name: String,
+    from: String,
+    better: &'static str,
+}
+
+#[derive(Serialize)]
+struct Work {
+    command: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+}
+
+/// The text of the workload; None where no command is given.
+///
+/// # Errors
+/// A command that cannot be understood, or whose program is not there; more names than commands.
+pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
+    if own.command.is_empty() {
+        return Ok(None);
+    }
+    if own.name.len() > own.command.len() {
+        let text = format!("--name {}: there are more names than commands", own.name[own.command.len()]);
+        return Err(Failure::usage(text));
+    }
+    if let Some(limit) = &own.time_limit {
+        parse_duration(limit).map_err(|problem| Failure::usage(format!("--time-limit {limit}: {problem}")))?;
+    }
+    if let Some(user) = &own.user {
+        check_user(user)?;
+    }
+    let mut phases = Vec::new();
+    if let Some(folder) = &own.copy_in {
+        phases.push(beside(None, "copy-in", copying(folder)?, phases.len()));
+        if let Some(user) = &own.user {
+            let words = ["chown", "--recursive", "--no-dereference", "--", user, "."].map(str::to_owned);
+            phases.push(beside(None, "hand-over", words.into(), phases.len()));
+        }
+    }
+    for text in &own.prepare {
+        phases.push(beside(own.user.as_deref(), "prepare", words("--prepare", text, own.shell)?, phases.len()));
+    }
+    for (at, text) in own.command.iter().enumerate() {
+        let words = words("--command", text, own.shell)?;
+        let name = own.name.get(at).cloned().unwrap_or_else(|| program_name(&words, own.shell));
+        phases.push(timed(own, unused(name, &phases), text, words));
+    }
+    if let Some(last) = phases.last_mut() {
+        last.figure = figures(own)?;
+    }
+    for (option, texts) in [("--check", &own.check), ("--cleanup", &own.cleanup)] {
+        for text in texts {
+            let words = words(option, text, own.shell)?;
+            phases.push(beside(own.user.as_deref(), &option[2..], words, phases.len()));
+        }
+    }
+    let file = File {
+        name: NAME,
+        title: "Your own commands".into(),
+        about: own.command.join("; "),
+        time_limit: own.time_limit.clone(),
+        scales: ["quick", "full"].map(|scale| (scale, BTreeMap::new())).into(),
+        phases,
+    };
+    toml::to_string(&file).map(Some).map_err(|error| Failure::usage(format!("--command: {error}")))
+}
+
+/// Refuses a user whom this machine does not know.
+fn check_user(user: &str) -> Result<(), Failure> {
+    let asked = std::process::Command::new("getent").args(["passwd", "--", user]).output();
+    let asked = asked.map_err(|error| Failure::new(format!("--user {user}: asking `getent passwd`: {error}")))?;
+    if asked.status.success() {
+        Ok(())
+    } else {
+        Err(Failure::usage(format!("--user {user}: this machine has no such user")))
+    }
+}
+
+fn timed(own: &Own, name: String, text: &str, command: Vec<String>) -> Phase {
+    let line = shortened(text.trim(), TITLE_LENGTH);
+    let title = if own.name.contains(&name) { name.clone() } else { line.clone() };
+    let cache = match own.start {
+        Start::Cold => "cold",
+        Start::Warm => "warm",
+        Start::AsFound => "as-found",
+    };
+    let work = Work { command, user: own.user.clone() };
+    Phase { doing: format!("running `{line}`"), name, title, cache, preparation: false, figure: Vec::new(), work }
+}
+
+/// What the last command prints of itself.
+fn figures(own: &Own) -> Result<Vec<Figure>, Failure> {
+    let ways =
+        [("--higher-is-better", &own.higher_is_better, "more"), ("--lower-is-better", &own.lower_is_better, "less")];
+    let each =
+        ways.into_iter().flat_map(|(option, texts, better)| texts.iter().map(move |text| (option, text, better)));
+    each.map(|(option, text, better)| {
+        let (name, from) =
+            text.split_once('=').filter(|(name, from)| !name.is_empty() && !from.is_empty()).ok_or_else(|| {
+                Failure::usage(format!(
+                    "{option} {text}: write NAME=WHERE, such as 'tps=tps = ([0-9.]+)' or iops=/jobs/0/read/iops"
+                ))
+            })?;
+        Ok(Figure { name: name.into(), from: from.into(), better })
+    })
+    .collect()
+}
+
+/// What is not timed.
+fn beside(user: Option<&str>, what: &str, command: Vec<String>, number: usize) -> Phase {
+    let title = what.replace('-', " ");
+    let name = format!("{what}-{}", number + 1);
+    let work = Work { command, user: user.map(str::to_owned) };
+    Phase { name, doing: title.clone(), title, cache: "as-found", preparation: true, figure: Vec::new(), work }
+}
+
+fn copying(folder: &Path) -> Result<Vec<String>, Failure> {
+    let failed = |why: &dyn std::fmt::Display| Failure::usage(format!("--copy-in {}: {why}", folder.display()));
+    let whole = folder.canonicalize().map_err(|error| failed(&error))?;
+    if !whole.is_dir() {
+        return Err(failed(&"this is no folder"));
+    }
+    let text = whole.to_str().ok_or_else(|| failed(&"its name is not UTF-8"))?;
+    Ok(["cp", "-a", "--no-target-directory", "--", text, "."].map(str::to_owned).into())
+}
+
+/// The words of a command: split as a shell would, a leading `~/` replaced, the program found.
+fn words(option: &str, text: &str, shell: bool) -> Result<Vec<String>, Failure> {
+    if shell {
+        return Ok(["sh", "-c", text].map(str::to_owned).into());
+    }
+    let failed = |why: String| Failure::usage(format!("{option} {text:?}: {why}"));
+    let mut words = shell_words::split(text).map_err(|error| failed(error.to_string()))?;
+    if let Some(word) = words.iter().find(|word| SHELL_WORDS.contains(&word.as_str())) {
+        return Err(failed(format!("`{word}` means something to a shell only; --shell has one read the commands")));
+    }
+    let home = std::env::var("HOME").unwrap_or_default();
+    for word in words.iter_mut().filter(|word| !home.is_empty() && word.starts_with("~/")) {
+        word.replace_range(..1, &home);
+    }
+    let program = words.first_mut().ok_or_else(|| failed("there is no program in it".into()))?;
+    if let Some(found) = found(program).map_err(failed)? {
+        *program = found;
+    }
+    Ok(words)
+}
+
+/// Where a program is, if it must be named otherwise than it was: a path from here becomes whole, since commands run elsewhere.
+fn found(program: &str) -> Result<Option<String>, String> {
+    if program.contains('/') {
+        let here = std::path::absolute(program).ok().filter(|path| path.is_file());
+        // What is not here may be what is copied in or made there.
+        return Ok(here.map(|path| path.to_string_lossy().into_owned()));
+    }
+    let there = |folder: &str| PathBuf::from(folder).join(program).is_file();
+    if workload::command::PATH.split(':').any(there) {
+        return Ok(None);
+    }
+    Err(format!("there is no program `{program}` in {}; name it by its path, or install it", workload::command::PATH))
+}
+
+/// A name for a phase, of the letters that names may have.
+fn program_name(words: &[String], shell: bool) -> String {
+    let first = if shell {
+        words.last().and_then(|text| text.split_whitespace().next())
+    } else {
+        words.first().map(String::as_str)
+    };
+    let base = first.and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    let letters: String = base.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
+    let name = letters.trim_start_matches(['-', '_', '.']);
+    if name.is_empty() { NAME.into() } else { name.chars().take(NAME_LENGTH).collect() }
+}
+
+/// The name, or with a number where a phase before has it.
+fn unused(name: String, phases: &[Phase]) -> String {
+    let taken = |name: &String| phases.iter().any(|phase| phase.name == *name);
+    let mut numbered = (2..).map(|number| format!("{name}-{number}"));
+    if taken(&name) { numbered.find(|name| !taken(name)).unwrap_or(name) } else { name }
+}
+
+fn shortened(text: &str, length: usize) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= length {
+        return line;
+    }
+    line.chars().take(length - 3).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(commands: &[&str]) -> Own {
+        Own { command: commands.iter().map(|text| (*text).to_owned()).collect(), ..Own::default() }
+    }
+
+    #[test]
+    fn commands_become_phases_in_order_with_names_of_their_own() {
+        let mut asked = own(&["tar cf a.tar 'a b'", "tar xf a.tar", "/usr/bin/env du -s ."]);
+        asked.prepare = vec!["mkdir a".into()];
+        asked.check = vec!["test -e a".into()];
+        asked.name = vec!["pack".into()];
+        let text = workload(&asked).unwrap().unwrap();
+        let read = workload::Workload::parse(&text, "text").unwrap();
+        let program = read.compile("full", &BTreeMap::new(), 0).unwrap().program;
+        let names: Vec<&str> = program.phases.iter().map(|phase| phase.name.as_str()).collect();
+        assert_eq!(names, ["prepare-1", "pack", "tar", "env", "check-5"]);
+        assert_eq!(program.phases.iter().filter(|phase| phase.preparation).count(), 2);
+        assert!(text.contains("\"a b\""), "{text}");
+    }
+
+    #[test]
+    fn what_only_a_shell_understands_is_refused_without_one() {
+        let refused = workload(&own(&["ls | wc"])).unwrap_err().text;
+        assert!(refused.contains("--shell"), "{refused}");
+        assert!(workload(&Own { shell: true, ..own(&["ls | wc"]) }).unwrap().unwrap().contains("ls | wc"));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error_beforehand() {
+        let refused = workload(&own(&["no-such-program-anywhere x"])).unwrap_err().text;
+        assert!(refused.contains("no-such-program-anywhere") && refused.contains("/usr/bin"), "{refused}");
+    }
+
+    #[test]
+    fn figures_belong_to_the_last_command() {
+        let mut asked = own(&["true", "echo 7 tps"]);
+        asked.higher_is_better = vec!["tps=([0-9]+) tps".into()];
+        let read = workload::Workload::parse(&workload(&asked).unwrap().unwrap(), "text").unwrap();
+        let compiled = read.compile("quick", &BTreeMap::new(), 0).unwrap();
+        let own: Vec<_> =
+            compiled.phases.iter().filter_map(|facts| Some((facts.named(), facts.own.clone()?))).collect();
+        assert_eq!(own.len(), 1);
+        assert_eq!((own[0].0.as_str(), own[0].1.more_is_better), ("echo tps", true));
+        asked.lower_is_better = vec!["tps".into()];
+        assert!(workload(&asked).unwrap_err().text.contains("NAME=WHERE"));
+    }
+
+    #[test]
+    fn no_command_is_no_workload() {
+        assert_eq!(workload(&Own::default()).unwrap(), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! Programs of the user's own as the work of a run: asked for at the command line, on real filesystems and in directories.
+
+mod support;
+
+use prerequisites::needs;
+use support::{Place, Said};
+
+const IMAGES: &str = "--fs ext4,xfs --image 400MiB --samples 3 --seed 7 --no-twin --plain --no-report";
+
+/// Runs a line, in which quotes hold words together.
+fn bakeoff(place: &Place, line: &str) -> Said {
+    place.bakeoff_words(&shell_words::split(line).expect("a line"))
+}
+
+fn shown(place: &Place) -> serde_json::Value {
+    serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON")
+}
+
+/// The operations of the run's one workload, each with its unit.
+fn operations(shown: &serde_json::Value) -> Vec<(String, String)> {
+    let operations = shown["workloads"][0]["operations"].as_array().expect("operations");
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    operations.iter().map(|one| (text(&one["operation"]), text(&one["unit"]))).collect()
+}
+
+#[test]
+fn commands_run_on_each_contender_and_are_judged_with_what_they_print() {
+    needs!(root, xfs);
+    let place = Place::new();
+    std::fs::create_dir(place.path("data")).expect("made");
+    place.write("data/words", "one\ntwo\nthree\n");
+    let line = format!(
+        "run {IMAGES} --copy-in data --prepare 'tar cf words.tar words' --command 'tar xf words.tar --one-top-level=a' \
+         --shell --command 'sort words > sorted; echo \"{{\\\"lines\\\": $(wc -l < sorted)}}\"' --name unpack --name sort \
+         --higher-is-better lines=/lines --check 'cmp a/words words' --cleanup 'rm -r a'"
+    );
+    let run = bakeoff(&place, &line).well();
+    let shown = shown(&place);
+    assert_eq!(shown["failures"].as_array().map(Vec::len), Some(0), "{}", shown["failures"]);
+    let names: Vec<String> = operations(&shown).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["unpack:cold", "sort:cold", "sort lines:cold"], "what is not timed is not shown: {}", run.out);
+    let why = bakeoff(&place, "show --why command/unpack:cold/xfs").well().out;
+    assert!(why.contains("context switches") && why.contains("CPU"), "{why}");
+    let lines = &shown["workloads"][0]["operations"][2]["results"];
+    assert!(
+        lines.as_array().is_some_and(|all| all.len() == 2 && all.iter().all(|one| one["figure"]["max"] == 3.0)),
+        "{lines}"
+    );
+}
+
+#[test]
+fn what_fails_costs_a_trial_and_says_its_last_lines() {
+    needs!(root);
+    let place = Place::new();
+    let words = "run --fs ext4 --image 400MiB --samples 1 --plain --no-report --shell --command 'echo no such luck >&2; exit 7'";
+    let run = bakeoff(&place, words);
+    assert!(format!("{}{}", run.out, run.err).contains("ended with status 7: no such luck"), "{run:?}");
+    let full = "run --fs ext4 --image 100MiB --samples 1 --plain --no-report --command 'dd if=/dev/zero of=all bs=1M'";
+    let run = bakeoff(&place, full);
+    assert!(format!("{}{}", run.out, run.err).contains("No space left on device"), "{run:?}");
+}
+
+#[test]
+fn a_command_runs_as_whom_it_is_asked_to() {
+    needs!(root);
+    let place = Place::new();
+    std::fs::create_dir(place.path("data")).expect("made");
+    place.write("data/words", "one");
+    let line = "run --fs ext4 --image 400MiB --samples 3 --plain --no-report --copy-in data --user nobody --shell \
+                --command 'id -un > who; grep -x nobody who; echo two >> words'";
+    bakeoff(&place, line).well();
+    bakeoff(&place, &line.replace("nobody --shell", "no-such-user --shell")).refused(&["--user no-such-user"]);
+}
+
+#[test]
+fn directories_are_measured_without_anything_but_the_command() {
+    let place = Place::in_memory();
+    for folder in ["a", "b"] {
+        std::fs::create_dir(place.path(folder)).expect("made");
+    }
+    bakeoff(
+        &place,
+        "run --dir a --dir b --samples 3 --no-twin --plain --no-report --shell --command 'seq 1000 > numbers'",
+    )
+    .well();
+    assert_eq!(operations(&shown(&place)), [("seq:cold".to_owned(), "s".to_owned())]);
+    for folder in ["a", "b"] {
+        assert_eq!(std::fs::read_dir(place.path(folder)).expect("there").count(), 0, "nothing is left in {folder}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said_before_anything_is_touched() {
+    let place = Place::new();
+    for (line, words) in [
+        ("plan --command 'ls | wc' --dir .", &["--shell"][..]),
+        ("plan --command no-such-program --dir .", &["no-such-program", "/usr/bin"][..]),
+        ("plan --command true --name a --name b --dir .", &["--name b"][..]),
+        ("plan --command true --higher-is-better x --dir .", &["NAME=WHERE"][..]),
+        ("plan --command true --higher-is-better 'x=(' --dir .", &["regular expression"][..]),
+        ("plan --command true --copy-in nowhere --dir .", &["--copy-in nowhere"][..]),
+        ("plan --command true --time-limit soon --dir .", &["--time-limit soon"][..]),
+        ("plan --check true --dir .", &["--command"][..]),
+        ("plan --command true --memory much --dir .", &["--memory"][..]),
+    ] {
+        bakeoff(&place, line).refused(words);
+    }
+}
+
+#[test]
+fn a_virtual_machine_has_none_of_the_programs() {
+    needs!(root);
+    let line = "plan --command true --fs ext4 --kernel debian:6.1";
+    bakeoff(&Place::new(), line).refused(&["programs of this machine", "virtual machine"]);
+}

@@ -1,0 +1,305 @@
+//! One run of a program of the user's own, to its end and that of everything that it started.
+//! In: a command and the root. Out: what it used and what it wrote, in the worker's slot; or why it failed.
+//! A worker forks a keeper, which holds all processes of the command together (see [`crate::confine`]) and ends them before it ends itself;
+//! whoever kills the worker, or whatever started it, kills them all.
+
+use crate::clock::kernel_ns;
+use crate::confine::{self, Handle, Hold, Waited};
+use crate::ops::Ops;
+use crate::process::{self, Ending};
+use crate::shared::{Count, Note};
+use crate::worker::Task;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+use workload::outcome::CommandRun;
+use workload::program::Command;
+
+/// Processes that a command may have at once: a build with hundreds of jobs stays below, a fork bomb does not.
+const PROCESSES: usize = 4096;
+/// Between two looks at what a command does.
+const LOOK: Duration = Duration::from_millis(100);
+/// Between being asked to end and being ended.
+const GRACE: Duration = Duration::from_secs(2);
+/// Longest time for ended processes to be gone.
+const GONE: Duration = Duration::from_secs(10);
+/// Bytes of output that are kept while it runs, and of them those that are handed on.
+const KEPT: usize = 1 << 20;
+const TAIL: usize = 2048;
+/// Names of processes left behind that are told.
+const NAMES: usize = 8;
+
+/// Runs a command as one worker's share.
+pub fn work(task: &Task, command: &Command) -> Result<(), String> {
+    let hold = confine::separate();
+    let worker = Handle::of(None);
+    let keeper = process::fork(|| match keep(task, command, hold, &worker) {
+        Ok(()) => 0,
+        Err(reason) => {
+            task.shared.slot(task.slot).note(&Note::Fatal(reason));
+            1
+        }
+    });
+    let mut keeper = [keeper.map_err(|e| format!("starting a process that holds the command: {e}"))?];
+    loop {
+        match keeper[0].poll() {
+            Some(Ending::Exit(0)) => return Ok(()),
+            Some(Ending::Exit(1)) => return Err(format!("`{}` failed", command.line())),
+            Some(ending) => return Err(format!("what holds `{}` ended by itself ({ending:?})", command.line())),
+            None => process::wait_for_any(&keeper, 1_000),
+        }
+    }
+}
+
+/// User and group by which a command runs; None: those of the engine.
+pub fn identity(command: &Command) -> Result<Option<(u32, u32)>, String> {
+    let Some(user) = &command.user else { return Ok(None) };
+    let asked = std::process::Command::new("getent").args(["passwd", "--", user]).stdin(Stdio::null()).output();
+    let output = asked.map_err(|e| format!("asking `getent passwd` for user {user}: {e}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let fields: Vec<&str> = text.trim_end().split(':').collect();
+    match fields.as_slice() {
+        [_, _, user, group, ..] => Ok(user.parse().ok().zip(group.parse().ok())),
+        _ => Err(format!("there is no user `{user}` on this machine")),
+    }
+}
+
+fn prepared(command: &Command, root: &Path) -> Result<std::process::Command, String> {
+    let [program, arguments @ ..] = command.words.as_slice() else { return Err("a command without a program".into()) };
+    let mut ready = std::process::Command::new(program);
+    ready.args(arguments).current_dir(root).env_clear().envs(["HOME", "PWD", "TMPDIR"].map(|name| (name, root)));
+    ready.envs(&command.environment).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some((user, group)) = identity(command)? {
+        ready.uid(user).gid(group);
+    }
+    Ok(ready)
+}
+
+/// The end of what a command wrote, and how much it was.
+#[derive(Default)]
+struct Output {
+    bytes: u64,
+    kept: Vec<u8>,
+}
+
+impl Output {
+    /// Takes in what is there now; false at its end.
+    fn take(&mut self, from: &mut impl Read) -> bool {
+        let mut buffer = [0; 64 << 10];
+        let Ok(read) = from.read(&mut buffer) else { return false };
+        self.bytes += read as u64;
+        self.kept.extend_from_slice(&buffer[..read]);
+        if self.kept.len() > 2 * KEPT {
+            self.kept.drain(..self.kept.len() - KEPT);
+        }
+        read > 0
+    }
+
+    /// Takes the command's own figures out of it; why one of them is not there.
+    fn figures(&self, command: &Command, figures: &mut BTreeMap<String, f64>) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.kept);
+        let mut missing = None;
+        for figure in &command.figures {
+            match workload::command::printed(figure, &text) {
+                Ok(value) => drop(figures.insert(figure.name.clone(), value)),
+                Err(why) => missing = missing.or(Some(format!("`{}`: {why}", command.line()))),
+            }
+        }
+        missing
+    }
+
+    /// The last lines, fit to be shown.
+    fn tail(&self) -> String {
+        let from = self.kept.len().saturating_sub(TAIL);
+        let text = String::from_utf8_lossy(&self.kept[from..]);
+        let plain = |c: char| if c == '\n' || c == '\t' || !c.is_control() { c } else { '.' };
+        text.trim_end().chars().map(plain).collect()
+    }
+}
+
+/// The command while it runs.
+struct Running {
+    child: Child,
+    handle: Handle,
+    output: Output,
+    errors: Output,
+    open: [bool; 2],
+}
+
+impl Running {
+    fn start(mut ready: std::process::Command) -> std::io::Result<Running> {
+        let child = ready.spawn()?;
+        let handle = Handle::of(Some(child.id() as i32));
+        Ok(Running { child, handle, output: Output::default(), errors: Output::default(), open: [true; 2] })
+    }
+
+    /// Waits until it ends, writes, or so many milliseconds are over, and takes in what it wrote.
+    fn listen(&mut self, other: i32, milliseconds: i32) -> Result<bool, String> {
+        let (Some(output), Some(errors)) = (self.child.stdout.as_mut(), self.child.stderr.as_mut()) else {
+            return Err("a command without pipes".into());
+        };
+        let fds = [(self.open[0], output.as_raw_fd()), (self.open[1], errors.as_raw_fd())];
+        let [first, second] = fds.map(|(open, fd)| if open { fd } else { -1 });
+        let [_, _, wrote, failed] = confine::wait_readable([self.handle.fd(), other, first, second], milliseconds)
+            .map_err(|e| format!("waiting for the command: {e}"))?;
+        if wrote {
+            self.open[0] = self.output.take(output);
+        }
+        if failed {
+            self.open[1] = self.errors.take(errors);
+        }
+        Ok(wrote || failed)
+    }
+
+    /// What is still in the pipes; they may be held open by others, and filled without end.
+    fn hear_out(&mut self) {
+        const MOST: usize = 64;
+        for _ in 0..MOST {
+            if !self.listen(-1, 0).unwrap_or(false) {
+                return;
+            }
+        }
+    }
+}
+
+fn keep(task: &Task, command: &Command, hold: Hold, worker: &Handle) -> Result<(), String> {
+    confine::settle(hold);
+    let line = command.line();
+    let ready = prepared(command, &task.program.root)?;
+    let ops = Ops::new(task.group());
+    task.wait_for_start();
+    let mut tally = task.tally(&ops);
+    let mut running = Running::start(ready).map_err(|e| cannot_start(command, &e))?;
+    let main = running.child.id() as i32;
+    let mut looked = kernel_ns();
+    let ended = loop {
+        running.listen(worker.fd(), LOOK.as_millis() as i32)?;
+        if let Some(ended) = reap_until(main) {
+            break ended;
+        }
+        let gone = confine::wait_readable([worker.fd()], 0).is_ok_and(|[ended]| ended);
+        if gone || !tally.running() {
+            end_all(hold, GRACE);
+            return Ok(());
+        }
+        if kernel_ns() - looked > LOOK.as_nanos() as u64 {
+            looked = kernel_ns();
+            if confine::held(hold).len() > PROCESSES {
+                end_all(hold, Duration::ZERO);
+                return Err(format!("`{line}` had more than {PROCESSES} processes at once, and was ended"));
+            }
+        }
+    };
+    tally.lap(ops.list[0].histogram);
+    tally.items(1);
+    tally.fold(line.bytes().fold(0, |hash, byte| crate::hash::mix(hash ^ u64::from(byte))));
+    running.hear_out();
+    let left_behind = confine::held(hold);
+    let names = left_behind.iter().filter_map(|process| confine::name(*process)).take(NAMES).collect();
+    end_all(hold, GRACE);
+    let usage = confine::usage();
+    let mut run = CommandRun {
+        line,
+        status: if let Ending::Exit(status) = ended { Some(status) } else { None },
+        signal: if let Ending::Signal(signal) = ended { Some(signal) } else { None },
+        peak_memory_bytes: usage.peak_memory,
+        context_switches: usage.switches,
+        left_behind: names,
+        output_bytes: running.output.bytes,
+        output: running.output.tail(),
+        error_bytes: running.errors.bytes,
+        errors: running.errors.tail(),
+        figures: BTreeMap::new(),
+    };
+    let missing = running.output.figures(command, &mut run.figures);
+    tally.finish();
+    let slot = task.shared.slot(task.slot);
+    slot.set(Count::User, usage.cpu.user_ns);
+    slot.set(Count::System, usage.cpu.system_ns);
+    if let Some(remark) = remark(&run) {
+        slot.note(&Note::Remark(remark));
+    }
+    let failure = failure(&run).or(missing.filter(|_| run.status == Some(0)));
+    slot.note(&Note::Ran(Box::new(run)));
+    failure.map_or(Ok(()), Err)
+}
+
+/// Waits for all that have ended; how the command itself did, if it is among them.
+fn reap_until(main: i32) -> Option<Ending> {
+    let mut ended = None;
+    while let Waited::Ended(process, how) = confine::reap() {
+        if process == main {
+            ended = Some(how);
+        }
+    }
+    ended
+}
+
+/// Ends everything that is held: asks first, and waits until nobody is left.
+fn end_all(hold: Hold, grace: Duration) {
+    let begun = kernel_ns();
+    let mut signal = if grace.is_zero() { libc::SIGKILL } else { libc::SIGTERM };
+    confine::signal_all(hold, signal);
+    loop {
+        match confine::reap() {
+            Waited::Ended(..) => continue,
+            Waited::Nobody => return,
+            Waited::AllRun => {}
+        }
+        let waited = Duration::from_nanos(kernel_ns() - begun);
+        if waited > grace {
+            signal = libc::SIGKILL;
+        }
+        if waited > grace + GONE {
+            return;
+        }
+        // Adopted ones come one generation at a time.
+        if signal == libc::SIGKILL {
+            confine::signal_all(hold, signal);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn cannot_start(command: &Command, error: &std::io::Error) -> String {
+    let line = command.line();
+    let path = command.environment.get("PATH").map_or("", String::as_str);
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("`{line}` cannot be started: {error} (programs are looked for in {path})")
+        }
+        _ => format!("`{line}` cannot be started: {error}"),
+    }
+}
+
+fn failure(run: &CommandRun) -> Option<String> {
+    let how = match (run.status, run.signal) {
+        (Some(0), _) => return None,
+        (Some(status), _) => format!("ended with status {status}"),
+        (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
+    };
+    let last = [&run.errors, &run.output].into_iter().find(|text| !text.trim().is_empty());
+    let said = last.map_or_else(|| " and wrote nothing".into(), |text| format!(": {}", last_lines(text)));
+    Some(format!("`{}` {how}{said}", run.line))
+}
+
+/// The last lines of a text, in one.
+fn last_lines(text: &str) -> String {
+    const LINES: usize = 4;
+    const LONGEST: usize = 400;
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let joined = lines[lines.len().saturating_sub(LINES)..].join(" / ");
+    let skipped = joined.chars().count().saturating_sub(LONGEST);
+    joined.chars().skip(skipped).collect()
+}
+
+fn remark(run: &CommandRun) -> Option<String> {
+    (!run.left_behind.is_empty()).then(|| {
+        let names = run.left_behind.join(", ");
+        format!("`{}` left processes behind, which were ended: {names}", run.line)
+    })
+}

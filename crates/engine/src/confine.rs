@@ -1,0 +1,200 @@
+//! Holding other people's programs together, so that they can be ended whole: with everything that they start, wherever it moves.
+//! In: a process that is about to run one. Out: process numbers and a /proc of its own, signals to all of its descendants, their account.
+//! As root, and where users may make namespaces, the kernel itself ends them all with their first process. Elsewhere they are found one by
+//! one, as children of the process that adopts orphans.
+#![allow(unsafe_code)]
+
+use crate::process::Ending;
+use crate::sys::Errno;
+use std::path::Path;
+use workload::outcome::CpuTime;
+
+/// How programs are held together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// In a namespace of process numbers: its first process ends them all.
+    Namespace,
+    /// As descendants that were adopted.
+    Adoption,
+}
+
+/// Prepares this process, which has one thread, so that the next one that it forks is the first of a namespace.
+pub fn separate() -> Hold {
+    // SAFETY: both take nothing.
+    let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
+    let spaces = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
+    // SAFETY: takes a number; this process has one thread and shares its memory with nobody who would notice.
+    if unsafe { libc::unshare(spaces) } == 0 {
+        return Hold::Namespace;
+    }
+    // SAFETY: as above.
+    if unsafe { libc::unshare(spaces | libc::CLONE_NEWUSER) } < 0 {
+        return Hold::Adoption;
+    }
+    // Everybody stays who they are; without these lines everybody would be nobody.
+    let lines = [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("{user} {user} 1")),
+        ("gid_map", format!("{group} {group} 1")),
+    ];
+    for (file, line) in lines {
+        let _ = std::fs::write(format!("/proc/self/{file}"), line);
+    }
+    Hold::Namespace
+}
+
+/// Open files that programs may have, as in a login shell.
+const OPEN_FILES: u64 = 1024;
+
+/// Makes this process the one that holds: in a session without terminal, with a /proc that shows what is held and nothing else, never made to
+/// wait by what it holds.
+pub fn settle(hold: Hold) {
+    // SAFETY: all of these take numbers, or C strings and structures that outlive the calls. What is refused is done without.
+    unsafe {
+        libc::setsid();
+        libc::umask(0o022);
+        let mut files = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 {
+            files.rlim_cur = files.rlim_max.min(OPEN_FILES);
+            libc::setrlimit(libc::RLIMIT_NOFILE, &files);
+        }
+        let first = libc::sched_param { sched_priority: 1 };
+        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &first);
+        if hold == Hold::Adoption {
+            libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
+            return;
+        }
+        let (none, slave) = (std::ptr::null(), libc::MS_REC | libc::MS_SLAVE);
+        if libc::mount(none, c"/".as_ptr(), none, slave, std::ptr::null()) == 0 {
+            let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+            libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), flags, std::ptr::null());
+        }
+    }
+}
+
+/// Sends a signal to everything that is held.
+pub fn signal_all(hold: Hold, signal: i32) {
+    if hold == Hold::Namespace {
+        // SAFETY: takes numbers; the first process of a namespace reaches what is in it and nothing else.
+        unsafe { libc::kill(-1, signal) };
+        return;
+    }
+    for process in held(hold) {
+        // SAFETY: takes numbers; a child that has not been waited for keeps its number.
+        unsafe { libc::kill(process, signal) };
+    }
+}
+
+/// Numbers of the processes that are held, ended ones that nobody waited for among them.
+pub fn held(hold: Hold) -> Vec<i32> {
+    // SAFETY: takes nothing.
+    let own = unsafe { libc::getpid() };
+    if hold == Hold::Adoption {
+        return descendants(own);
+    }
+    // Where /proc could not be mounted anew, it shows everybody by other numbers.
+    if own != 1 || !std::fs::read_link("/proc/self").is_ok_and(|own| own == Path::new("1")) {
+        return Vec::new();
+    }
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(|number| *number != own).collect()
+}
+
+/// Children, and theirs, of a process with one thread.
+fn descendants(of: i32) -> Vec<i32> {
+    let (mut found, mut at) = (vec![of], 0);
+    while let Some(process) = found.get(at) {
+        let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+        found.extend(children.split_whitespace().filter_map(|number| number.parse::<i32>().ok()));
+        at += 1;
+    }
+    found.split_off(1)
+}
+
+/// Name of a process.
+pub fn name(process: i32) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{process}/comm")).ok().map(|name| name.trim_end().to_owned())
+}
+
+/// What waiting found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waited {
+    /// This one ended.
+    Ended(i32, Ending),
+    /// There are some, and all of them run.
+    AllRun,
+    /// There is none.
+    Nobody,
+}
+
+/// Waits for any child without waiting.
+pub fn reap() -> Waited {
+    let mut status = 0;
+    // SAFETY: the kernel fills one integer.
+    match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG | libc::__WALL) } {
+        0 => Waited::AllRun,
+        process if process > 0 => Waited::Ended(process, Ending::of(status)),
+        _ => Waited::Nobody,
+    }
+}
+
+/// What all children that were waited for used, and what they had waited for in turn.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Usage {
+    /// Processor time.
+    pub cpu: CpuTime,
+    /// Most memory of any one process, in bytes.
+    pub peak_memory: u64,
+    /// Context switches.
+    pub switches: u64,
+}
+
+/// Reads that account.
+pub fn usage() -> Usage {
+    // SAFETY: zero is a valid value of this plain structure, and the kernel fills it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
+        usage
+    };
+    Usage {
+        cpu: crate::process::cpu_of(&usage),
+        peak_memory: usage.ru_maxrss as u64 * 1024,
+        switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
+    }
+}
+
+/// A process by a handle that never comes to mean another one.
+pub struct Handle(i32);
+
+impl Handle {
+    /// Of a process; of this one, if none is named. Before Linux 5.3 there is none, and nothing is ever known of it.
+    pub fn of(process: Option<i32>) -> Handle {
+        // SAFETY: getpid takes nothing, the call takes numbers.
+        Handle(unsafe { libc::syscall(libc::SYS_pidfd_open, process.unwrap_or_else(|| libc::getpid()), 0) } as i32)
+    }
+
+    /// Its number among open files, for [`wait_readable`]: readable once the process has ended.
+    pub fn fd(&self) -> i32 {
+        self.0
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if self.0 >= 0 {
+            let _ = crate::sys::close(self.0);
+        }
+    }
+}
+
+/// Waits until one of these can be read from, or for so many milliseconds; which of them can. Negative ones are passed over.
+pub fn wait_readable<const N: usize>(fds: [i32; N], milliseconds: i32) -> Result<[bool; N], Errno> {
+    let mut polls = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // SAFETY: the kernel reads and writes `N` structures.
+    if unsafe { libc::poll(polls.as_mut_ptr(), N as libc::nfds_t, milliseconds) } < 0 {
+        let errno = Errno::last();
+        return if errno.0 == libc::EINTR { Ok([false; N]) } else { Err(errno) };
+    }
+    Ok(polls.map(|poll| poll.revents != 0))
+}

@@ -1,0 +1,180 @@
+//! Programs of the user's own as work: what they find, what is told of them, and that nothing of them outlives their phase.
+//! In: shell lines, kind and hostile ones. Out: outcomes and reasons; the process table afterwards.
+
+mod common;
+use common::*;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use workload::outcome::CommandRun;
+use workload::program::*;
+
+/// A phase that runs these words.
+fn running(words: &[&str]) -> Phase {
+    let environment =
+        [("PATH", workload::command::PATH), ("LANG", "C.UTF-8")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+    let command = Command {
+        words: words.iter().map(|w| (*w).to_owned()).collect(),
+        environment: environment.into(),
+        ..Command::default()
+    };
+    Phase { writes: true, ..phase(vec![group(Over::Command, &[Step::Run(Box::new(command))])]) }
+}
+
+fn shell(line: &str) -> Phase {
+    running(&["sh", "-c", line])
+}
+
+fn ran(root: &Path, phase: Phase) -> CommandRun {
+    let outcome = Agent::with(&program(root, vec![], vec![phase])).done(0);
+    assert_eq!((outcome.items, outcome.commands.len()), (1, 1));
+    assert!(outcome.returned_ns > 0 && outcome.durable_ns.is_some_and(|durable| durable >= outcome.returned_ns));
+    outcome.commands.into_iter().next().unwrap()
+}
+
+/// Whether a process with this in its command line is there; none is looked at that has ended.
+fn is_there(mark: &str) -> bool {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let line = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+    entries.map(line).any(|line| String::from_utf8_lossy(&line).contains(mark))
+}
+
+/// A number of seconds that nobody else sleeps.
+fn long(which: u32) -> String {
+    format!("{}.{which}", 1_000_000 + std::process::id())
+}
+
+fn gone_soon(mark: &str) -> bool {
+    let begun = Instant::now();
+    while is_there(mark) && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    !is_there(mark)
+}
+
+#[test]
+fn a_command_works_in_the_root_with_an_environment_of_its_own_and_nothing_to_read() {
+    let dir = folder();
+    let run = ran(dir.path(), shell("cat; env | sort; pwd; echo here > file; echo aside >&2"));
+    let root = dir.path().display().to_string();
+    for wanted in ["LANG=C.UTF-8", &format!("HOME={root}"), &format!("TMPDIR={root}"), &format!("\n{root}")] {
+        assert!(run.output.contains(wanted), "{wanted}: {}", run.output);
+    }
+    assert!(!run.output.contains("CARGO"), "{}", run.output);
+    assert_eq!((run.status, run.signal, run.errors.as_str()), (Some(0), None, "aside"));
+    assert_eq!(std::fs::read_to_string(dir.path().join("file")).unwrap(), "here\n");
+    assert!(run.peak_memory_bytes > 100_000 && run.context_switches > 0);
+    assert!(run.left_behind.is_empty());
+}
+
+#[test]
+fn what_fails_says_its_last_lines() {
+    let dir = folder();
+    let mut agent =
+        Agent::with(&program(dir.path(), vec![], vec![shell("seq 100; echo no room >&2; exit 3"), shell("exit 4")]));
+    let (reason, partial) = agent.failed(0);
+    assert!(reason.contains("ended with status 3: no room"), "{reason}");
+    assert_eq!(partial.unwrap().commands[0].status, Some(3));
+    assert!(agent.failed(1).0.contains("ended with status 4 and wrote nothing"));
+    let missing = Agent::with(&program(dir.path(), vec![], vec![running(&["no-such-program"])])).failed(0).0;
+    assert!(missing.contains("no-such-program") && missing.contains("/usr/bin"), "{missing}");
+}
+
+#[test]
+fn what_a_command_leaves_behind_is_told_and_ended() {
+    let dir = folder();
+    let (held, away) = (long(1), long(2));
+    // One holds its output open, the other went into a session of its own.
+    let run = ran(dir.path(), shell(&format!("sleep {held} & setsid sh -c 'sleep {away} & exit' >/dev/null; exit 0")));
+    // The shell that started it may be on its way out.
+    assert!(run.left_behind.iter().any(|name| name == "sleep"), "{:?}", run.left_behind);
+    assert!(!is_there(&held) && !is_there(&away));
+}
+
+#[test]
+fn who_does_not_end_when_asked_is_ended() {
+    let dir = folder();
+    let mark = long(3);
+    let stubborn = shell(&format!("trap '' TERM; while :; do sleep {mark}; done"));
+    let mut agent = Agent::with(&program(dir.path(), vec![], vec![Phase { time_limit: 1, ..stubborn }, shell("true")]));
+    let (reason, _) = agent.failed(0);
+    assert!(reason.contains("time limit of 1 s"), "{reason}");
+    assert!(gone_soon(&mark));
+    agent.done(1);
+}
+
+#[test]
+fn more_processes_than_anybody_needs_cost_one_phase() {
+    let dir = folder();
+    let mark = long(4);
+    let many = format!("for i in $(seq 6000); do sleep {mark} & done; wait");
+    let mut agent = Agent::with(&program(dir.path(), vec![], vec![shell(&many), shell("true")]));
+    let (reason, _) = agent.failed(0);
+    assert!(reason.contains("more than 4096 processes"), "{reason}");
+    assert!(gone_soon(&mark));
+    agent.done(1);
+}
+
+#[test]
+fn any_amount_of_output_is_counted_and_its_end_kept() {
+    let dir = folder();
+    let run = ran(dir.path(), shell("head -c 300000000 /dev/zero; echo the end; yes | head -c 5000000 >&2"));
+    assert_eq!((run.output_bytes, run.error_bytes), (300_000_008, 5_000_000));
+    assert!(run.output.ends_with("the end") && run.output.len() < 10_000);
+}
+
+#[test]
+fn a_folder_that_was_deleted_fails_what_comes_after() {
+    let dir = folder();
+    let root = dir.path().join("root");
+    std::fs::create_dir(&root).unwrap();
+    let mut agent = Agent::with(&program(&root, vec![], vec![shell("rm -rf \"$PWD\""), shell("true")]));
+    agent.done(0);
+    assert!(agent.failed(1).0.contains("No such file or directory"));
+}
+
+#[test]
+fn nothing_outlives_an_agent_that_is_killed() {
+    let dir = folder();
+    let mark = long(5);
+    let line = format!("setsid sleep {mark} & echo > begun; sleep {mark}");
+    let mut agent = Agent::with(&program(dir.path(), vec![], vec![shell(&line)]));
+    agent.send(r#"{"perform":{"phase":0,"pass":0}}"#);
+    let begun = Instant::now();
+    while !(dir.path().join("begun").exists() && is_there(&mark)) && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(is_there(&mark), "it was begun");
+    agent.child.kill().unwrap();
+    assert!(gone_soon(&mark));
+}
+
+#[test]
+fn several_at_once_are_told_apart() {
+    let dir = folder();
+    let mut phase = shell("echo $$ > $$.pid; mktemp -p . > /dev/null");
+    (phase.groups[0].workers, phase.groups[0].processes) = (3, true);
+    let outcome = Agent::with(&program(dir.path(), vec![], vec![phase])).done(0);
+    assert_eq!((outcome.items, outcome.commands.len()), (3, 3));
+}
+
+#[test]
+fn what_lies_in_the_root_is_read_and_counted_before_a_command() {
+    use workload::message::{Reply, Request};
+    let dir = folder();
+    std::fs::create_dir(dir.path().join("below")).unwrap();
+    std::fs::write(dir.path().join("below/file"), vec![1; 100_000]).unwrap();
+    let mut agent = Agent::with(&program(dir.path(), vec![], vec![shell("true")]));
+    assert_eq!(agent.ask(&Request::Warm { phase: 0 }), Reply::Warmed { bytes: 100_000 });
+    assert!(matches!(agent.ask(&Request::CountCached { phase: 0 }), Reply::Cached { files: 1, .. }));
+}
+
+#[test]
+fn a_step_that_runs_belongs_to_commands_only() {
+    use workload::message::{Reply, Request};
+    let dir = folder();
+    let mut wrong = shell("true");
+    wrong.groups[0].over = FILES;
+    let set = fileset("t", 1, Size::Uniform(1, 1));
+    let asked = Request::Load(Box::new(program(dir.path(), vec![set], vec![wrong])));
+    assert!(matches!(Agent::start().ask(&asked), Reply::Refused { reason } if reason.contains("run")));
+}

@@ -1,0 +1,66 @@
+//! A program of the user's own as work: what is run, as whom, and in which environment.
+//! In: made by `workload` from a workload file. Out: part of a [`super::Program`], run by the engine in the root.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One run of a program in the root, without standard input.
+///
+/// Nothing of the caller's environment comes through: it is `environment`, and `HOME`, `PWD` and `TMPDIR`, which are the root.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// Program and arguments; no shell reads them unless the first is one.
+    pub words: Vec<String>,
+    /// Environment; `PATH` and `LANG` are among it.
+    pub environment: BTreeMap<String, String>,
+    /// Name of the user as whom it runs; None: whoever runs the engine.
+    pub user: Option<String>,
+    /// What it says of itself that is to be judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<OwnFigure>,
+}
+
+/// A figure that a program prints.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnFigure {
+    /// Unique within its command.
+    pub name: String,
+    /// Where it stands in the output: a JSON pointer (RFC 6901), or else a regular expression whose first group, or whole match, is the
+    /// number. Of several places the last counts.
+    pub from: String,
+    /// Its unit; empty where it has none.
+    pub unit: String,
+    /// Whether more is better.
+    pub more_is_better: bool,
+}
+
+impl OwnFigure {
+    /// Its name with its unit, where that is not its name.
+    pub fn titled(&self) -> String {
+        if self.unit.is_empty() || self.unit == self.name {
+            self.name.clone()
+        } else {
+            format!("{} ({})", self.name, self.unit)
+        }
+    }
+
+    /// The JSON pointer, where it is one.
+    pub fn pointer(&self) -> Option<&str> {
+        self.from.starts_with('/').then_some(&*self.from)
+    }
+}
+
+impl Command {
+    /// The words as a person would type them, for reports and errors.
+    pub fn line(&self) -> String {
+        let plain = |word: &str| {
+            let simple = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%~".contains(c);
+            !word.is_empty() && word.chars().all(simple)
+        };
+        let typed =
+            |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) };
+        self.words.iter().map(typed).collect::<Vec<_>>().join(" ")
+    }
+}
