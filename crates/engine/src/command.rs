@@ -174,26 +174,7 @@ fn keep(task: &Task, command: &Command, hold: Hold, worker: &Handle) -> Result<(
     task.wait_for_start();
     let mut tally = task.tally(&ops);
     let mut running = Running::start(ready).map_err(|e| cannot_start(command, &e))?;
-    let main = running.child.id() as i32;
-    let mut looked = kernel_ns();
-    let ended = loop {
-        running.listen(worker.fd(), LOOK.as_millis() as i32)?;
-        if let Some(ended) = reap_until(main) {
-            break ended;
-        }
-        let gone = confine::wait_readable([worker.fd()], 0).is_ok_and(|[ended]| ended);
-        if gone || !tally.running() {
-            end_all(hold, GRACE);
-            return Ok(());
-        }
-        if kernel_ns() - looked > LOOK.as_nanos() as u64 {
-            looked = kernel_ns();
-            if confine::held(hold).len() > PROCESSES {
-                end_all(hold, Duration::ZERO);
-                return Err(format!("`{line}` had more than {PROCESSES} processes at once, and was ended"));
-            }
-        }
-    };
+    let Some(ended) = watch(&mut running, &line, hold, worker, &|| tally.running())? else { return Ok(()) };
     tally.lap(ops.list[0].histogram);
     tally.items(1);
     tally.fold(line.bytes().fold(0, |hash, byte| crate::hash::mix(hash ^ u64::from(byte))));
@@ -226,6 +207,38 @@ fn keep(task: &Task, command: &Command, hold: Hold, worker: &Handle) -> Result<(
     let failure = failure(&run).or(missing.filter(|_| run.status == Some(0)));
     slot.note(&Note::Ran(Box::new(run)));
     failure.map_or(Ok(()), Err)
+}
+
+/// Listens to a command until it has ended; None where it was ended because the phase is over, or its worker gone.
+fn watch(
+    running: &mut Running,
+    line: &str,
+    hold: Hold,
+    worker: &Handle,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Option<Ending>, String> {
+    let main = running.child.id() as i32;
+    // Without handles (before Linux 5.3) its end is found by looking.
+    let look = if running.handle.fd() < 0 { Duration::from_millis(1) } else { LOOK };
+    let mut looked = kernel_ns();
+    loop {
+        running.listen(worker.fd(), look.as_millis() as i32)?;
+        if let Some(ended) = reap_until(main) {
+            return Ok(Some(ended));
+        }
+        let gone = confine::wait_readable([worker.fd()], 0).is_ok_and(|[ended]| ended);
+        if gone || !goes_on() {
+            end_all(hold, GRACE);
+            return Ok(None);
+        }
+        if kernel_ns() - looked > LOOK.as_nanos() as u64 {
+            looked = kernel_ns();
+            if confine::held(hold).len() > PROCESSES {
+                end_all(hold, Duration::ZERO);
+                return Err(format!("`{line}` had more than {PROCESSES} processes at once, and was ended"));
+            }
+        }
+    }
 }
 
 /// Waits for all that have ended; how the command itself did, if it is among them.

@@ -54,7 +54,15 @@ fn kill_after(mut child: Child, milliseconds: u64) -> u32 {
 }
 
 fn of(pid: u32, folder: &Path) -> Vec<Leftover> {
-    survey(folder).leftovers.into_iter().filter(|leftover| leftover.pid == Some(pid)).collect()
+    let look = || -> Vec<Leftover> {
+        survey(folder).leftovers.into_iter().filter(|leftover| leftover.pid == Some(pid)).collect()
+    };
+    // Other tests look at the same marks, and whoever looks closer holds one for a moment.
+    let again = || {
+        std::thread::sleep(Duration::from_millis(50));
+        Some(look()).filter(|found| !found.is_empty())
+    };
+    Some(look()).filter(|found| !found.is_empty()).or_else(|| (0..10).find_map(|_| again())).unwrap_or_default()
 }
 
 #[test]
@@ -289,11 +297,15 @@ fn images_of_another_container_that_shares_the_folder_are_left_alone_while_it_li
         for _ in 0..400 {
             std::thread::sleep(Duration::from_millis(5));
             seen += usize::from(std::fs::read_dir(folder).expect("there").next().is_some());
-            let found = survey(folder);
-            assert!(
-                found.leftovers.iter().all(|one| !format!("{one:?}").contains(&folder.display().to_string())),
-                "{found:?}"
-            );
+            let of_it = || -> Vec<Leftover> {
+                let named = |one: &Leftover| format!("{one:?}").contains(&folder.display().to_string());
+                survey(folder).leftovers.into_iter().filter(named).collect()
+            };
+            // An image that is just being made or removed may lack its lock for a moment; who cleans looks again under it.
+            let found = of_it();
+            let still: Vec<Leftover> = if found.is_empty() { Vec::new() } else { of_it() };
+            let stays = found.iter().any(|one| still.iter().any(|other| other.id == one.id && other.what == one.what));
+            assert!(!stays, "{found:?}");
         }
         assert!(seen > 0, "it made no image");
         child.kill().expect("ours");
