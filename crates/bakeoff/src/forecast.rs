@@ -8,6 +8,7 @@ use runner::{Place, PlannedContender, ResolvedPlan, places};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
+use workload::program::Step;
 
 /// What `bakeoff plan` says of a plan. Nothing is touched to find it out.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -166,6 +167,8 @@ struct Commands {
     versions: Vec<String>,
     /// For each trial of a contender.
     trials: Vec<TrialCommands>,
+    /// Programs of the user's own that are the work of each trial, run in the contender's folder.
+    work: Vec<String>,
 }
 
 /// Commands of one trial of a contender.
@@ -329,7 +332,22 @@ fn all_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Commands {
         Ok(commands) => TrialCommands { contender, commands, obstacle: None },
         Err(why) => TrialCommands { contender, commands: Vec::new(), obstacle: Some(why) },
     });
-    Commands { versions: version_commands(plan, catalogue), trials: trials.collect() }
+    Commands { versions: version_commands(plan, catalogue), trials: trials.collect(), work: own_commands(plan) }
+}
+
+/// The programs of the user's own that are the work, each with its phase and the user as whom it runs.
+pub fn own_commands(plan: &ResolvedPlan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for work in &plan.works {
+        for phase in &work.compiled.program.phases {
+            for step in phase.groups.iter().flat_map(|group| &group.steps) {
+                let Step::Run(command) = step else { continue };
+                let user = command.user.as_ref().map_or_else(String::new, |user| format!(", as {user}"));
+                lines.push(format!("{}  # {}/{}{user}", command.line(), work.name, phase.name));
+            }
+        }
+    }
+    lines
 }
 
 /// How an aged contender is set up: made and aged once, restored for each trial.

@@ -113,7 +113,8 @@ fn check_commands(works: &[Work], entries: &[PlannedContender]) -> Result<(), Fa
     })
 }
 
-fn runs_commands(work: &Work) -> bool {
+/// Whether work consists of programs of the user's own.
+pub fn runs_commands(work: &Work) -> bool {
     work.compiled.program.phases.iter().flat_map(|phase| &phase.groups).any(|group| group.over.is_of_commands())
 }
 

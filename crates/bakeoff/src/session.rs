@@ -5,6 +5,7 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::place;
 use crate::progress::Progress;
+use crate::resolve;
 use crate::show;
 use crate::verbs::agent;
 use ledger::{Access, Ledger};
@@ -90,6 +91,7 @@ pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Fai
     let id = run.id.clone();
     let no_plan = || Failure::new(format!("resuming run {}: the ledger holds no plan of it", run.id));
     let mut plan = run.new.plan.clone().ok_or_else(no_plan)?;
+    trusted(&id, &plan, path)?;
     let filesystems = Catalogue::of_run(&plan.filesystems, asked.filesystems)?;
     promised(&id, &plan, asked.erase)?;
     if let Some(samples) = asked.samples {
@@ -107,6 +109,17 @@ fn clean_before(plan: &ResolvedPlan) -> Result<(), Failure> {
         eprintln!("{said}");
     }
     Ok(())
+}
+
+/// Refuses a run whose programs somebody else could have named: the ledger says what runs, and with whose rights is the caller's affair.
+fn trusted(id: &str, plan: &ResolvedPlan, ledger: &Path) -> Result<(), Failure> {
+    if !plan.works.iter().any(resolve::runs_commands) {
+        return Ok(());
+    }
+    system::owned_path(ledger).map_err(|untrusted| {
+        let why = "it runs programs that the ledger names, which must be nobody's but yours";
+        Failure::new(format!("resuming run {id}: {why}: {untrusted}; begin it anew"))
+    })
 }
 
 /// Refuses a run of an earlier version that did not write down which device it began on, where none of its words, then or now, says

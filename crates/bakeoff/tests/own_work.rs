@@ -34,6 +34,8 @@ fn commands_run_on_each_contender_and_are_judged_with_what_they_print() {
          --shell --command 'sort words > sorted; echo \"{{\\\"lines\\\": $(wc -l < sorted)}}\"' --name unpack --name sort \
          --higher-is-better lines=/lines --check 'cmp a/words words' --cleanup 'rm -r a'"
     );
+    let plan = bakeoff(&place, &line.replace("run ", "plan --commands ").replace("--plain --no-report", "")).well();
+    assert!(plan.out.contains("tar xf words.tar --one-top-level=a'  # command/unpack"), "{}", plan.out);
     let run = bakeoff(&place, &line).well();
     let shown = shown(&place);
     assert_eq!(shown["failures"].as_array().map(Vec::len), Some(0), "{}", shown["failures"]);
@@ -84,6 +86,11 @@ fn directories_are_measured_without_anything_but_the_command() {
     )
     .well();
     assert_eq!(operations(&shown(&place)), [("seq:cold".to_owned(), "s".to_owned())]);
+    // Whoever can write the ledger could name other programs in it.
+    use std::os::unix::fs::PermissionsExt;
+    let writable = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(place.path("bakeoff.db"), writable).expect("changed");
+    place.bakeoff("resume --samples 4 --plain --no-report").refused(&["programs that the ledger names", "chmod go-w"]);
     for folder in ["a", "b"] {
         assert_eq!(std::fs::read_dir(place.path(folder)).expect("there").count(), 0, "nothing is left in {folder}");
     }

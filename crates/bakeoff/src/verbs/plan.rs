@@ -48,6 +48,11 @@ fn commands(plan: &ResolvedPlan, catalogue: &Catalogue) {
             Err(why) => println!("  it cannot compete: {why}"),
         }
     }
+    let own = forecast::own_commands(plan);
+    if !own.is_empty() {
+        println!("\nThe work of each trial, in the contender's folder:");
+        own.iter().for_each(|line| println!("  {line}"));
+    }
 }
 
 fn matrix(plan: &ResolvedPlan) {
