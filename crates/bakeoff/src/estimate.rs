@@ -73,14 +73,8 @@ pub fn table(plan: &ResolvedPlan) -> Table {
     for (index, work) in works.iter().enumerate() {
         let name = samples::work_name(&works, work);
         for facts in work.phases.iter().filter(|facts| !facts.preparation) {
-            let unit = match facts.figure {
-                workload::program::Figure::BytesPerSecond => "B/s",
-                workload::program::Figure::ItemsPerSecond => "/s",
-                workload::program::Figure::Seconds => "s",
-                workload::program::Figure::Printed => "",
-            };
             let id = OperationId::new(&name, &facts.named(), &facts.cache_label);
-            table.operations.push(Operation { id, unit: unit.into(), ..Operation::default() });
+            table.operations.push(Operation { id, unit: facts.unit().into(), ..Operation::default() });
             for contender in plan.contenders_of(index) {
                 let seconds = staged_seconds(plan, contender, index);
                 let facts = Facts { trial_seconds: Some(seconds), ..Facts::default() };

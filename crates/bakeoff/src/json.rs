@@ -6,7 +6,6 @@ use crate::out;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 /// Version of every form. It grows when a reader of the last form would be misled; a new key does not mislead.
 pub const VERSION: u32 = 1;
@@ -17,9 +16,15 @@ pub trait Answer: Serialize + JsonSchema {
     const SCHEMA: &'static str;
 }
 
-#[derive(Serialize)]
-struct Document<'a, T> {
+// An answer with the two keys that every document begins with; no doc comment, which would stand in the place of the answer's own.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = T::SCHEMA, bound = "T: Answer")]
+struct Document<'a, T: Answer> {
+    /// Which form this is.
+    #[schemars(extend("const" = T::SCHEMA))]
     schema: &'static str,
+    /// Version of the form.
+    #[schemars(with = "i64", extend("const" = VERSION))]
     schema_version: u32,
     #[serde(flatten)]
     answer: &'a T,
@@ -43,20 +48,9 @@ pub fn print<T: Answer>(answer: &T) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The schema of a form: that of its type, with the two keys that every document begins with.
+/// The schema of a form.
 pub fn schema<T: Answer>() -> Schema {
-    let mut schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
-    let name = json!({"const": T::SCHEMA, "type": "string", "description": "Which form this is."});
-    let version = json!({"const": VERSION, "type": "integer", "description": "Version of the form."});
-    if let Some(Value::Object(keys)) = schema.get_mut("properties") {
-        keys.insert("schema".into(), name);
-        keys.insert("schema_version".into(), version);
-    }
-    if let Some(Value::Array(required)) = schema.get_mut("required") {
-        required.extend([json!("schema"), json!("schema_version")]);
-    }
-    schema.insert("title".into(), T::SCHEMA.into());
-    schema
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Document<T>>()
 }
 
 /// The schemas of all forms, by the verb that writes each.

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::json;
 use clap::{Arg, Command, CommandFactory};
 use schemars::{Schema, schema_for};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// Stands in every file of the reference.
 pub const SIGN: &str = "Written by `bakeoff manual --reference`";
@@ -21,9 +22,9 @@ const WAYS: &str = "do not edit: change the declaration, then run `make referenc
 pub fn files() -> Result<Vec<(String, String)>, Failure> {
     let mut files = vec![
         ("commands.md".to_owned(), commands()),
-        ("json.md".to_owned(), forms()),
-        ("filesystems.md".to_owned(), filesystems()),
-        ("claims.md".to_owned(), claims()),
+        ("json.md".to_owned(), forms()?),
+        ("filesystems.md".to_owned(), filesystems()?),
+        ("claims.md".to_owned(), claims()?),
     ];
     for (verb, mut schema) in json::schemas() {
         schema.insert("$comment".into(), SIGN.into());
@@ -99,7 +100,7 @@ fn default(arg: &Arg) -> String {
 }
 
 /// The forms of `--json`.
-fn forms() -> String {
+fn forms() -> Result<String, Failure> {
     let about = "What the verbs write to standard output with `--json`: one document, errors on standard error as ever. Values are in \
                  base units (bytes, seconds; shares of 1). A key that has nothing to say is `null`, never left out. New keys may \
                  be added without a new `schema_version`. `VERB.schema.json` beside this page is the JSON Schema of each. `show \
@@ -108,13 +109,13 @@ fn forms() -> String {
     for (verb, schema) in json::schemas() {
         let verb = if verb == "runs" { "show --runs" } else { verb };
         text.push_str(&format!("\n## bakeoff {verb} --json\n"));
-        text.push_str(&types(&schema));
+        text.push_str(&types(schema)?);
     }
-    text
+    Ok(text)
 }
 
 /// The language of `filesystems/*.toml`.
-fn filesystems() -> String {
+fn filesystems() -> Result<String, Failure> {
     let places = staging::PLACES.map(|(place, meaning)| format!("- `{{{place}}}`: {meaning}\n")).concat();
     let about = format!(
         "A filesystem is one TOML file, `NAME.toml`: compiled in from [filesystems/](../../filesystems), or yours, in \
@@ -123,126 +124,166 @@ fn filesystems() -> String {
          words, run without a shell. Keys marked \\* are required. In commands stand\n\n{places}\nand under `[features]` also \
          `{{second}}` (another device), `{{folder}}` and `{{mib}}` (MiB)."
     );
-    page("Files that describe filesystems", &about) + &types(&schema_for!(staging::Filesystem))
+    Ok(page("Files that describe filesystems", &about) + &types(schema_for!(staging::Filesystem))?)
 }
 
 /// The columns of a claims file.
-fn claims() -> String {
+fn claims() -> Result<String, Failure> {
     let about = "A claims file is CSV with a heading line, as [published/claims.csv](../../published/claims.csv); `bakeoff claims \
                  --file FILE` holds its claims against a run, `bakeoff run --claims=FILE` makes the run that tests them. At most \
                  10,000 claims. Columns marked \\* are required; the others may be left out or empty.";
-    page("Claims files", about) + &types(&literature::claims_schema())
+    Ok(page("Claims files", about) + &types(literature::claims_schema())?)
+}
+
+/// What stands in a JSON Schema of ours: a type, a key of one, or a case of one.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct Shape {
+    description: String,
+    #[serde(rename = "$ref")]
+    reference: Option<String>,
+    #[serde(rename = "$defs")]
+    definitions: BTreeMap<String, Shape>,
+    #[serde(rename = "type")]
+    kinds: Kinds,
+    #[serde(rename = "const")]
+    constant: Option<Word>,
+    #[serde(rename = "enum")]
+    words: Vec<Word>,
+    properties: BTreeMap<String, Shape>,
+    required: Vec<String>,
+    one_of: Vec<Shape>,
+    any_of: Vec<Shape>,
+    items: Option<Box<Shape>>,
+    prefix_items: Vec<Shape>,
+    additional_properties: Option<Additional>,
+}
+
+/// Names of types: one, or several of which a value has one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Kinds {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Kinds::Several(Vec::new())
+    }
+}
+
+/// A value that stands in a schema.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Word {
+    Text(String),
+    Number(i64),
+    Nothing(()),
+}
+
+impl std::fmt::Display for Word {
+    fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Word::Text(text) => to.write_str(text),
+            Word::Number(number) => write!(to, "{number}"),
+            Word::Nothing(()) => to.write_str("null"),
+        }
+    }
+}
+
+/// What keys may hold that a type does not name: a type, or `true` or `false`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Additional {
+    Of(Box<Shape>),
+    Any(serde::de::IgnoredAny),
 }
 
 /// The root of a schema and all types that it refers to, a table each.
-fn types(schema: &Schema) -> String {
-    let root = schema.as_object().cloned().unwrap_or_default();
-    let mut text = one_type("", &root);
-    for (name, of) in object(&root, "$defs").into_iter().flatten() {
-        if let Some(of) = of.as_object() {
-            text.push_str(&one_type(name, of));
-        }
-    }
-    text
+fn types(schema: Schema) -> Result<String, Failure> {
+    let root = Shape::deserialize(serde_json::Value::from(schema))?;
+    Ok(one_type("", &root) + &root.definitions.iter().map(|(name, of)| one_type(name, of)).collect::<String>())
 }
 
-fn one_type(name: &str, of: &Map<String, Value>) -> String {
+fn one_type(name: &str, of: &Shape) -> String {
     let heading = if name.is_empty() { String::new() } else { format!("\n### {name}\n") };
     let mut text = format!("{heading}\n{}\n", described(of));
-    if let Some(keys) = object(of, "properties") {
-        text.push_str(&table(of, keys));
+    if !of.properties.is_empty() {
+        text.push_str(&table(of));
     }
-    let cases: Vec<&Map<String, Value>> =
-        ["oneOf", "anyOf"].iter().flat_map(|key| array(of, key)).filter_map(Value::as_object).collect();
-    if !cases.is_empty() {
+    if !of.one_of.is_empty() || !of.any_of.is_empty() {
         text.push('\n');
     }
-    for case in &cases {
-        text.push_str(&one_case(case));
-    }
-    if let Some(words) = of.get("enum").and_then(Value::as_array) {
-        let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_str().unwrap_or_default())).collect();
+    text.extend(of.one_of.iter().chain(&of.any_of).map(one_case));
+    if !of.words.is_empty() {
+        let words: Vec<String> = of.words.iter().map(|word| format!("`{word}`")).collect();
         text.push_str(&format!("\nOne of {}.\n", words.join(", ")));
     }
     text
 }
 
 /// A variant: a word with what it means, or a table of its own.
-fn one_case(case: &Map<String, Value>) -> String {
-    match (case.get("const").and_then(Value::as_str), object(case, "properties")) {
-        (Some(word), _) => format!("- `{word}`: {}\n", described(case)),
-        (None, Some(keys)) => format!("\n{}\n{}", described(case), table(case, keys)),
-        (None, None) => {
-            array(case, "enum").map(|word| format!("- `{}`\n", word.as_str().unwrap_or_default())).collect()
-        }
+fn one_case(case: &Shape) -> String {
+    match &case.constant {
+        Some(word) => format!("- `{word}`: {}\n", described(case)),
+        None if !case.properties.is_empty() => format!("\n{}\n{}", described(case), table(case)),
+        None => case.words.iter().map(|word| format!("- `{word}`\n")).collect(),
     }
 }
 
-fn table(of: &Map<String, Value>, keys: &Map<String, Value>) -> String {
-    let required: Vec<&str> = array(of, "required").filter_map(Value::as_str).collect();
+fn table(of: &Shape) -> String {
     // In what a verb writes every key is there; the mark tells something only where some may be left out.
-    let some_optional = keys.keys().any(|key| !required.contains(&key.as_str()));
+    let some_optional = of.properties.keys().any(|key| !of.required.contains(key));
     let mut text = String::from("\n| key | type | meaning |\n|---|---|---|\n");
-    for (key, of) in keys {
-        let mark = if some_optional && required.contains(&key.as_str()) { " \\*" } else { "" };
-        let empty = Map::new();
-        let of = of.as_object().unwrap_or(&empty);
-        text.push_str(&format!("| `{key}`{mark} | {} | {} |\n", kind(of), described(of)));
+    for (key, value) in &of.properties {
+        let mark = if some_optional && of.required.contains(key) { " \\*" } else { "" };
+        text.push_str(&format!("| `{key}`{mark} | {} | {} |\n", kind(value), described(value)));
     }
     text
 }
 
 /// A type in words.
-fn kind(of: &Map<String, Value>) -> String {
-    if let Some(word) = of.get("const") {
-        return format!("`{word}`");
+fn kind(of: &Shape) -> String {
+    if let Some(word) = &of.constant {
+        return match word {
+            Word::Text(text) => format!("`\"{text}\"`"),
+            other => format!("`{other}`"),
+        };
     }
-    if let Some(name) = of.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
+    if let Some(name) = of.reference.as_ref().and_then(|path| path.rsplit('/').next()) {
         return format!("[{name}](#{})", name.to_lowercase());
     }
-    let cases: Vec<String> = array(of, "anyOf").filter_map(Value::as_object).map(kind).collect();
-    if !cases.is_empty() {
-        return cases.join(" or ");
+    if !of.any_of.is_empty() {
+        return of.any_of.iter().map(kind).collect::<Vec<_>>().join(" or ");
     }
-    match of.get("type") {
-        Some(Value::String(name)) => named(name, of),
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).map(|name| named(name, of)).collect::<Vec<_>>().join(" or ")
-        }
-        _ => "any".into(),
+    match &of.kinds {
+        Kinds::One(name) => named(name, of),
+        Kinds::Several(names) if names.is_empty() => "any".into(),
+        Kinds::Several(names) => names.iter().map(|name| named(name, of)).collect::<Vec<_>>().join(" or "),
     }
 }
 
-fn named(name: &str, of: &Map<String, Value>) -> String {
+fn named(name: &str, of: &Shape) -> String {
     match name {
-        "array" if of.contains_key("prefixItems") => {
-            let each: Vec<String> = array(of, "prefixItems").filter_map(Value::as_object).map(kind).collect();
-            format!("[{}]", each.join(", "))
+        "array" if !of.prefix_items.is_empty() => {
+            format!("[{}]", of.prefix_items.iter().map(kind).collect::<Vec<_>>().join(", "))
         }
-        "array" => format!("list of {}", object(of, "items").map_or_else(|| "anything".into(), kind)),
-        "object" => match object(of, "additionalProperties") {
-            Some(values) => format!("table of {}", kind(values)),
-            None => "table".into(),
+        "array" => format!("list of {}", of.items.as_deref().map_or_else(|| "anything".into(), kind)),
+        "object" => match &of.additional_properties {
+            Some(Additional::Of(values)) => format!("table of {}", kind(values)),
+            Some(Additional::Any(_)) | None => "table".into(),
         },
         other => other.into(),
     }
 }
 
 /// What a doc comment says, its links as plain names.
-fn described(of: &Map<String, Value>) -> String {
-    let text = plain(of.get("description").and_then(Value::as_str).unwrap_or_default());
-    text.replace("[`", "`").replace("`]", "`").replace("crate::", "").replace('|', "\\|")
+fn described(of: &Shape) -> String {
+    plain(&of.description).replace("[`", "`").replace("`]", "`").replace("crate::", "").replace('|', "\\|")
 }
 
 /// A text on one line.
 fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn object<'a>(of: &'a Map<String, Value>, key: &str) -> Option<&'a Map<String, Value>> {
-    of.get(key)?.as_object()
-}
-
-fn array<'a>(of: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a Value> {
-    of.get(key).and_then(Value::as_array).into_iter().flatten()
 }

@@ -115,7 +115,7 @@ fn check_commands(works: &[Work], entries: &[PlannedContender]) -> Result<(), Fa
 
 /// Whether work consists of programs of the user's own.
 pub fn runs_commands(work: &Work) -> bool {
-    work.compiled.program.phases.iter().flat_map(|phase| &phase.groups).any(|group| group.over.is_of_commands())
+    work.compiled.program.phases.iter().any(|phase| phase.runs_commands())
 }
 
 /// Whether anybody said how often the work is to be done, or when that is enough.

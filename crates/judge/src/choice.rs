@@ -148,9 +148,9 @@ pub fn unsettled(table: &Table, fit: &Fit, regret: f64) -> Vec<(Shortfall, Optio
     for group in groups(table, fit) {
         let candidates = group.candidates(table);
         let rows = group.whole(table, fit);
-        let Some(taken) = choose(fit, &rows, &candidates, None).map(|choice| choice.shortfall) else { continue };
-        let others = candidates.iter().filter(|&&other| other != taken.contender);
-        let falls = others.filter_map(|&other| shortfall(fit, &rows, &candidates, other));
+        let Some(choice) = choose(fit, &rows, &candidates, None) else { continue };
+        let taken = choice.shortfall;
+        let falls = choice.rivals.iter().filter_map(|&rival| shortfall(fit, &rows, &candidates, rival));
         let rivals: Vec<Shortfall> = falls.filter(|rival| rival.at_least * (1.0 + regret) < taken.at_most).collect();
         let blocks = rivals.iter().map(|rival| blocks_to_settle(fit, &taken, rival, regret));
         let blocks = blocks.collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());

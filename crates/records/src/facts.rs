@@ -77,6 +77,11 @@ impl PhaseFacts {
         let own = self.own.as_ref().map(|own| &own.name);
         [Some(&self.operation), self.variant.as_ref(), own].into_iter().flatten().cloned().collect::<Vec<_>>().join(" ")
     }
+
+    /// The unit of the figure's values in files.
+    pub fn unit(&self) -> &str {
+        self.own.as_ref().map_or(self.figure.base_unit(), |own| &own.unit)
+    }
 }
 
 /// The sum of several phases' seconds, as published figures state it.

@@ -117,6 +117,13 @@ pub struct After {
     pub drop_caches: bool,
 }
 
+impl Phase {
+    /// Whether programs of the user's own are part of it.
+    pub fn runs_commands(&self) -> bool {
+        self.groups.iter().any(|group| group.over.is_of_commands())
+    }
+}
+
 /// The figure of a phase that tables show first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -129,6 +136,18 @@ pub enum Figure {
     Seconds,
     /// What the phase's program prints of itself, in its own unit.
     Printed,
+}
+
+impl Figure {
+    /// The unit of its values in files; empty where a program has its own.
+    pub fn base_unit(self) -> &'static str {
+        match self {
+            Figure::BytesPerSecond => "B/s",
+            Figure::ItemsPerSecond => "/s",
+            Figure::Seconds => "s",
+            Figure::Printed => "",
+        }
+    }
 }
 
 /// When a phase ends.

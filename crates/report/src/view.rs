@@ -203,6 +203,9 @@ pub struct RowView {
     pub higher_is_better: bool,
     /// Unit of the shown figures.
     pub unit: Unit,
+    /// Unit of the values in files.
+    #[serde(skip)]
+    pub base_unit: String,
     /// Whether the figures are until durable, so that there is a returned one beside them.
     pub durable: bool,
     /// Whether the two differ by more than [`WORTH_SHOWING`] for a contender.
@@ -284,6 +287,21 @@ pub enum Standing {
     Worse,
     /// No figure, or nothing to compare with.
     Alone,
+}
+
+impl Standing {
+    /// The word for it in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Standing::Best => "best",
+            Standing::Tie => "tie",
+            Standing::Leading => "leading",
+            Standing::Unresolved => "unresolved",
+            Standing::Likely => "likely",
+            Standing::Worse => "worse",
+            Standing::Alone => "alone",
+        }
+    }
 }
 
 /// Something that belongs beside a figure.

@@ -30,8 +30,8 @@ pub struct StagingVenue {
     untouched_bytes: Option<u64>,
 }
 
-/// What a filesystem and its tools take beside the files, at most.
-const BESIDE_FILES: u64 = 256 << 20;
+/// What a filesystem and its tools take beside the files.
+const BESIDE_FILES: u64 = 128 << 20;
 
 impl StagingVenue {
     /// Opens the place of a plan, under the rules of custody.
@@ -67,7 +67,7 @@ impl StagingVenue {
 /// before, whose memory is not all back yet.
 fn bytes_at_once(plan: &ResolvedPlan) -> u64 {
     let most = plan.works.iter().map(|work| work.compiled.estimate.bytes_at_most).max().unwrap_or(0);
-    most.saturating_add(BESIDE_FILES).saturating_mul(4)
+    most.saturating_mul(4).saturating_add(BESIDE_FILES)
 }
 
 /// Staging's places of a plan's place.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::facts::{Compiled, PhaseFacts};
 use workload::outcome::Ceiling;
-use workload::program::{Cache, Group, Phase, Program, Step, has};
+use workload::program::{Cache, Phase, Program, Step, has};
 
 /// Says whether the user asked to stop.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -352,8 +352,7 @@ impl Proof {
     /// Whether to look before this phase. A filesystem that was unmounted has nothing cached, so one look a trial is held
     /// against that; dropping may leave pages behind, so each time is looked at.
     fn is_wanted(&self, emptied: &Dropped, phase: &Phase) -> bool {
-        let reads = |group: &Group| has(&group.steps, &Step::Read) || group.over.is_of_commands();
-        let reads = phase.groups.iter().any(reads);
+        let reads = phase.runs_commands() || phase.groups.iter().any(|group| has(&group.steps, &Step::Read));
         !emptied.mounted_anew || (!self.looked && reads)
     }
 }

@@ -193,9 +193,9 @@ impl Source<'_> {
         };
         let name = work_name(&run.new.works, work);
         let (figure, unit, direction, phrase) = match self {
-            Self::Headline(facts) => (String::new(), unit(facts), direction(facts), doing.clone()),
+            Self::Headline(facts) => (String::new(), facts.unit(), direction(facts), doing.clone()),
             Self::Returned(facts) => {
-                (RETURNED.into(), unit(facts), direction(facts), format!("{doing}, until the calls return"))
+                (RETURNED.into(), facts.unit(), direction(facts), format!("{doing}, until the calls return"))
             }
             Self::Cpu(_) => (CPU.into(), "%", Direction::LowerIsBetter, format!("{doing}, CPU of the workers")),
             Self::Total(_) => (String::new(), "s", Direction::LowerIsBetter, doing.clone()),
@@ -320,19 +320,9 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
     }
 }
 
-fn unit(facts: &PhaseFacts) -> &str {
-    match facts.figure {
-        Figure::Printed => facts.own.as_ref().map_or("", |own| &own.unit),
-        Figure::BytesPerSecond => "B/s",
-        Figure::ItemsPerSecond => "/s",
-        Figure::Seconds => "s",
-    }
-}
-
 fn direction(facts: &PhaseFacts) -> Direction {
-    match facts.figure {
-        Figure::Printed if facts.own.as_ref().is_none_or(|own| !own.more_is_better) => Direction::LowerIsBetter,
-        Figure::Seconds => Direction::LowerIsBetter,
-        Figure::BytesPerSecond | Figure::ItemsPerSecond | Figure::Printed => Direction::HigherIsBetter,
+    match facts.own.as_ref().map_or(facts.figure != Figure::Seconds, |own| own.more_is_better) {
+        true => Direction::HigherIsBetter,
+        false => Direction::LowerIsBetter,
     }
 }

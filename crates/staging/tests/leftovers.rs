@@ -45,24 +45,31 @@ fn start(folder: &Path, filesystem: &str, device: Option<&Path>) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started")
 }
 
-fn kill_after(mut child: Child, milliseconds: u64) -> u32 {
+fn kill_after(child: Child, milliseconds: u64) -> u32 {
     std::thread::sleep(Duration::from_millis(milliseconds));
+    kill(child)
+}
+
+/// Kills a run that is still at work. A child that it was just starting has its locks until it runs, and is waited for.
+fn kill(mut child: Child) -> u32 {
     assert!(child.try_wait().expect("ours").is_none(), "it was still at work");
     child.kill().expect("ours");
     child.wait().expect("gone");
+    let holds = |line: &str| line.split_whitespace().nth(4).is_some_and(|pid| pid == child.id().to_string());
+    let held = || std::fs::read_to_string("/proc/locks").expect("read").lines().any(holds);
+    let free = (0..1000).any(|_| {
+        let free = !held();
+        if !free {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        free
+    });
+    assert!(free, "a process of run {} holds its locks for ever", child.id());
     child.id()
 }
 
 fn of(pid: u32, folder: &Path) -> Vec<Leftover> {
-    let look = || -> Vec<Leftover> {
-        survey(folder).leftovers.into_iter().filter(|leftover| leftover.pid == Some(pid)).collect()
-    };
-    // Other tests look at the same marks, and whoever looks closer holds one for a moment.
-    let again = || {
-        std::thread::sleep(Duration::from_millis(50));
-        Some(look()).filter(|found| !found.is_empty())
-    };
-    Some(look()).filter(|found| !found.is_empty()).or_else(|| (0..10).find_map(|_| again())).unwrap_or_default()
+    survey(folder).leftovers.into_iter().filter(|leftover| leftover.pid == Some(pid)).collect()
 }
 
 #[test]
@@ -141,15 +148,13 @@ fn a_run_that_lives_is_left_alone() {
 
 /// What a run left that was killed with an image attached: its process, and the image.
 fn killed_with_image(folder: &Path) -> (u32, PathBuf) {
-    let mut child = start(folder, "ext4", None);
+    let child = start(folder, "ext4", None);
     let image = (0..5000).find_map(|_| {
         std::thread::sleep(Duration::from_millis(1));
         let attached = system::BlockDevice::all().into_iter().filter_map(|device| device.backing_file);
         attached.into_iter().find(|file| file.starts_with(folder) && file.exists())
     });
-    child.kill().expect("ours");
-    child.wait().expect("gone");
-    (child.id(), image.expect("it attached an image"))
+    (kill(child), image.expect("it attached an image"))
 }
 
 fn cleaned_well(found: &[Leftover], bench: &Bench) {
@@ -297,15 +302,8 @@ fn images_of_another_container_that_shares_the_folder_are_left_alone_while_it_li
         for _ in 0..400 {
             std::thread::sleep(Duration::from_millis(5));
             seen += usize::from(std::fs::read_dir(folder).expect("there").next().is_some());
-            let of_it = || -> Vec<Leftover> {
-                let named = |one: &Leftover| format!("{one:?}").contains(&folder.display().to_string());
-                survey(folder).leftovers.into_iter().filter(named).collect()
-            };
-            // An image that is just being made or removed may lack its lock for a moment; who cleans looks again under it.
-            let found = of_it();
-            let still: Vec<Leftover> = if found.is_empty() { Vec::new() } else { of_it() };
-            let stays = found.iter().any(|one| still.iter().any(|other| other.id == one.id && other.what == one.what));
-            assert!(!stays, "{found:?}");
+            let found = survey(folder);
+            assert!(!format!("{found:?}").contains(&folder.display().to_string()), "{found:?}");
         }
         assert!(seen > 0, "it made no image");
         child.kill().expect("ours");

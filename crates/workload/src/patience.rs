@@ -32,7 +32,7 @@ fn seconds(phase: &Phase, part: &PhaseEstimate) -> u64 {
     if phase.groups.iter().any(|group| group.over == Over::Aged) {
         return 0;
     }
-    if phase.groups.iter().any(|group| group.over.is_of_commands()) {
+    if phase.runs_commands() {
         return COMMAND;
     }
     let by_blocks = |group: &Group| {

@@ -3,7 +3,6 @@
 
 use crate::ReportError;
 use crate::view::{self, CellView, Latency, Material, RowView, SeriesView, View};
-use records::program::Figure;
 use serde::Serialize;
 
 /// Version of the schema; it grows when a reader of the last one would be misled.
@@ -48,7 +47,7 @@ struct Operation<'a> {
     title: &'a str,
     cache: &'a str,
     phases: &'a [String],
-    unit: &'static str,
+    unit: &'a str,
     until: &'static str,
     better: &'static str,
     device: Option<f64>,
@@ -118,7 +117,7 @@ fn operation<'a>(material: &Material, view: &'a View, row: &'a RowView, key: (&s
         title: &row.title,
         cache: &row.cache,
         phases: &row.phases,
-        unit: base_unit(row.figure),
+        unit: &row.base_unit,
         until: if row.durable { "durable" } else { "returned" },
         better: if row.higher_is_better { "more" } else { "less" },
         device: row.device,
@@ -135,15 +134,5 @@ fn operation<'a>(material: &Material, view: &'a View, row: &'a RowView, key: (&s
                 }
             })
             .collect(),
-    }
-}
-
-/// The unit of values in files.
-pub(super) fn base_unit(figure: Figure) -> &'static str {
-    match figure {
-        Figure::BytesPerSecond => "B/s",
-        Figure::ItemsPerSecond => "/s",
-        Figure::Seconds => "s",
-        Figure::Printed => "",
     }
 }

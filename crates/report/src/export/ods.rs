@@ -199,7 +199,7 @@ impl Book {
                             sheet.set_styled_value(line, at, value, &number);
                         }
                     }
-                    sheet.set_value(line, 8, super::json::base_unit(row.figure));
+                    sheet.set_value(line, 8, text(&row.base_unit));
                     sheet.set_value(line, 9, sample.counts);
                     if let Some(disturbed) = &sample.disturbed {
                         sheet.set_value(line, 10, text(disturbed));

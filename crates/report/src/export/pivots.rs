@@ -106,7 +106,6 @@ fn pivot_line(
 ) -> Vec<String> {
     let exact = |value: Option<f64>| value.map(number::exact).unwrap_or_default();
     let (workload, row) = (&view.workloads[line.workload], pivot_row(view, line));
-    let standing = serde_json::to_value(cell.standing).ok();
     vec![
         workload.name.clone(),
         workload.scale.clone(),
@@ -116,12 +115,12 @@ fn pivot_line(
         axis.groups[group].name.clone(),
         axis.values[value].clone(),
         view.contenders[cell.contender].name.clone(),
-        super::json::base_unit(row.figure).into(),
+        row.base_unit.clone(),
         number::exact(cell.figure.median),
         exact(cell.figure.interval.map(|interval| interval.0)),
         exact(cell.figure.interval.map(|interval| interval.1)),
         cell.figure.trials.to_string(),
-        standing.and_then(|standing| standing.as_str().map(str::to_owned)).unwrap_or_default(),
+        cell.standing.name().into(),
         exact(cell.ratio),
         exact(cell.ratio_interval.map(|interval| interval.0)),
         exact(cell.ratio_interval.map(|interval| interval.1)),

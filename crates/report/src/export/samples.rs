@@ -97,7 +97,7 @@ fn line(
         phase.cache.name().into(),
         phase.preparation.to_string(),
         outcome.pass.to_string(),
-        super::json::base_unit(phase.figure).into(),
+        facts.map_or(phase.figure.base_unit(), PhaseFacts::unit).into(),
         exact(facts.and_then(|facts| samples::headline(phase, facts))),
         exact(facts.and_then(|facts| samples::returned(phase, facts))),
         exact(facts.and_then(|facts| samples::durable(phase, facts))),

@@ -172,7 +172,6 @@ fn cell_line(view: &View, workload: &WorkloadView, row: &RowView, cell: &CellVie
     let exact = |value: Option<f64>| value.map(number::exact).unwrap_or_default();
     let figure = cell.figure;
     let of = |pick: fn(&crate::view::FigureView) -> Option<f64>| exact(figure.as_ref().and_then(pick));
-    let standing = serde_json::to_value(cell.standing).ok();
     vec![
         workload.name.clone(),
         workload.scale.clone(),
@@ -180,7 +179,7 @@ fn cell_line(view: &View, workload: &WorkloadView, row: &RowView, cell: &CellVie
         row.title.clone(),
         row.cache.clone(),
         view.contenders[cell.contender].name.clone(),
-        super::json::base_unit(row.figure).into(),
+        row.base_unit.clone(),
         if row.durable { "durable".into() } else { "returned".into() },
         if row.higher_is_better { "more".into() } else { "less".into() },
         of(|figure| Some(figure.median)),
@@ -191,7 +190,7 @@ fn cell_line(view: &View, workload: &WorkloadView, row: &RowView, cell: &CellVie
         figure.map(|figure| figure.trials.to_string()).unwrap_or_default(),
         of(|figure| figure.rsd),
         figure.map(|figure| figure.unstable.to_string()).unwrap_or_default(),
-        standing.and_then(|standing| standing.as_str().map(str::to_owned)).unwrap_or_default(),
+        cell.standing.name().into(),
         exact(cell.ratio),
         exact(cell.ratio_interval.map(|interval| interval.0)),
         exact(cell.ratio_interval.map(|interval| interval.1)),

@@ -167,6 +167,7 @@ impl Builder<'_> {
             figure: facts.map_or(Figure::Seconds, |facts| facts.figure),
             higher_is_better: self.table.operations[operation].direction == Direction::HigherIsBetter,
             unit: Unit::for_row(Figure::Seconds, std::iter::empty()),
+            base_unit: self.table.operations[operation].unit.clone(),
             durable: beside(samples::RETURNED).is_some(),
             returned_matters: false,
             device: facts.and_then(|facts| facts.share_of.as_ref()).and_then(|of| beneath.get(of)).copied(),

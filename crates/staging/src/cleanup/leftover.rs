@@ -82,7 +82,12 @@ pub fn survey(folders: &[PathBuf]) -> Result<Survey, StagingError> {
 }
 
 fn add_mark(found: &mut Survey, folder: &Folder, content: &Content) {
-    match cleanup_journal::life(folder, content) {
+    let life = cleanup_journal::life(folder, content);
+    // A run that has just ended has removed its mark, and then let go of its lock.
+    if life != Life::Lives && cleanup_journal::read(folder, &content.id).is_none() {
+        return;
+    }
+    match life {
         Life::Lives => {}
         Life::Gone => found.leftovers.push(Leftover {
             id: content.id.clone(),
@@ -130,8 +135,8 @@ fn scan(found: &mut Survey, folder: &Path, known: &BTreeSet<PathBuf>) {
         .collect();
     for name in names.iter().filter(|name| !known.contains(&folder.join(name))) {
         let path = folder.join(name);
-        let facts = owned::stat(&open, name).ok().flatten();
-        match owned::claim(&open, name) {
+        let Ok(Some((claim, facts))) = owned::look(&open, name) else { continue };
+        match claim {
             Claim::Living => {}
             Claim::Left(record, _) => {
                 let this_boot = record.maker.is_of_this_boot();

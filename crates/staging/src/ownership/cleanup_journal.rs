@@ -296,8 +296,15 @@ pub(crate) fn life(folder: &Folder, content: &Content) -> Life {
 #[derive(Debug)]
 pub(crate) struct Taken {
     folder: Folder,
-    _lock: File,
+    lock: File,
     id: String,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        // A child that is just being started has the file open too until it runs, and would hold the lock for as long.
+        life::release(&self.lock);
+    }
 }
 
 impl Taken {
@@ -309,7 +316,7 @@ impl Taken {
         let lock = lock.map_err(|error| StagingError::file("open", &folder.path().join(&name), error))?;
         match life::take(&lock) {
             Lock::Held => Ok(None),
-            _ => Ok(Some(Taken { folder, _lock: lock, id: id.into() })),
+            _ => Ok(Some(Taken { folder, lock, id: id.into() })),
         }
     }
 

@@ -114,8 +114,7 @@ pub(crate) fn probe(file: &File) -> Lock {
     // Shared, so that two who ask at once do not take each other for the owner.
     match flock(file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => {
-            // It goes with the file in any case.
-            let _ = flock(file, FlockOperation::Unlock);
+            release(file);
             Lock::Free
         }
         Err(rustix::io::Errno::WOULDBLOCK) => Lock::Held,
@@ -134,6 +133,12 @@ pub(crate) fn take(file: &File) -> Lock {
             Err(error) => return Lock::Unsure(error.to_string()),
         }
     }
+}
+
+/// Lets go of a lock.
+pub(crate) fn release(file: &File) {
+    // It goes with the file in any case.
+    let _ = flock(file, FlockOperation::Unlock);
 }
 
 /// Filesystems that no two machines have mounted at once, by their magic numbers (statfs(2)): ext, XFS, btrfs, F2FS, bcachefs, ZFS,

@@ -22,6 +22,9 @@ const RECORD_LIMIT: u64 = 16 << 10;
 /// Names that are tried for an image: somebody may have taken the first ones.
 const NAMES_LIMIT: u32 = 16;
 
+/// Looks at an image at most, until two agree.
+const LOOKS_LIMIT: u32 = 5;
+
 /// A file, whatever its name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
@@ -196,14 +199,35 @@ fn write(record: &File, content: &Record) -> io::Result<()> {
 /// Whose an image is, by the record beside it.
 pub(crate) fn claim(folder: &Folder, image: &str) -> Claim {
     match read(folder, image) {
-        Ok(Some((record, file))) => match record.maker.life(&life::probe(&file), life::is_local(folder.handle())) {
-            Life::Lives => Claim::Living,
-            Life::Gone => Claim::Left(record, file),
-            Life::Unknown(why) => Claim::Foreign(why),
-        },
+        Ok(Some((record, file))) => {
+            let lock = life::probe(&file);
+            // Who is done removes its record before it lets go of the lock: a free lock of a record that is no longer there proves nothing.
+            if fstat(&file).is_ok_and(|facts| facts.st_nlink == 0) {
+                return Claim::Foreign("its record was just removed".into());
+            }
+            match record.maker.life(&lock, life::is_local(folder.handle())) {
+                Life::Lives => Claim::Living,
+                Life::Gone => Claim::Left(record, file),
+                Life::Unknown(why) => Claim::Foreign(why),
+            }
+        }
         Ok(None) => Claim::Foreign("no record beside it says who made it".into()),
         Err(error) => Claim::Foreign(format!("its record cannot be used: {error}")),
     }
+}
+
+/// Whose an image is, and its facts, both of one moment: its run may be making or removing it just now. None where it keeps changing,
+/// which only one that lives does.
+pub(crate) fn look(folder: &Folder, image: &str) -> io::Result<Option<(Claim, Option<Stat>)>> {
+    for _ in 0..LOOKS_LIMIT {
+        let before = stat(folder, image)?;
+        let claim = claim(folder, image);
+        let after = stat(folder, image)?;
+        if before.as_ref().map(identity) == after.as_ref().map(identity) {
+            return Ok(Some((claim, after)));
+        }
+    }
+    Ok(None)
 }
 
 /// The record of an image; None where there is none.
@@ -332,6 +356,28 @@ mod tests {
         image.remove().expect("removed");
         image.release().expect("released");
         assert_eq!(std::fs::read_dir(place.path()).expect("there").count(), 0);
+    }
+
+    #[test]
+    fn a_record_that_its_maker_has_removed_proves_nothing() {
+        let place = tempfile::tempdir().expect("a folder");
+        let image = made(place.path(), 1);
+        let open = Folder::open(place.path()).expect("there");
+        // As another container sees it, which knows neither the process nor whether it lives.
+        let (mut record, file) = read(&open, "bakeoff-0a1b2c3d-1.img").expect("read").expect("there");
+        record.maker.pid_namespace = "pid:[1]".into();
+        write(&file_to_write(place.path()), &record).expect("written");
+        let looked = || look(&open, "bakeoff-0a1b2c3d-1.img").expect("read").expect("it stays");
+        assert!(matches!(looked(), (Claim::Living, Some(_))));
+        image.remove().expect("removed");
+        assert!(matches!(looked(), (Claim::Living, None)), "the record goes last");
+        image.release().expect("released");
+        assert!(matches!(looked(), (Claim::Foreign(_), None)));
+        assert_eq!(life::probe(&file), Lock::Free, "whoever had it open sees a free lock");
+    }
+
+    fn file_to_write(folder: &Path) -> File {
+        File::options().write(true).truncate(true).open(folder.join("bakeoff-0a1b2c3d-1.owner")).expect("there")
     }
 
     #[test]
