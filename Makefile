@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages bench simulate answer judge-real install clean
+.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages recipes bench simulate answer judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -18,7 +18,11 @@ packages:
 	@scripts/packages run
 
 test-packages:
-	@scripts/packages run guests test
+	@scripts/packages run guests test recipes
+
+# The programs that workloads run: git, SQLite, PostgreSQL and others.
+recipes:
+	@scripts/packages run recipes
 
 # What virtual machines need, and the tools of the filesystems that run in them.
 guest-packages:

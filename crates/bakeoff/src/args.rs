@@ -8,7 +8,7 @@ pub use own::{Own, Start};
 pub use what::{Cold, Until, What};
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Which filesystem, with which options and which I/O scheduler, is best on this disk for this work, and how certain is
@@ -329,6 +329,22 @@ pub struct ImportArgs {
     /// shards of one plan (`run --shard`) become one run
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// What the files become
+    #[arg(long = "as", value_enum, default_value_t)]
+    pub into: ImportInto,
+    /// With --as workload: the file to write [default: the job file's name, with .toml]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// What an imported file becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ImportInto {
+    /// Runs in the ledger
+    #[default]
+    Runs,
+    /// A workload file: fio's job file in Bakeoff's own words
+    Workload,
 }
 
 /// `bakeoff export`

@@ -3,10 +3,10 @@
 
 use crate::args::{Own, Start};
 use crate::failure::Failure;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use crate::programs;
+use std::path::Path;
 use workload::quantity::parse_duration;
+use workload::written::{Figure, File, Phase, Printed, Work};
 
 /// Name of the workload.
 pub const NAME: &str = "command";
@@ -17,42 +17,20 @@ const TITLE_LENGTH: usize = 60;
 /// Words that only mean something to a shell.
 const SHELL_WORDS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"];
 
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct File {
-    name: &'static str,
-    title: String,
-    about: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    time_limit: Option<String>,
-    scales: BTreeMap<&'static str, BTreeMap<String, String>>,
-    phases: Vec<Phase>,
-}
-
-#[derive(Serialize)]
-struct Phase {
-    name: String,
-    title: String,
-    doing: String,
-    cache: &'static str,
-    preparation: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    figure: Vec<Figure>,
-    work: Work,
-}
-
-#[derive(Serialize)]
-struct Figure {
-    name: String,
-    from: String,
-    better: &'static str,
-}
-
-#[derive(Serialize)]
-struct Work {
-    command: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<String>,
+/// Refuses what is said of commands where there are none.
+///
+/// # Errors
+/// A user or a time limit, and neither a command nor a job file.
+pub fn check_use(own: &Own, has_job_file: bool) -> Result<(), Failure> {
+    if has_job_file || !own.command.is_empty() {
+        return Ok(());
+    }
+    let said = own.user.as_ref().map(|_| "--user").or(own.time_limit.as_ref().map(|_| "--time-limit"));
+    let said = said.or((own.start != Start::default()).then_some("--start"));
+    match said {
+        Some(option) => Err(Failure::usage(format!("{option} is for --command, and for job files of fio"))),
+        None => Ok(()),
+    }
 }
 
 /// The text of the workload; None where no command is given.
@@ -71,7 +49,7 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         parse_duration(limit).map_err(|problem| Failure::usage(format!("--time-limit {limit}: {problem}")))?;
     }
     if let Some(user) = &own.user {
-        check_user(user)?;
+        engine::user_ids(user).map_err(|why| Failure::usage(format!("--user {user}: {why}")))?;
     }
     let mut phases = Vec::new();
     if let Some(folder) = &own.copy_in {
@@ -90,7 +68,8 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         phases.push(timed(own, unused(name, &phases), text, words));
     }
     if let Some(last) = phases.last_mut() {
-        last.figure = figures(own)?;
+        let printed = figures(own)?;
+        last.figure = (!printed.is_empty()).then_some(Figure::Printed(printed));
     }
     for (option, texts) in [("--check", &own.check), ("--cleanup", &own.cleanup)] {
         for text in texts {
@@ -99,41 +78,27 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         }
     }
     let file = File {
-        name: NAME,
+        name: NAME.into(),
         title: "Your own commands".into(),
         about: own.command.join("; "),
         time_limit: own.time_limit.clone(),
-        scales: ["quick", "full"].map(|scale| (scale, BTreeMap::new())).into(),
+        scales: File::same_scales(),
         phases,
+        ..File::default()
     };
-    toml::to_string(&file).map(Some).map_err(|error| Failure::usage(format!("--command: {error}")))
-}
-
-/// Refuses a user whom this machine does not know.
-fn check_user(user: &str) -> Result<(), Failure> {
-    let asked = std::process::Command::new("getent").args(["passwd", "--", user]).output();
-    let asked = asked.map_err(|error| Failure::new(format!("--user {user}: asking `getent passwd`: {error}")))?;
-    if asked.status.success() {
-        Ok(())
-    } else {
-        Err(Failure::usage(format!("--user {user}: this machine has no such user")))
-    }
+    file.text().map(Some).map_err(|error| Failure::usage(format!("--command: {error}")))
 }
 
 fn timed(own: &Own, name: String, text: &str, command: Vec<String>) -> Phase {
     let line = shortened(text.trim(), TITLE_LENGTH);
     let title = if own.name.contains(&name) { name.clone() } else { line.clone() };
-    let cache = match own.start {
-        Start::Cold => "cold",
-        Start::Warm => "warm",
-        Start::AsFound => "as-found",
-    };
-    let work = Work { command, user: own.user.clone() };
-    Phase { doing: format!("running `{line}`"), name, title, cache, preparation: false, figure: Vec::new(), work }
+    let cache = own.start.word();
+    let work = Work { command, user: own.user.clone(), ..Work::default() };
+    Phase { doing: format!("running `{line}`"), name, title, cache, work: vec![work], ..Phase::default() }
 }
 
 /// What the last command prints of itself.
-fn figures(own: &Own) -> Result<Vec<Figure>, Failure> {
+fn figures(own: &Own) -> Result<Vec<Printed>, Failure> {
     let ways =
         [("--higher-is-better", &own.higher_is_better, "more"), ("--lower-is-better", &own.lower_is_better, "less")];
     let each =
@@ -145,7 +110,7 @@ fn figures(own: &Own) -> Result<Vec<Figure>, Failure> {
                     "{option} {text}: write NAME=WHERE, such as 'tps=tps = ([0-9.]+)' or iops=/jobs/0/read/iops"
                 ))
             })?;
-        Ok(Figure { name: name.into(), from: from.into(), better })
+        Ok(Printed { name: name.into(), from: from.into(), better })
     })
     .collect()
 }
@@ -154,8 +119,16 @@ fn figures(own: &Own) -> Result<Vec<Figure>, Failure> {
 fn beside(user: Option<&str>, what: &str, command: Vec<String>, number: usize) -> Phase {
     let title = what.replace('-', " ");
     let name = format!("{what}-{}", number + 1);
-    let work = Work { command, user: user.map(str::to_owned) };
-    Phase { name, doing: title.clone(), title, cache: "as-found", preparation: true, figure: Vec::new(), work }
+    let work = Work { command, user: user.map(str::to_owned), ..Work::default() };
+    Phase {
+        name,
+        doing: title.clone(),
+        title,
+        cache: "as-found",
+        preparation: true,
+        work: vec![work],
+        ..Phase::default()
+    }
 }
 
 fn copying(folder: &Path) -> Result<Vec<String>, Failure> {
@@ -196,8 +169,7 @@ fn found(program: &str) -> Result<Option<String>, String> {
         // What is not here may be what is copied in or made there.
         return Ok(here.map(|path| path.to_string_lossy().into_owned()));
     }
-    let there = |folder: &str| PathBuf::from(folder).join(program).is_file();
-    if workload::command::PATH.split(':').any(there) {
+    if programs::is_here(program) {
         return Ok(None);
     }
     Err(format!("there is no program `{program}` in {}; name it by its path, or install it", workload::command::PATH))
@@ -234,6 +206,7 @@ fn shortened(text: &str, length: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     fn own(commands: &[&str]) -> Own {
         Own { command: commands.iter().map(|text| (*text).to_owned()).collect(), ..Own::default() }

@@ -7,7 +7,9 @@ use crate::claims::{self, Chosen};
 use crate::combinations;
 use crate::contenders;
 use crate::failure::Failure;
+use crate::fio_jobs;
 use crate::own_work;
+use crate::programs;
 use runner::{
     Ages, DEVICE, LEAST_BLOCKS, MOST_BLOCKS, Place, PlannedContender, ResolvedPlan, Sampling, Shard, TWIN, Work,
 };
@@ -166,7 +168,7 @@ fn claimed(file: &Path, what: &What, catalogue: &Catalogue) -> Result<Chosen, Fa
 }
 
 fn is_file(name: &str) -> bool {
-    name.ends_with(".toml") || name.contains('/')
+    name.ends_with(".toml") || name.contains('/') || fio_jobs::is_job_file(name)
 }
 
 /// One plan that holds all that was named: a plan as it is, or the named workloads with everything else by default.
@@ -174,7 +176,11 @@ fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
     let mut chosen: Option<Plan> = None;
     let mut works = Vec::new();
     for name in &what.names {
-        let name = if is_file(name) { add_file(name, catalogue)? } else { name.clone() };
+        let name = match is_file(name) {
+            true if fio_jobs::is_job_file(name) => add_job_file(name, &what.own, catalogue)?,
+            true => add_file(name, catalogue)?,
+            false => name.clone(),
+        };
         if let Some(plan) = catalogue.work.plans.get(&name) {
             if let Some(other) = &chosen {
                 let text = format!("two plans are named, {} and {name}; run one after the other", other.name);
@@ -187,6 +193,7 @@ fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
             return Err(unknown(&name, catalogue));
         }
     }
+    own_work::check_use(&what.own, what.names.iter().any(|name| fio_jobs::is_job_file(name)))?;
     if let Some(text) = own_work::workload(&what.own)? {
         let name = catalogue.work.add_workload(Path::new("--command"), &text)?;
         works.push(PlannedWork { name, scale: "quick".into(), settings: BTreeMap::new() });
@@ -227,11 +234,19 @@ fn add_file(name: &str, catalogue: &mut Catalogue) -> Result<String, Failure> {
     added.map_err(Failure::usage)
 }
 
+/// Reads a job file of fio as a workload that has fio run it.
+fn add_job_file(name: &str, own: &args::Own, catalogue: &mut Catalogue) -> Result<String, Failure> {
+    let file = fio_jobs::workload(Path::new(name), own)?;
+    let text = file.text().map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    catalogue.work.add_workload(Path::new(name), &text).map_err(Failure::usage)
+}
+
 fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, Failure> {
     let mut given = settings(&what.set)?;
     let mut works = Vec::new();
     for planned in &plan.workloads {
         let workload = catalogue.work.workload(&planned.name)?;
+        programs::check(workload)?;
         let known = |key: &str| workload.options.iter().any(|option| option.name == key);
         let mut mine: Vec<(String, Vec<String>)> = Vec::new();
         for setting in &mut given {

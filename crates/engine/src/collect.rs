@@ -47,13 +47,15 @@ pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
         groups.push(group_outcome(pass, group, first));
         first += group.workers as usize;
     }
+    let returned_ns = groups.iter().map(|g| g.returned_ns).max().unwrap_or(0);
+    groups.extend(parts(pass, returned_ns));
     PhaseOutcome {
         phase: pass.phase,
         pass: pass.pass,
         items: sum(pass, Count::Items),
         bytes_read: sum(pass, Count::Read),
         bytes_written: sum(pass, Count::Written),
-        returned_ns: groups.iter().map(|g| g.returned_ns).max().unwrap_or(0),
+        returned_ns,
         durable_ns,
         cpu: CpuTime { user_ns: sum_cpu(pass, Count::User), system_ns: sum_cpu(pass, Count::System) },
         groups,
@@ -85,6 +87,7 @@ fn group_outcome(pass: &Pass, group: &Group, first: usize) -> GroupOutcome {
         bytes_written: total(Count::Written),
         workers_ns,
         latency: latency(group, &slots),
+        lead_ns: 0,
         pace: pace(group, &slots, returned_ns),
     }
 }
@@ -144,23 +147,26 @@ fn series(pass: &Pass) -> Option<Series> {
 }
 
 fn commands(pass: &Pass) -> Vec<CommandRun> {
-    let ran = notes(pass).into_iter().filter_map(|note| match note {
-        Note::Ran(run) => Some(*run),
-        _ => None,
-    });
-    ran.collect()
+    noted(pass, |note| if let Note::Ran(run) = note { Some(*run) } else { None }).collect()
 }
 
-fn notes(pass: &Pass) -> Vec<Note> {
-    slots(pass).flat_map(|s| s.notes()).collect()
+/// Parts that programs reported. How long the work took they say, but not when it began: all that was not the longest part went before it.
+fn parts(pass: &Pass, returned_ns: u64) -> Vec<GroupOutcome> {
+    let parts = noted(pass, |note| if let Note::Part(part) = note { Some(*part) } else { None });
+    let mut parts: Vec<GroupOutcome> = parts.collect();
+    let longest = parts.iter().map(|part| part.returned_ns).max().unwrap_or(0);
+    parts.iter_mut().for_each(|part| part.lead_ns = returned_ns.saturating_sub(longest));
+    parts
+}
+
+/// What workers have noted of one kind.
+fn noted<T>(pass: &Pass, pick: impl Fn(Note) -> Option<T>) -> impl Iterator<Item = T> {
+    slots(pass).flat_map(|slot| slot.notes()).filter_map(pick)
 }
 
 /// Failed operations.
 pub fn errors(pass: &Pass) -> Errors {
-    let first = notes(pass).into_iter().filter_map(|note| match note {
-        Note::Error(error) => Some(error),
-        _ => None,
-    });
+    let first = noted(pass, |note| if let Note::Error(error) = note { Some(error) } else { None });
     Errors {
         count: pass.shared.common(Common::Errors).load(Relaxed),
         first: first.take(ERRORS_KEPT as usize).collect(),
@@ -177,21 +183,13 @@ fn verified(pass: &Pass) -> Option<Verified> {
     let verifies =
         pass.of_phase().groups.iter().filter_map(|g| g.over.content()).any(|f| pass.program.filesets[f].content.verify);
     let (blocks, wrong) = (sum(pass, Count::Checked), sum(pass, Count::Wrong));
-    let first = notes(pass).into_iter().filter_map(|note| match note {
-        Note::Wrong(text) => Some(text),
-        _ => None,
-    });
+    let first = noted(pass, |note| if let Note::Wrong(text) = note { Some(text) } else { None });
     verifies.then(|| Verified { blocks, wrong, first: first.take(ERRORS_KEPT as usize).collect() })
 }
 
 fn remarks(pass: &Pass) -> Vec<String> {
-    let mut said: BTreeSet<String> = notes(pass)
-        .into_iter()
-        .filter_map(|note| match note {
-            Note::Remark(text) => Some(text),
-            _ => None,
-        })
-        .collect();
+    let mut said: BTreeSet<String> =
+        noted(pass, |note| if let Note::Remark(text) = note { Some(text) } else { None }).collect();
     let start = pass.shared.common(Common::Start).load(Relaxed);
     let error = pass.clock.error_since(start);
     // Below a tenth of a second the two readings themselves are a share of that size.

@@ -6,11 +6,12 @@
 use crate::clock::kernel_ns;
 use crate::confine::{self, Handle, Hold, Waited};
 use crate::ops::Ops;
+use crate::printed::{parts, printed};
 use crate::process::{self, Ending};
 use crate::shared::{Count, Note};
 use crate::worker::Task;
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -28,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Longest time for ended processes to be gone.
 const GONE: Duration = Duration::from_secs(10);
 /// Bytes of output that are kept while it runs, and of them those that are handed on.
-const KEPT: usize = 1 << 20;
+const KEPT: usize = 16 << 20;
 const TAIL: usize = 2048;
 /// Names of processes left behind that are told.
 const NAMES: usize = 8;
@@ -57,26 +58,45 @@ pub fn work(task: &Task, command: &Command) -> Result<(), String> {
 
 /// User and group by which a command runs; None: those of the engine.
 pub fn identity(command: &Command) -> Result<Option<(u32, u32)>, String> {
-    let Some(user) = &command.user else { return Ok(None) };
+    command.user.as_deref().map(user_ids).transpose()
+}
+
+/// Numbers of a user of this machine and of its first group.
+///
+/// # Errors
+/// There is no such user, or it cannot be found out; in a sentence.
+pub fn user_ids(user: &str) -> Result<(u32, u32), String> {
     let asked = std::process::Command::new("getent").args(["passwd", "--", user]).stdin(Stdio::null()).output();
     let output = asked.map_err(|e| format!("asking `getent passwd` for user {user}: {e}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let fields: Vec<&str> = text.trim_end().split(':').collect();
-    match fields.as_slice() {
-        [_, _, user, group, ..] => Ok(user.parse().ok().zip(group.parse().ok())),
-        _ => Err(format!("there is no user `{user}` on this machine")),
-    }
+    let ids = match fields.as_slice() {
+        [_, _, user, group, ..] => user.parse().ok().zip(group.parse().ok()),
+        _ => None,
+    };
+    ids.ok_or_else(|| format!("there is no user `{user}` on this machine"))
 }
 
 fn prepared(command: &Command, root: &Path) -> Result<std::process::Command, String> {
     let [program, arguments @ ..] = command.words.as_slice() else { return Err("a command without a program".into()) };
     let mut ready = std::process::Command::new(program);
     ready.args(arguments).current_dir(root).env_clear().envs(["HOME", "PWD", "TMPDIR"].map(|name| (name, root)));
-    ready.envs(&command.environment).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    ready.envs(&command.environment).stdin(input(&command.input)?).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some((user, group)) = identity(command)? {
         ready.uid(user).gid(group);
     }
     Ok(ready)
+}
+
+/// A standard input that holds a text: a pipe, which takes so much at once.
+fn input(text: &str) -> Result<Stdio, String> {
+    if text.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let failed = |e: std::io::Error| format!("giving the command its input: {e}");
+    let (reader, mut writer) = std::io::pipe().map_err(failed)?;
+    writer.write_all(text.as_bytes()).map_err(failed)?;
+    Ok(reader.into())
 }
 
 /// The end of what a command wrote, and how much it was.
@@ -104,7 +124,7 @@ impl Output {
         let text = String::from_utf8_lossy(&self.kept);
         let mut missing = None;
         for figure in &command.figures {
-            match workload::command::printed(figure, &text) {
+            match printed(figure, &text) {
                 Ok(value) => drop(figures.insert(figure.name.clone(), value)),
                 Err(why) => missing = missing.or(Some(format!("`{}`: {why}", command.line()))),
             }
@@ -130,6 +150,12 @@ struct Running {
     open: [bool; 2],
 }
 
+/// What happened while a command was listened to.
+struct Heard {
+    wrote: bool,
+    other_ended: bool,
+}
+
 impl Running {
     fn start(mut ready: std::process::Command) -> std::io::Result<Running> {
         let child = ready.spawn()?;
@@ -137,29 +163,30 @@ impl Running {
         Ok(Running { child, handle, output: Output::default(), errors: Output::default(), open: [true; 2] })
     }
 
-    /// Waits until it ends, writes, or so many milliseconds are over, and takes in what it wrote.
-    fn listen(&mut self, other: i32, milliseconds: i32) -> Result<bool, String> {
+    /// Waits until it ends, writes, another one ends, or so many milliseconds are over, and takes in what it wrote.
+    fn listen(&mut self, other: i32, milliseconds: i32) -> Result<Heard, String> {
         let (Some(output), Some(errors)) = (self.child.stdout.as_mut(), self.child.stderr.as_mut()) else {
             return Err("a command without pipes".into());
         };
         let fds = [(self.open[0], output.as_raw_fd()), (self.open[1], errors.as_raw_fd())];
         let [first, second] = fds.map(|(open, fd)| if open { fd } else { -1 });
-        let [_, _, wrote, failed] = confine::wait_readable([self.handle.fd(), other, first, second], milliseconds)
-            .map_err(|e| format!("waiting for the command: {e}"))?;
+        let [_, other_ended, wrote, failed] =
+            confine::wait_readable([self.handle.fd(), other, first, second], milliseconds)
+                .map_err(|e| format!("waiting for the command: {e}"))?;
         if wrote {
             self.open[0] = self.output.take(output);
         }
         if failed {
             self.open[1] = self.errors.take(errors);
         }
-        Ok(wrote || failed)
+        Ok(Heard { wrote: wrote || failed, other_ended })
     }
 
     /// What is still in the pipes; they may be held open by others, and filled without end.
     fn hear_out(&mut self) {
         const MOST: usize = 64;
         for _ in 0..MOST {
-            if !self.listen(-1, 0).unwrap_or(false) {
+            if !self.listen(-1, 0).is_ok_and(|heard| heard.wrote) {
                 return;
             }
         }
@@ -204,7 +231,10 @@ fn keep(task: &Task, command: &Command, hold: Hold, worker: &Handle) -> Result<(
     if let Some(remark) = remark(&run) {
         slot.note(&Note::Remark(remark));
     }
-    let failure = failure(&run).or(missing.filter(|_| run.status == Some(0)));
+    let reported = parts(command.reports.as_ref(), &String::from_utf8_lossy(&running.output.kept));
+    let (reported, unclear) = reported.map_or_else(|why| (Vec::new(), Some(why)), |parts| (parts, None));
+    let failure = failure(&run).or(missing.or(unclear).filter(|_| run.status == Some(0)));
+    reported.into_iter().for_each(|part| slot.note(&Note::Part(Box::new(part))));
     slot.note(&Note::Ran(Box::new(run)));
     failure.map_or(Ok(()), Err)
 }
@@ -222,12 +252,11 @@ fn watch(
     let look = if running.handle.fd() < 0 { Duration::from_millis(1) } else { LOOK };
     let mut looked = kernel_ns();
     loop {
-        running.listen(worker.fd(), look.as_millis() as i32)?;
+        let heard = running.listen(worker.fd(), look.as_millis() as i32)?;
         if let Some(ended) = reap_until(main) {
             return Ok(Some(ended));
         }
-        let gone = confine::wait_readable([worker.fd()], 0).is_ok_and(|[ended]| ended);
-        if gone || !goes_on() {
+        if heard.other_ended || !goes_on() {
             end_all(hold, GRACE);
             return Ok(None);
         }

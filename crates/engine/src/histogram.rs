@@ -126,6 +126,21 @@ impl Merged {
         }
     }
 
+    /// Add what somebody else has counted: nanoseconds and how often, with the extremes and the mean as they were told.
+    pub fn add_counts(&mut self, counts: impl Iterator<Item = (u64, u64)>, (least, most): (u64, u64), mean: f64) {
+        let mut told = 0;
+        for (ns, count) in counts {
+            self.hdr.saturating_record_n(ns, count);
+            told += count;
+        }
+        if told > 0 {
+            self.count += told;
+            self.sum += (mean.max(0.0) * told as f64) as u128;
+            self.least = self.least.min(least);
+            self.most = self.most.max(most);
+        }
+    }
+
     /// The interchange form; None where nothing was recorded.
     pub fn finish(self) -> Option<Histogram> {
         if self.count == 0 {

@@ -7,7 +7,7 @@ use crate::region::Region;
 use crate::sys::Errno;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use workload::outcome::{CommandRun, OperationError};
+use workload::outcome::{CommandRun, GroupOutcome, OperationError};
 
 /// Words for all workers together; each on a cache line of its own.
 #[derive(Debug, Clone, Copy)]
@@ -100,6 +100,8 @@ pub enum Note {
     Fatal(String),
     /// A program of the user's own was run.
     Ran(Box<CommandRun>),
+    /// What such a program reported of a part of its work.
+    Part(Box<GroupOutcome>),
 }
 
 /// The shared memory of one pass.

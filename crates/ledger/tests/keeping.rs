@@ -71,6 +71,7 @@ fn trial(block: u32, contender: u32) -> TrialRecord {
         bytes_written: 4096,
         workers_ns: vec![2_000_000_000],
         latency: BTreeMap::new(),
+        lead_ns: 0,
         pace: None,
     };
     let outcome = PhaseOutcome {

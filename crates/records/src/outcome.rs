@@ -90,6 +90,9 @@ pub struct GroupOutcome {
     pub workers_ns: Vec<u64>,
     /// Latency by step name, and `item` for a whole item: HDR V2 deflate, base64; nanoseconds, 3 digits.
     pub latency: BTreeMap<String, Histogram>,
+    /// Of the phase's time before it began to work, which is not counted: what a program does until then. Nanoseconds.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub lead_ns: u64,
     /// Of an open loop.
     pub pace: Option<Pace>,
 }
@@ -108,6 +111,11 @@ pub struct Histogram {
     pub mean_ns: f64,
     /// HDR V2 with deflate, base64.
     pub hdr: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_none(nanoseconds: &u64) -> bool {
+    *nanoseconds == 0
 }
 
 /// What became of an asked-for rate.

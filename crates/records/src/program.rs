@@ -5,7 +5,7 @@
 mod command;
 mod fileset;
 
-pub use command::{Command, OwnFigure};
+pub use command::{Command, OwnFigure, Reports};
 pub use fileset::{Content, Fileset, Layout, Names, Size};
 
 use serde::{Deserialize, Serialize};

@@ -197,6 +197,9 @@ pub struct RowView {
     pub cache: String,
     /// Names of the phases that it is made from.
     pub phases: Vec<String>,
+    /// The group of workers whose figure it is; None: all of them.
+    #[serde(skip)]
+    pub group: Option<String>,
     /// What is shown.
     pub figure: Figure,
     /// Whether more is better.

@@ -159,7 +159,7 @@ fn sources<'a>(work: &'a WorkRecord, trials: &[(usize, &TrialRecord)]) -> Vec<So
         trials
             .iter()
             .flat_map(|(_, trial)| &trial.phases)
-            .any(|phase| phase.name == facts.name && phase.outcome.durable_ns.is_some())
+            .any(|phase| phase.name == facts.name && crate::durable(phase, facts).is_some())
     };
     let mut sources = Vec::new();
     for facts in work.phases.iter().filter(|facts| !facts.preparation) {

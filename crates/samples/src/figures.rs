@@ -14,7 +14,7 @@ pub fn headline(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
         let printed = phase.outcome.commands.iter().filter_map(|run| run.figures.get(&own.name)).copied();
         return printed.reduce(|sum, one| sum + one).filter(|value| *value > 0.0 && value.is_finite());
     }
-    if phase.outcome.durable_ns.is_some() { durable(phase, facts) } else { returned(phase, facts) }
+    durable(phase, facts).or_else(|| returned(phase, facts))
 }
 
 /// The figure until the last call returned: bytes or items a second, or seconds.
@@ -26,9 +26,14 @@ pub fn returned(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
     over(phase, facts, elapsed)
 }
 
-/// The figure until all was durable; absent where nothing was written.
+/// The figure until all was durable; absent where nothing was written. A group that only reads waits for nobody's data.
 pub fn durable(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
-    over(phase, facts, phase.outcome.durable_ns?)
+    let durable_ns = phase.outcome.durable_ns?;
+    match group(phase, facts) {
+        Some(group) if group.bytes_read > 0 && group.bytes_written == 0 => None,
+        Some(group) => over(phase, facts, durable_ns.saturating_sub(group.lead_ns)),
+        None => over(phase, facts, durable_ns),
+    }
 }
 
 /// CPU time of the workers as a share of the elapsed time, in percent, as Bonnie++ states it.

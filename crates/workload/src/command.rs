@@ -1,17 +1,20 @@
 //! Programs of the user's own, from a workload file, and the figures that they print.
-//! In: [`RawWork`] and variables; what a program printed. Out: a [`Command`], whole: words, environment, user; numbers.
+//! In: [`RawWork`] and variables. Out: a [`Command`], whole: words, environment, user; its figures, checked.
 //! No shell reads the words, and nothing of the caller's environment comes through, so that a run can be repeated.
 
 use crate::compile::Outcome;
 use crate::error::Problem;
-use crate::program::{Command, OwnFigure};
+use crate::program::{Command, OwnFigure, Reports};
 use crate::quantity::Scope;
 use crate::scope::text;
 use crate::syntax::{RawOwnFigure, RawWork, Scalar};
+use include_dir::{Dir, include_dir};
 use regex::Regex;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
+/// Scripts that come with Bakeoff, for commands of its own workloads and of users'.
+static SCRIPTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads/scripts");
 /// Where programs are looked for, unless the environment says otherwise.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Words of one command.
@@ -41,16 +44,43 @@ pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>>
         environment.insert(name.clone(), known(value.get_ref(), value.span(), scope)?);
     }
     let user = work.user.as_ref().map(|user| text(user, scope)).transpose()?;
-    let command = Command { words, environment, user, figures: Vec::new() };
+    let input = input(work)?;
+    let reports = work.reports.as_ref().map(|reports| reports.get_ref().clone());
+    let command = Command { words, environment, user, input, figures: Vec::new(), reports };
     sound(&command).map_err(|problem| problem.at(place))?;
     Ok(Some(command))
 }
 
+/// What a command finds on its standard input: a text, or a script that comes with Bakeoff.
+fn input(work: &RawWork) -> Outcome<String> {
+    match (&work.input, &work.script) {
+        (None, None) => Ok(String::new()),
+        (Some(text), None) => Ok(text.get_ref().clone()),
+        (None, Some(name)) => {
+            let script = SCRIPTS.get_file(name.get_ref()).and_then(|file| file.contents_utf8());
+            let known = || SCRIPTS.files().filter_map(|file| file.path().to_str()).collect::<Vec<_>>();
+            script
+                .map(str::to_owned)
+                .ok_or_else(|| Problem::unknown("script", name.get_ref(), &known()).at(name.span()))
+        }
+        (Some(_), Some(script)) => {
+            Err(Problem::new("`input` and `script` are both its standard input").at(script.span()))
+        }
+    }
+}
+
 fn belongs_to_commands(work: &RawWork) -> Outcome<()> {
-    let stray = work.environment.values().next().map(|value| ("environment", value));
-    match stray.or(work.user.as_ref().map(|user| ("user", user))) {
-        Some((key, field)) => {
-            Err(Problem::new(format!("`{key}` is for work that runs a `command` or a `shell`")).at(field.span()))
+    let RawWork { environment, user, input, script, reports, .. } = work;
+    let strays = [
+        environment.values().next().map(|value| ("environment", value.span())),
+        user.as_ref().map(|user| ("user", user.span())),
+        input.as_ref().map(|input| ("input", input.span())),
+        script.as_ref().map(|script| ("script", script.span())),
+        reports.as_ref().map(|reports| ("reports", reports.span())),
+    ];
+    match strays.into_iter().flatten().next() {
+        Some((key, place)) => {
+            Err(Problem::new(format!("`{key}` is for work that runs a `command` or a `shell`")).at(place))
         }
         None => Ok(()),
     }
@@ -65,7 +95,7 @@ fn known(word: &Scalar, place: std::ops::Range<usize>, scope: &Scope) -> Outcome
 }
 
 fn sound(command: &Command) -> Outcome<()> {
-    let Command { words, environment, user, figures: _ } = command;
+    let Command { words, environment, user, input, figures: _, reports } = command;
     if words.first().is_none_or(String::is_empty) {
         return Err(Problem::new("a command without a program").help("write `command = [\"tar\", \"xf\", ...]`"));
     }
@@ -77,6 +107,16 @@ fn sound(command: &Command) -> Outcome<()> {
             words.len()
         )));
     }
+    if input.len() > INPUT_LIMIT {
+        return Err(Problem::new(format!("an input of {} bytes; the limit is {INPUT_LIMIT}", input.len())));
+    }
+    if let Some(Reports::Fio(names)) = reports
+        && (names.is_empty() || names.len() > FIGURES_LIMIT || names.iter().any(|name| !name.contains(' ')))
+    {
+        let problem =
+            Problem::new(format!("parts that fio reports: one to {FIGURES_LIMIT}, each a job and what it does"));
+        return Err(problem.help("write `reports = { fio = [\"JOB read\", \"JOB write\"] }`"));
+    }
     if texts().any(|text| text.contains('\0')) {
         return Err(Problem::new("a command cannot hold the character 0"));
     }
@@ -86,8 +126,10 @@ fn sound(command: &Command) -> Outcome<()> {
     }
 }
 
-/// Figures that one command may print.
-const FIGURES_LIMIT: usize = 32;
+/// Bytes of a command's standard input: what a pipe takes at once (pipe(7)).
+const INPUT_LIMIT: usize = 64 << 10;
+/// Figures that one command may print, and parts that it may report.
+const FIGURES_LIMIT: usize = 64;
 /// Letters of one pattern.
 const PATTERN_LIMIT: usize = 1000;
 
@@ -113,71 +155,17 @@ pub(crate) fn figures(raw: &[RawOwnFigure]) -> Outcome<Vec<OwnFigure>> {
         }
         let figure = OwnFigure { name, from: one.from.clone(), unit, more_is_better };
         if figure.pointer().is_none() {
-            pattern(&figure).map_err(Problem::new)?;
+            check_pattern(&figure).map_err(Problem::new)?;
         }
         figures.push(figure);
     }
     Ok(figures)
 }
 
-fn pattern(figure: &OwnFigure) -> Result<Regex, String> {
+fn check_pattern(figure: &OwnFigure) -> Result<(), String> {
     let from = &figure.from;
     if from.len() > PATTERN_LIMIT {
         return Err(format!("the pattern of figure `{}` has more than {PATTERN_LIMIT} letters", figure.name));
     }
-    Regex::new(from).map_err(|error| format!("`{from}` is no regular expression: {error}"))
-}
-
-/// A figure in what a program printed.
-///
-/// # Errors
-/// It is not there, or no number; in a sentence.
-pub fn printed(figure: &OwnFigure, output: &str) -> Result<f64, String> {
-    let OwnFigure { name, from, .. } = figure;
-    let number = match figure.pointer() {
-        Some(pointer) => {
-            let json: serde_json::Value = serde_json::from_str(output.trim())
-                .map_err(|error| format!("figure `{name}` is to be at {from}, but the output is no JSON: {error}"))?;
-            let found = json
-                .pointer(pointer)
-                .ok_or_else(|| format!("figure `{name}`: there is nothing at {from} in the output"))?;
-            found.as_f64().or_else(|| found.as_str()?.parse().ok())
-        }
-        None => {
-            let pattern = pattern(figure)?;
-            let found = pattern.captures_iter(output).last();
-            let found = found.ok_or_else(|| format!("figure `{name}`: nothing in the output matches `{from}`"))?;
-            found.get(1).or(found.get(0)).and_then(|text| text.as_str().trim().parse().ok())
-        }
-    };
-    number
-        .filter(|number: &f64| number.is_finite())
-        .ok_or_else(|| format!("figure `{name}`: what `{from}` finds is no number"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn figure(from: &str) -> OwnFigure {
-        OwnFigure { name: "tps".into(), from: from.into(), unit: String::new(), more_is_better: true }
-    }
-
-    #[test]
-    fn the_last_match_counts_and_its_first_group() {
-        let output = "tps = 10 (warming up)\ntps = 812.5 (without connections)\n";
-        assert_eq!(printed(&figure("tps = ([0-9.]+)"), output), Ok(812.5));
-        assert_eq!(printed(&figure("[0-9.]+"), output), Ok(812.5));
-        assert!(printed(&figure("ops = ([0-9.]+)"), output).unwrap_err().contains("nothing in the output matches"));
-        assert!(printed(&figure("(without)"), output).unwrap_err().contains("no number"));
-    }
-
-    #[test]
-    fn a_pointer_leads_into_json() {
-        let output = "{\"jobs\": [{\"read\": {\"iops\": 1234.5}, \"name\": \"7\"}]}\n";
-        assert_eq!(printed(&figure("/jobs/0/read/iops"), output), Ok(1234.5));
-        assert_eq!(printed(&figure("/jobs/0/name"), output), Ok(7.0));
-        assert!(printed(&figure("/jobs/1"), output).unwrap_err().contains("nothing at"));
-        assert!(printed(&figure("/jobs"), "text").unwrap_err().contains("no JSON"));
-    }
+    Regex::new(from).map(|_| ()).map_err(|error| format!("`{from}` is no regular expression: {error}"))
 }

@@ -10,7 +10,7 @@ use crate::patience;
 use crate::program::{After, Cache, Durable, End, Figure, Fileset, OwnFigure, Phase, Program, Step};
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
-use crate::syntax::{RawFigure, RawPhase, RawTotal, RawWorkload, each};
+use crate::syntax::{RawAlso, RawFigure, RawPhase, RawTotal, RawWorkload, each};
 use crate::validate;
 use crate::work;
 use std::path::PathBuf;
@@ -44,15 +44,15 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
     let mut context = Context { raw, scope: &resolved.scope, filesets: Vec::new() };
     let mut phases = Vec::new();
     let mut facts = Vec::new();
-    let mut printed = Vec::new();
+    let mut beside = Vec::new();
     let mut spans = Vec::new();
     for phase in &raw.phases {
         if all_hold(phase, context.scope)? {
-            let (compiled, fact, own) =
+            let (compiled, fact, others) =
                 one_phase(&mut context, phase).map_err(|problem| problem.at(phase.name.span()))?;
             phases.push(compiled);
             facts.push(fact);
-            printed.extend(own);
+            beside.extend(others);
             spans.push(phase.name.span());
         }
     }
@@ -72,7 +72,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
     if raw.time_limit.is_none() {
         patience::set(&mut program, &estimate);
     }
-    facts.extend(printed);
+    facts.extend(beside);
     let mut settings = resolved.settings;
     settings.retain(|_, value| !value.is_empty());
     Ok(Compiled { program, phases: facts, totals, estimate, scale: scale.to_owned(), settings })
@@ -206,7 +206,10 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         preparation: raw.preparation,
         own: None,
     };
-    let printed = own.into_iter().map(|own| facts_of_printed(&facts, own)).collect();
+    let mut beside: Vec<PhaseFacts> = own.into_iter().map(|own| facts_of_printed(&facts, own)).collect();
+    for also in &raw.also {
+        beside.push(facts_of_group(&facts, also, scope)?);
+    }
     let phase = Phase {
         name,
         operation,
@@ -221,7 +224,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         after: after(raw, scope)?,
         time_limit: 0,
     };
-    Ok((phase, facts, printed))
+    Ok((phase, facts, beside))
 }
 
 /// What is to be known of a figure that a phase's program prints.
@@ -236,6 +239,20 @@ fn facts_of_printed(facts: &PhaseFacts, own: OwnFigure) -> PhaseFacts {
         own: Some(own),
         ..facts.clone()
     }
+}
+
+/// What is to be known of the figure of one more of a phase's groups.
+fn facts_of_group(facts: &PhaseFacts, also: &RawAlso, scope: &Scope) -> Outcome<PhaseFacts> {
+    let title = also.title.clone().unwrap_or_else(|| format!("{}, {}", facts.title, also.group.get_ref()));
+    Ok(PhaseFacts {
+        doing: also.doing.clone().unwrap_or_else(|| title.clone()),
+        title,
+        operation: also.operation.clone(),
+        figure: choice(&also.figure, "figure", FIGURES, scope)?,
+        figure_group: Some(also.group.get_ref().clone()),
+        share_of: None,
+        ..facts.clone()
+    })
 }
 
 fn time(field: Option<&crate::syntax::Field>, what: &str, scope: &Scope) -> Outcome<u64> {

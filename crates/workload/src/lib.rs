@@ -25,6 +25,7 @@ mod syntax;
 mod validate;
 mod work;
 pub mod workload;
+pub mod written;
 
 pub use records::facts::{Compiled, Estimate, PhaseFacts};
 pub use records::plan::Until;

@@ -2,6 +2,7 @@
 //! In: TOML. Out: raw tables whose values remember their place, so that later errors can name line and column.
 //! Unknown keys are errors everywhere; the reference for people is `docs/workloads.md`.
 
+use crate::program::Reports;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -84,6 +85,8 @@ pub(crate) struct RawWorkload {
     pub about: String,
     pub source: Option<String>,
     #[serde(default)]
+    pub needs: BTreeMap<String, String>,
+    #[serde(default)]
     pub options: BTreeMap<Spanned<String>, RawOption>,
     pub scales: BTreeMap<String, BTreeMap<String, Scalar>>,
     #[serde(default)]
@@ -160,7 +163,20 @@ pub(crate) struct RawPhase {
     pub after: Option<Spanned<Many<Scalar>>>,
     pub when: Option<Spanned<Many<Scalar>>>,
     pub share_of: Option<Field>,
+    #[serde(default)]
+    pub also: Vec<RawAlso>,
     pub work: Many<RawWork>,
+}
+
+/// Another group of the phase whose figure is shown beside.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawAlso {
+    pub group: Spanned<String>,
+    pub figure: Field,
+    pub operation: String,
+    pub title: Option<String>,
+    pub doing: Option<String>,
 }
 
 /// A word for a figure that is measured; or one or more that a program prints.
@@ -217,6 +233,9 @@ pub(crate) struct RawWork {
     #[serde(default)]
     pub environment: BTreeMap<String, Field>,
     pub user: Option<Field>,
+    pub input: Option<Spanned<String>>,
+    pub script: Option<Spanned<String>>,
+    pub reports: Option<Spanned<Reports>>,
     pub block: Option<Field>,
     pub length: Option<Field>,
     pub workers: Option<Field>,

@@ -6,7 +6,7 @@ use crate::command::command;
 use crate::compile::{Context, Outcome, fileset_index, identifier, limited, optional};
 use crate::error::Problem;
 use crate::fileset::one_name;
-use crate::program::{Engine, Group, Io, Order, Over, Rate, Step, SyncCall, SyncMode};
+use crate::program::{Engine, Group, Io, Order, Over, Rate, Reports, Step, SyncCall, SyncMode};
 use crate::quantity::{QUANTITY_LIMIT, Scope, Unit, evaluate};
 use crate::scope::{choice, truth};
 use crate::steps;
@@ -46,8 +46,8 @@ pub(crate) fn groups(context: &mut Context<'_>, phase: &RawPhase) -> Outcome<Vec
             return Err(Problem::new(format!("two groups are called `{}`", group.name)));
         }
     }
-    if let Some(name) = &phase.figure_group {
-        let known: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+    let known: Vec<&str> = groups.iter().flat_map(reporting).collect();
+    for name in phase.figure_group.iter().chain(phase.also.iter().map(|also| &also.group)) {
         if !known.contains(&name.get_ref().as_str()) {
             return Err(Problem::unknown("group", name.get_ref(), &known).at(name.span()));
         }
@@ -57,6 +57,16 @@ pub(crate) fn groups(context: &mut Context<'_>, phase: &RawPhase) -> Outcome<Vec
         return Err(Problem::new(format!("{workers} workers in one phase; the limit is {WORKERS_LIMIT}")));
     }
     Ok(groups)
+}
+
+/// Names under which a group has figures: its own, and those of the parts that its programs report.
+fn reporting(group: &Group) -> Vec<&str> {
+    let reports = group.steps.iter().filter_map(|step| match step {
+        Step::Run(command) => command.reports.as_ref(),
+        _ => None,
+    });
+    let parts = reports.flat_map(|Reports::Fio(names)| names.iter().map(String::as_str));
+    std::iter::once(group.name.as_str()).chain(parts).collect()
 }
 
 /// Whether a group writes, so that durable time is worth measuring.

@@ -22,6 +22,8 @@ pub struct Workload {
     pub about: String,
     /// Key of the source in `published/sources.csv`, or any other reference.
     pub source: Option<String>,
+    /// Programs that its commands run, and Debian's packages that have them.
+    pub needs: BTreeMap<String, String>,
     /// Names of its scales.
     pub scales: Vec<String>,
     /// What a user may set.
@@ -59,6 +61,7 @@ impl Workload {
             title: syntax.title.clone(),
             about: syntax.about.trim().to_owned(),
             source: syntax.source.clone(),
+            needs: syntax.needs.clone(),
             scales: syntax.scales.keys().cloned().collect(),
             options,
             file: file.to_owned(),

@@ -30,11 +30,11 @@ pub struct Own {
     /// Give all of these commands to a shell (sh -c)
     #[arg(long, requires = "command")]
     pub shell: bool,
-    /// The user as whom these commands run [default: yourself, which is root where bakeoff formats]
-    #[arg(long, value_name = "NAME", requires = "command")]
+    /// The user as whom these commands, or fio with a job file, run [default: yourself, which is root where bakeoff formats]
+    #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// What a command finds in memory of what was written before it
-    #[arg(long, value_enum, default_value_t, requires = "command")]
+    /// What a command, or fio with a job file, finds in memory of what was written before it
+    #[arg(long, value_enum, default_value_t)]
     pub start: Start,
     /// A figure that the last command prints, of which more is better, by a regular expression or a JSON pointer:
     /// 'tps=tps = ([0-9.]+)', iops=/jobs/0/read/iops. It is judged beside the time
@@ -44,7 +44,7 @@ pub struct Own {
     #[arg(long, value_name = "NAME=WHERE", requires = "command")]
     pub lower_is_better: Vec<String>,
     /// A command that takes longer has failed [default: 1h]
-    #[arg(long, value_name = "TIME", requires = "command")]
+    #[arg(long, value_name = "TIME")]
     pub time_limit: Option<String>,
 }
 
@@ -58,4 +58,15 @@ pub enum Start {
     Warm,
     /// Whatever the commands before it left
     AsFound,
+}
+
+impl Start {
+    /// The word of workload files for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Start::Cold => "cold",
+            Start::Warm => "warm",
+            Start::AsFound => "as-found",
+        }
+    }
 }

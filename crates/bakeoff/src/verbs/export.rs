@@ -24,7 +24,7 @@ pub fn export(path: &Path, args: &ExportArgs) -> Result<u8, Failure> {
 }
 
 /// A file that is there whole or not at all.
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let (folder, name) = system::create::split(path)?;
     let folder = system::create::Folder::open(&folder)?;
     let written = folder.new_file(&name)?.write_all(bytes);

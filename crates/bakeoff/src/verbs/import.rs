@@ -1,14 +1,45 @@
-//! `bakeoff import FILE`: results of other programs, runs exported elsewhere, and whole ledgers.
-//! In: files. Out: runs in the ledger, marked as not measured here; shards of one plan become one run.
+//! `bakeoff import FILE`: results of other programs, runs exported elsewhere, and whole ledgers; job files of fio as workloads.
+//! In: files. Out: runs in the ledger, marked as not measured here, shards of one plan as one run; or workload files.
 
-use crate::args::ImportArgs;
+use super::export::write_new;
+use crate::args::{ImportArgs, ImportInto};
 use crate::failure::Failure;
+use crate::fio_jobs;
 use ledger::import::{Kept, import_file};
 use ledger::{Access, Ledger};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Does with the files what is asked.
+pub fn import(path: &Path, args: &ImportArgs) -> Result<u8, Failure> {
+    match (args.into, &args.output) {
+        (ImportInto::Workload, _) => workloads(args),
+        (ImportInto::Runs, None) => runs(path, args),
+        (ImportInto::Runs, Some(_)) => Err(Failure::usage("--output goes with --as workload; runs go into the ledger")),
+    }
+}
+
+/// Writes a workload file for each job file; every one is translated before the first is written.
+fn workloads(args: &ImportArgs) -> Result<u8, Failure> {
+    if args.output.is_some() && args.files.len() > 1 {
+        return Err(Failure::usage("--output names one file, and there are several to translate"));
+    }
+    let texts = args.files.iter().map(|file| fio_jobs::translated(file)).collect::<Result<Vec<_>, _>>()?;
+    for (file, text) in args.files.iter().zip(texts) {
+        let own = || PathBuf::from(file.file_stem().unwrap_or_default()).with_extension("toml");
+        let to = args.output.clone().unwrap_or_else(own);
+        write_new(&to, text.as_bytes())
+            .map_err(|error| Failure::new(format!("writing {}: {error}; name another file with -o", to.display())))?;
+        println!("{} is now {}; `bakeoff run ./{}` runs it", file.display(), to.display(), to.display());
+        text.lines()
+            .take_while(|line| line.starts_with('#'))
+            .skip(1)
+            .for_each(|line| println!("  left out: {}", line[1..].trim()));
+    }
+    Ok(0)
+}
 
 /// Reads every file before the first is kept, so that a bad one leaves nothing behind.
-pub fn import(path: &Path, args: &ImportArgs) -> Result<u8, Failure> {
+fn runs(path: &Path, args: &ImportArgs) -> Result<u8, Failure> {
     let read = args.files.iter().map(|file| import_file(file)).collect::<Result<Vec<_>, _>>()?;
     let mut ledger = Ledger::open(path, Access::Write)?;
     for kept in ledger.keep_read(read)? {

@@ -5,6 +5,7 @@ use crate::args::SystemsArgs;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
+use crate::programs::{self, Program};
 use crate::text;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,6 +38,8 @@ pub struct Systems {
     scheduler_aliases: BTreeMap<String, String>,
     /// Option sets by name, which `--fs` takes as it takes filesystems.
     option_sets: Vec<String>,
+    /// Programs that workloads run.
+    programs: Vec<Program>,
 }
 
 /// A kernel for guests.
@@ -79,6 +82,7 @@ fn look(catalogue: &Catalogue) -> Systems {
         schedulers: SCHEDULERS.map(str::to_owned).into(),
         scheduler_aliases: catalogue.work.aliases.clone(),
         option_sets: catalogue.work.contenders.keys().cloned().collect(),
+        programs: programs::of(catalogue.work.workloads.values()),
     }
 }
 
@@ -90,6 +94,22 @@ fn in_words(found: &Systems) {
     let heirs: Vec<String> = found.scheduler_aliases.iter().map(|(old, new)| format!("{old} is now {new}")).collect();
     println!("Old names are understood: {}", heirs.join(", "));
     println!("Option sets: {}", found.option_sets.join(", "));
+    recipes(&found.programs);
+}
+
+/// Workloads that run programs, and what of those is missing.
+fn recipes(programs: &[Program]) {
+    let (here, missing): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(|program| program.found);
+    let told = |programs: &[&Program]| {
+        let one = |program: &&Program| format!("{} ({})", program.program, program.workloads.join(", "));
+        programs.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    if !here.is_empty() {
+        println!("Programs that workloads run: {}", told(&here));
+    }
+    if !missing.is_empty() {
+        println!("Missing: {}; what would help: {}", told(&missing), programs::install(&missing));
+    }
 }
 
 fn one(system: &System, running: &str) {

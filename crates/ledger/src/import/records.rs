@@ -54,6 +54,7 @@ impl Pass {
             bytes_written: written,
             workers_ns: Vec::new(),
             latency: self.latency.iter().map(|histogram| ("item".to_owned(), histogram.clone())).collect(),
+            lead_ns: 0,
             pace: None,
         };
         let outcome = PhaseOutcome {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One run of a program in the root, without standard input.
+/// One run of a program in the root.
 ///
 /// Nothing of the caller's environment comes through: it is `environment`, and `HOME`, `PWD` and `TMPDIR`, which are the root.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -16,9 +16,23 @@ pub struct Command {
     pub environment: BTreeMap<String, String>,
     /// Name of the user as whom it runs; None: whoever runs the engine.
     pub user: Option<String>,
+    /// What it finds on its standard input; empty: nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub input: String,
     /// What it says of itself that is to be judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<OwnFigure>,
+    /// Parts of its work that it reports with their bytes, operations and latencies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reports: Option<Reports>,
+}
+
+/// How a program reports parts of its work, and which of them are taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Reports {
+    /// As fio does with `--output-format=json+`: `JOB read`, `JOB write`, or `group NUMBER read` for jobs that it reports together.
+    Fio(Vec<String>),
 }
 
 /// A figure that a program prints.

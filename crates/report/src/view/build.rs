@@ -164,6 +164,7 @@ impl Builder<'_> {
             title: if title.is_empty() { id.operation.clone() } else { title },
             cache: id.cache.clone(),
             phases,
+            group: facts.and_then(|facts| facts.figure_group.clone()),
             figure: facts.map_or(Figure::Seconds, |facts| facts.figure),
             higher_is_better: self.table.operations[operation].direction == Direction::HigherIsBetter,
             unit: Unit::for_row(Figure::Seconds, std::iter::empty()),

@@ -96,8 +96,22 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
     match most {
         Some((_, most)) => format!("{} matters: {most}{rest}.", axis.name),
         None if open == 0 => format!("{} makes no difference in {of}.", axis.name),
-        None => format!("{}: no difference is shown in {of}, and {open} can't tell yet.", axis.name),
+        None => {
+            let worth = at_most(view, pivot).map_or_else(String::new, |times| {
+                format!(" Over all steps the choice is worth at most {}x.", crate::number::times(times))
+            });
+            format!("{}: no difference is shown in {of}, and {open} can't tell yet.{worth}", axis.name)
+        }
     }
+}
+
+/// How far behind its best a value can be at most over all steps of a workload, in any group; None where some of that is not bounded.
+fn at_most(view: &View, pivot: &PivotView) -> Option<f64> {
+    let is_sum = |row: &&PivotRow| view.workloads[row.workload].rows[row.row].phases.len() > 1;
+    let cells = pivot.rows.iter().filter(is_sum).flat_map(|row| row.groups.iter().flatten().flatten());
+    let behind =
+        cells.map(|cell| cell.ratio_interval.map_or(cell.ratio.filter(|ratio| *ratio <= 1.0), |bounds| Some(bounds.1)));
+    behind.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 
 /// Which of these values is furthest behind, and how many times.

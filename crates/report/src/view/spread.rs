@@ -63,7 +63,8 @@ pub(crate) fn merged_histogram(
     let mut merged: Option<Histogram<u64>> = None;
     for trial in counted_trials(material, workload, contender) {
         for phase in trial.phases.iter().filter(|phase| row.phases.contains(&phase.name) && phase.counts()) {
-            for group in &phase.outcome.groups {
+            let is_meant = |name: &String| row.group.as_ref().is_none_or(|meant| meant == name);
+            for group in phase.outcome.groups.iter().filter(|group| is_meant(&group.name)) {
                 let Some(histogram) = group.latency.get("item").and_then(|item| read_histogram(&item.hdr)) else {
                     continue;
                 };

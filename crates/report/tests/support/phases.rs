@@ -94,6 +94,7 @@ fn group(draw: &mut Draw, items: u64, bytes: u64, returned_ns: u64, writes: bool
         bytes_written: if writes { bytes } else { 0 },
         workers_ns: vec![returned_ns],
         latency: BTreeMap::from([("item".into(), histogram(draw, items, returned_ns))]),
+        lead_ns: 0,
         pace: None,
     }
 }

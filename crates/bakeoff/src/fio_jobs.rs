@@ -1,0 +1,119 @@
+//! Job files of fio that somebody names: checked by fio itself, then run unchanged, or translated.
+//! In: a file. Out: a workload in TOML; or the lines that cannot be run, or fio's own words about them.
+
+use crate::args::Own;
+use crate::failure::Failure;
+use fio::{JobFile, Way};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use system::input::{TEXT_LIMIT, text_file};
+use workload::quantity::parse_duration;
+use workload::written;
+
+/// Lines of fio's that an error repeats.
+const LINES: usize = 6;
+
+/// Whether a name is that of a job file.
+pub fn is_job_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending == "fio")
+}
+
+/// The workload that has fio run a job file.
+///
+/// # Errors
+/// It cannot be read, has lines that cannot be run here, uses a variable that is not set; or fio is not there, or does not take it.
+pub fn workload(path: &Path, own: &Own) -> Result<written::File, Failure> {
+    let file = read(path)?;
+    if let Some(limit) = &own.time_limit {
+        parse_duration(limit).map_err(|problem| Failure::usage(format!("--time-limit {limit}: {problem}")))?;
+    }
+    if let Some(user) = &own.user {
+        engine::user_ids(user).map_err(|why| Failure::usage(format!("--user {user}: {why}")))?;
+    }
+    let variables = file.variables.iter().map(|name| match std::env::var(name) {
+        Ok(value) => Ok((name.clone(), value)),
+        Err(_) => Err(Failure::usage(format!(
+            "{} uses ${{{name}}}, which is not set in the environment: run it as `{name}=... bakeoff run {}`",
+            path.display(),
+            path.display()
+        ))),
+    });
+    let variables = variables.collect::<Result<Vec<_>, _>>()?;
+    check(path, &file, &variables)?;
+    let way = Way {
+        name: format!("fio-{}", name_of(path)),
+        title: format!("fio: {}", path.file_name().unwrap_or_default().to_string_lossy()),
+        start: own.start.word(),
+        user: own.user.clone(),
+        time_limit: own.time_limit.clone(),
+        variables,
+    };
+    fio::unchanged(&file, &way).map_err(|problem| refused(path, &problem))
+}
+
+/// A job file in our own words: the text of a workload file that begins with what was left out.
+///
+/// # Errors
+/// It cannot be read, has lines that cannot be run here, or a job has no counterpart.
+pub fn translated(path: &Path) -> Result<String, Failure> {
+    let file = read(path)?;
+    let shown = path.display();
+    let made = fio::translated(&file, &name_of(path), &format!("As fio's {shown}"));
+    let made = made.map_err(|problems| {
+        let way = "`bakeoff run` has fio itself run it, unchanged";
+        Failure::usage(format!("{shown} has no counterpart in our own words:\n{}\n{way}", problems.join("\n")))
+    })?;
+    let text = made.workload.text().map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
+    let heading = match made.left_out.len() {
+        0 => format!("# From {shown}; every line of it has its counterpart.\n"),
+        _ => format!("# From {shown}. Without counterpart, and left out:\n#   {}\n", made.left_out.join("\n#   ")),
+    };
+    Ok(heading + &text)
+}
+
+/// The name of a workload, after its file.
+pub fn name_of(path: &Path) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let stem: String = path.file_stem().unwrap_or_default().to_string_lossy().chars().map(letter).take(50).collect();
+    let name = stem.trim_start_matches(['-', '_', '.']);
+    if name.is_empty() { "jobs".into() } else { name.into() }
+}
+
+fn read(path: &Path) -> Result<JobFile, Failure> {
+    let text = text_file(path, TEXT_LIMIT)
+        .map_err(|why| Failure::usage(format!("reading the job file {}: {why}", path.display())))?;
+    JobFile::read(&text).map_err(|problem| refused(path, &problem))
+}
+
+fn refused(path: &Path, problem: &fio::Problem) -> Failure {
+    Failure::usage(format!("{} cannot be run in a contender's folder:\n{problem}", path.display()))
+}
+
+/// Has fio read the file without doing anything.
+fn check(path: &Path, file: &JobFile, variables: &[(String, String)]) -> Result<(), Failure> {
+    let failed = |what: &str, error: &std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::usage(format!(
+            "{}: fio runs job files, and is not installed here: `apt-get install fio`",
+            path.display()
+        )),
+        _ => Failure::new(format!("{}: {what} fio: {error}", path.display())),
+    };
+    let mut command = Command::new("fio");
+    command.args(["--parse-only", "-"]).env_clear().env("PATH", workload::command::PATH);
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| failed("starting", &error))?;
+    if let Some(mut input) = child.stdin.take() {
+        // fio may be done with it before its end; what it says then is the better error.
+        let _ = input.write_all(file.text.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|error| failed("waiting for", &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stderr, output.stdout].concat();
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES).collect();
+    Err(Failure::usage(format!("fio does not take {}: {}", path.display(), lines.join("; "))))
+}

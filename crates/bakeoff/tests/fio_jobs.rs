@@ -1,0 +1,112 @@
+//! Job files of fio: run unchanged on real filesystems, refused with the line that cannot be, and said in our own words.
+
+mod support;
+
+use prerequisites::needs;
+use support::{Place, Said};
+
+/// Job files in the common forms, and what becomes of each: its first phase, or a part of the reason why it is refused.
+const FORMS: [(&str, Result<&str, &str>); 30] = [
+    ("[seq-read]\nrw=read\nsize=8m\nbs=1m", Ok("seq-read")),
+    ("[global]\nsize=4m\n[rand]\nrw=randread\nbs=4k\ndirect=1\nioengine=libaio\niodepth=16", Ok("rand")),
+    ("[w]\nrw=write\nsize=4m\nend_fsync=1", Ok("w")),
+    ("[w]\nrw=randwrite\nsize=4m\nbs=16k\nfdatasync=1", Ok("w")),
+    ("[mix]\nrw=randrw\nrwmixread=70\nsize=4m", Ok("mix")),
+    ("[mix]\nreadwrite=rw\nblocksize=8k\nsize=4m", Ok("mix")),
+    ("[timed]\nrw=randread\nsize=4m\ntime_based\nruntime=1", Ok("timed")),
+    ("[limited]\nrw=write\nsize=4m\nruntime=10s", Ok("limited")),
+    ("[clones]\nrw=write\nsize=1m\nnumjobs=4\ngroup_reporting", Ok("clones")),
+    ("[threads]\nrw=read\nsize=1m\nnumjobs=2\nthread", Ok("threads")),
+    ("[a]\nrw=write\nsize=1m\n[b]\nstonewall\nrw=read\nsize=1m", Ok("a")),
+    ("[a]\nrw=write\nsize=1m\nname=renamed", Ok("a")),
+    ("; words\n# words\n[global]\nbs=4k ; words\n\n[a]\nrw=read\nsize=1m", Ok("a")),
+    ("[ring]\nrw=randread\nsize=4m\nioengine=io_uring\niodepth=8", Ok("ring")),
+    ("[mapped]\nrw=randread\nsize=4m\nioengine=mmap", Ok("mapped")),
+    ("[many]\nrw=randwrite\nsize=4m\nnrfiles=4\nbs=4k", Ok("many")),
+    ("[range]\nrw=randwrite\nsize=4m\nbsrange=4k-64k", Ok("range")),
+    ("[split]\nrw=randread\nsize=4m\nbssplit=4k/60:64k/40", Ok("split")),
+    ("[rate]\nrw=randread\nsize=1m\nrate_iops=1000", Ok("rate")),
+    ("[checked]\nrw=write\nsize=1m\nverify=crc32c\ndo_verify=1", Ok("checked")),
+    ("[zipf]\nrw=randread\nsize=4m\nrandom_distribution=zipf:1.1", Ok("zipf")),
+    ("[below]\nrw=write\nsize=1m\ndirectory=sub", Ok("below")),
+    ("[names]\nrw=write\nsize=2m\nfilename=one:two", Ok("names")),
+    ("[osync]\nrw=write\nsize=1m\nsync=1\nbs=64k", Ok("osync")),
+    ("[raw]\nrw=read\nfilename=/dev/sda", Err("line 3: `filename=/dev/sda` names a device")),
+    ("[away]\nrw=write\nsize=1m\ndirectory=/srv", Err("line 4: `directory=/srv` is a path outside")),
+    ("[net]\nioengine=net\nport=9000\nrw=write\nsize=1m", Err("line 2: `ioengine=net` is no engine")),
+    ("[hook]\nrw=read\nsize=1m\nexec_prerun=reboot", Err("line 4: `exec_prerun=reboot` runs a command")),
+    ("[odd]\nrw=read\nsize=1m\nno_such_option=1", Err("fio does not take")),
+    ("[global]\nrw=read", Err("no job")),
+];
+
+#[test]
+fn job_files_of_the_common_forms_are_planned_or_refused_with_a_reason() {
+    needs!(root, fio);
+    let place = Place::new();
+    for (text, expected) in FORMS {
+        place.write("job.fio", text);
+        let said = place.bakeoff("plan job.fio --fs ext4 --image 400MiB --commands");
+        match expected {
+            Ok(operation) => {
+                let plan = said.well().out;
+                assert!(plan.contains(&format!("# fio-job/{operation}")), "{text}: {operation} is not in {plan}");
+            }
+            Err(why) => drop(said.refused(&[why])),
+        }
+    }
+}
+
+#[test]
+fn variables_are_taken_from_the_environment_and_are_there_or_named() {
+    needs!(root, fio);
+    let place = Place::new();
+    place.write("job.fio", "[a]\nrw=read\nsize=${BAKEOFF_TEST_SIZE}");
+    place.bakeoff("plan job.fio --fs ext4 --image 400MiB").refused(&["BAKEOFF_TEST_SIZE", "not set"]);
+}
+
+#[test]
+fn a_job_file_runs_unchanged_and_its_jobs_are_judged() {
+    needs!(root, fio, xfs);
+    let place = Place::new();
+    place.write(
+        "mine.fio",
+        "[global]\nsize=8m\nbs=4k\n[load]\nrw=write\nbs=1m\n[db]\nstonewall\nrw=randrw\nnumjobs=2\nfsync=64\ngroup_reporting\n\
+         [scan]\nstonewall\nrw=read\nbs=128k\nruntime=1\ntime_based\n",
+    );
+    place
+        .bakeoff("run mine.fio --fs ext4,xfs --image 400MiB --samples 3 --seed 7 --no-twin --plain --no-report")
+        .well();
+    let shown: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
+    assert_eq!(shown["failures"].as_array().map(Vec::len), Some(0), "{}", shown["failures"]);
+    let operations = shown["workloads"][0]["operations"].as_array().expect("operations");
+    let named = |at: usize| operations[at]["operation"].as_str().unwrap_or_default().to_owned();
+    let names: Vec<String> = (0..operations.len()).map(named).collect();
+    assert_eq!(names, ["load:cold", "db-read:cold", "scan:cold", "db-write:cold"]);
+    let units: Vec<&str> = operations.iter().filter_map(|one| one["unit"].as_str()).collect();
+    assert_eq!(units, ["B/s", "/s", "B/s", "/s"]);
+    for operation in operations {
+        for result in operation["results"].as_array().expect("results") {
+            assert!(result["figure"]["median"].as_f64().is_some_and(|value| value > 0.0), "{operation}");
+            // 8 MiB in calls of 4 KiB, twice, half of them reads, three times.
+            assert!(result["latency"]["count"].as_u64().is_some_and(|count| count >= 24), "{}", result["latency"]);
+        }
+    }
+    let until = |at: usize| operations[at]["until"].as_str().unwrap_or_default().to_owned();
+    assert_eq!([until(0), until(1), until(2)], ["durable", "returned", "returned"].map(str::to_owned));
+}
+
+#[test]
+fn a_job_file_is_said_in_our_own_words_and_runs() {
+    needs!(root);
+    let place = Place::new();
+    place.write(
+        "mine.fio",
+        "[db]\nrw=randread\nbs=4k\nsize=4m\ndirect=1\nthinktime=5\n[log]\nstonewall\nrw=write\nsize=2m\nfsync=16\n",
+    );
+    let said: Said = place.bakeoff("import --as workload mine.fio").well();
+    assert!(said.out.contains("mine.toml") && said.out.contains("line 6: thinktime=5"), "{}", said.out);
+    place.bakeoff("import --as workload mine.fio").refused(&["mine.toml"]);
+    place.bakeoff("run ./mine.toml --fs ext4 --image 400MiB --samples 1 --plain --no-report").well();
+    place.write("odd.fio", "[a]\nrw=read\nsize=1m\nbs=4k-8k\n");
+    place.bakeoff("import --as workload odd.fio").refused(&["line 1: [a] `bs=4k-8k` is no one size"]);
+}

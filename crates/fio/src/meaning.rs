@@ -1,0 +1,101 @@
+//! What a job does, in our words: what it reads and writes, past which caches, and when fio says that it is done.
+//! In: a job. Out: sentences for reports, so that nobody takes a cache's figure for a disk's.
+
+use crate::job_file::Job;
+
+/// What it does, as a title of tables has it: `random reads`.
+pub fn title(job: &Job, reads: bool) -> String {
+    let random = if job.pattern().starts_with("rand") { "random " } else { "" };
+    format!("{random}{}", if reads { "reads" } else { "writes" })
+}
+
+/// A sentence or some about a job.
+pub fn sentences(job: &Job) -> String {
+    let (reads, writes) = job.directions();
+    let does = match (reads, writes) {
+        (true, true) => "reads and writes",
+        (true, false) => "reads",
+        (false, true) => "writes",
+        (false, false) => {
+            let does = job.text("ioengine").unwrap_or(job.pattern());
+            return format!("`{}` does what fio's `{does}` does; its time is what is judged.", job.name);
+        }
+    };
+    let mut said = vec![format!("`{}` {does}", job.name)];
+    if job.pattern().starts_with("rand") {
+        said.push("at random".into());
+    }
+    if let Some(block) = job.text("bs") {
+        said.push(format!("{block} a call"));
+    }
+    said.push(caches(job, reads).into());
+    let engine = job.text("ioengine").unwrap_or("psync");
+    if let Some(depth) = job.number("iodepth").filter(|depth| *depth > 1) {
+        said.push(format!("up to {depth} under way at once ({engine})"));
+    }
+    if let Some(clones) = job.number("numjobs").filter(|clones| *clones > 1) {
+        let kind = if job.truth("thread") { "threads" } else { "processes" };
+        said.push(format!("in {clones} {kind}"));
+    }
+    if job.truth("time_based")
+        && let Some(seconds) = job.seconds("runtime")
+    {
+        said.push(format!("for {seconds} s"));
+    }
+    let first = said.join(", ") + ".";
+    if writes { format!("{first} {}", durability(job)) } else { first }
+}
+
+fn caches(job: &Job, reads: bool) -> &'static str {
+    match (job.is_direct(), job.text("invalidate").is_none_or(|text| text.trim() != "0")) {
+        (true, _) => "past the page cache (direct=1)",
+        (false, true) if reads => "through the page cache, which fio empties of its files before (invalidate=1)",
+        (false, false) if reads => "through the page cache as it is (invalidate=0)",
+        (false, _) => "through the page cache",
+    }
+}
+
+/// When fio takes what was written for done.
+fn durability(job: &Job) -> String {
+    let every = |key: &str| job.number(key).filter(|every| *every > 0);
+    let sync = job.text("sync").filter(|text| !["0", "none"].contains(text));
+    match (sync, every("fsync"), every("fdatasync")) {
+        (Some(word), ..) => format!("Each write is on the disk before it returns (sync={word})."),
+        (_, Some(every), _) => format!("It calls fsync after {}.", writes(every)),
+        (_, _, Some(every)) => format!("It calls fdatasync after {}.", writes(every)),
+        _ if job.truth("end_fsync") => "fio's own time ends with one fsync (end_fsync=1).".into(),
+        _ if job.truth("fsync_on_close") => "fio's own time ends with an fsync of each file (fsync_on_close=1).".into(),
+        _ => "fio's own time ends when the last call has returned, which for cached writes is the cache's; what is judged here counts \
+              until the data is safe."
+            .into(),
+    }
+}
+
+fn writes(every: u64) -> String {
+    if every == 1 { "each write".into() } else { format!("every {every} writes") }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::JobFile;
+
+    fn said(lines: &str) -> String {
+        super::sentences(&JobFile::read(&format!("[db]\n{lines}")).expect("read").jobs[0])
+    }
+
+    #[test]
+    fn caches_and_durability_are_said() {
+        let text =
+            said("rw=randread\nbs=4k\ndirect=1\nioengine=io_uring\niodepth=32\nnumjobs=4\nruntime=30\ntime_based");
+        assert_eq!(
+            text,
+            "`db` reads, at random, 4k a call, past the page cache (direct=1), up to 32 under way at once (io_uring), in 4 processes, for 30 s."
+        );
+        assert!(said("rw=read").contains("fio empties"), "{}", said("rw=read"));
+        assert!(said("rw=read\ninvalidate=0").contains("as it is"));
+        assert!(said("rw=write").contains("until the data is safe"));
+        assert!(said("rw=write\nfdatasync=1").contains("fdatasync after each write"));
+        assert!(said("rw=randwrite\nsync=dsync").contains("before it returns"));
+        assert!(said("rw=write\nend_fsync=1").contains("one fsync"));
+    }
+}
