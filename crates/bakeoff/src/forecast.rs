@@ -104,6 +104,8 @@ struct Load {
     bytes_read: u64,
     /// Whether it reads what ageing left.
     needs_aged: bool,
+    /// Whether programs are part of it, whose files and bytes are in none of these numbers.
+    runs_programs: bool,
     /// Indices of the contenders that are put through it.
     contenders: Vec<usize>,
 }
@@ -267,6 +269,7 @@ fn of_work(plan: &ResolvedPlan, index: usize, work: &runner::Work) -> Load {
         bytes_written: estimate.bytes_written,
         bytes_read: estimate.bytes_read + estimate.device_bytes_read,
         needs_aged: estimate.needs_aged,
+        runs_programs: resolve::runs_commands(work),
         contenders: plan.contenders_of(index),
     }
 }

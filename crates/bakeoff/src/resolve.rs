@@ -269,7 +269,12 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
         };
         for settings in combinations::combinations(&planned.settings, &mine).map_err(Failure::usage)? {
             let compiled = workload.compile(scale, &settings, 0)?;
-            works.push(Work { name: planned.name.clone(), title: workload.title.clone(), compiled });
+            works.push(Work {
+                name: planned.name.clone(),
+                title: workload.title.clone(),
+                about: workload.about.clone(),
+                compiled,
+            });
         }
     }
     combinations::tell_apart(&mut works).map_err(Failure::usage)?;

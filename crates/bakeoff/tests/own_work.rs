@@ -96,6 +96,47 @@ fn directories_are_measured_without_anything_but_the_command() {
     }
 }
 
+/// In a root of its own, where users may make no namespaces (user_namespaces(7)), so that processes are held by adopting them.
+const WITHOUT_NAMESPACES: &str = r#"
+set -e
+mkdir root a b
+mount --rbind / root
+for way in exits is-killed; do
+    case $way in
+    exits) words='setsid sleep 86417 & (setsid sleep 86418 &); exit 0' ;;
+    is-killed) words='setsid sleep 86417 & sleep 86418' ;;
+    esac
+    chroot --userspec=nobody root env HOME="$PWD" XDG_STATE_HOME="$PWD/state" sh -c '
+        cd "$HOME" && ! unshare --user true 2>/dev/null || exit 5
+        exec ./program run --dir a --dir b --samples 1 --no-twin --plain --no-report --ledger "$1.db" --shell --command "$2"' sh $way "$words" &
+    run=$!
+    if [ $way = is-killed ]; then
+        until pgrep -u nobody -f '^sleep 86418' >/dev/null; do sleep 0.1; done
+        kill -9 $run
+    fi
+    wait $run || [ $way = is-killed ]
+    for try in $(seq 100); do
+        pgrep -u nobody -f '^sleep 8641[78]' >/dev/null || break
+        sleep 0.1
+    done
+    ! pgrep -u nobody -a -f '^sleep 8641[78]'
+done
+"#;
+
+#[test]
+fn without_namespaces_nothing_outlives_a_command_either() {
+    needs!(root);
+    let place = Place::new();
+    use std::os::unix::fs::PermissionsExt;
+    let all = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(place.folder(), all).expect("changed");
+    std::fs::copy(env!("CARGO_BIN_EXE_bakeoff"), place.path("program")).expect("copied");
+    place.write("script", WITHOUT_NAMESPACES);
+    // The mount goes with the namespace.
+    let said = place.shell("umask 0; unshare --mount --propagation private sh script");
+    assert_eq!(said.status, Some(0), "{said:?}");
+}
+
 #[test]
 fn what_cannot_be_is_said_before_anything_is_touched() {
     let place = Place::new();

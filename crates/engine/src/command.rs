@@ -37,7 +37,7 @@ const NAMES: usize = 8;
 /// Runs a command as one worker's share.
 pub fn work(task: &Task, command: &Command) -> Result<(), String> {
     let hold = confine::separate();
-    let worker = Handle::of(None);
+    let worker = Worker { handle: Handle::of(None), number: std::process::id() as i32 };
     let keeper = process::fork(|| match keep(task, command, hold, &worker) {
         Ok(()) => 0,
         Err(reason) => {
@@ -54,6 +54,12 @@ pub fn work(task: &Task, command: &Command) -> Result<(), String> {
             None => process::wait_for_any(&keeper, 1_000),
         }
     }
+}
+
+/// The worker that a command is held for.
+struct Worker {
+    handle: Handle,
+    number: i32,
 }
 
 /// User and group by which a command runs; None: those of the engine.
@@ -193,7 +199,7 @@ impl Running {
     }
 }
 
-fn keep(task: &Task, command: &Command, hold: Hold, worker: &Handle) -> Result<(), String> {
+fn keep(task: &Task, command: &Command, hold: Hold, worker: &Worker) -> Result<(), String> {
     confine::settle(hold);
     let line = command.line();
     let ready = prepared(command, &task.program.root)?;
@@ -244,7 +250,7 @@ fn watch(
     running: &mut Running,
     line: &str,
     hold: Hold,
-    worker: &Handle,
+    worker: &Worker,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Option<Ending>, String> {
     let main = running.child.id() as i32;
@@ -252,11 +258,11 @@ fn watch(
     let look = if running.handle.fd() < 0 { Duration::from_millis(1) } else { LOOK };
     let mut looked = kernel_ns();
     loop {
-        let heard = running.listen(worker.fd(), look.as_millis() as i32)?;
+        let heard = running.listen(worker.handle.fd(), look.as_millis() as i32)?;
         if let Some(ended) = reap_until(main) {
             return Ok(Some(ended));
         }
-        if heard.other_ended || !goes_on() {
+        if heard.other_ended || confine::is_orphan(hold, worker.number) || !goes_on() {
             end_all(hold, GRACE);
             return Ok(None);
         }

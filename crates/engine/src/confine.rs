@@ -62,6 +62,8 @@ pub fn settle(hold: Hold) {
         libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &first);
         if hold == Hold::Adoption {
             libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
+            // Killed with its parent it could end nobody; it looks for its parent itself.
+            libc::prctl(libc::PR_SET_PDEATHSIG, 0);
             return;
         }
         let (none, slave) = (std::ptr::null(), libc::MS_REC | libc::MS_SLAVE);
@@ -162,6 +164,12 @@ pub fn usage() -> Usage {
         peak_memory: usage.ru_maxrss as u64 * 1024,
         switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
     }
+}
+
+/// Whether the process that forked this one, of that number, is gone; never in a namespace of its own, which ends with its first process.
+pub fn is_orphan(hold: Hold, parent: i32) -> bool {
+    // SAFETY: takes nothing.
+    hold == Hold::Adoption && unsafe { libc::getppid() } != parent
 }
 
 /// A process by a handle that never comes to mean another one.

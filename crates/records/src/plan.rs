@@ -134,6 +134,9 @@ pub struct Work {
     pub name: String,
     /// Heading.
     pub title: String,
+    /// What it does, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// Compiled for its scale and settings.
     pub compiled: Compiled,
 }
@@ -252,6 +255,7 @@ impl ResolvedPlan {
                 name: work.name.clone(),
                 scale: work.compiled.scale.clone(),
                 title: work.title.clone(),
+                about: work.about.clone(),
                 settings: work.compiled.settings.clone(),
                 phases: work.compiled.phases.clone(),
                 totals: work.compiled.totals.clone(),

@@ -73,6 +73,9 @@ pub struct WorkRecord {
     pub scale: String,
     /// Heading of its section.
     pub title: String,
+    /// What it does, in words; empty in runs of version 0.1.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// Every option with its value.
     pub settings: BTreeMap<String, String>,
     /// Names, phrases and figures of its phases, in order.

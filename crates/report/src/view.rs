@@ -158,6 +158,9 @@ pub struct WorkloadView {
     pub slug: String,
     /// Heading.
     pub title: String,
+    /// What it does, in words.
+    #[serde(skip)]
+    pub about: String,
     /// Scale.
     pub scale: String,
     /// Every option with its value.

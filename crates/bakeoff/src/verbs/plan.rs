@@ -89,6 +89,12 @@ fn matrix(plan: &ResolvedPlan) {
     println!("Workloads:");
     for work in &plan.works {
         let estimate = &work.compiled.estimate;
+        if resolve::runs_commands(work) {
+            let first = format!("  {:<22} {:<6} ", work.name, work.compiled.scale);
+            let words = format!("runs programs, whose files and bytes are known once they ran. {}", work.about);
+            print!("{}", text::wrapped(&words, text::width(), &first, &" ".repeat(9)));
+            continue;
+        }
         println!(
             "  {:<22} {:<6} {} files and {} at most; writes {}, reads {}{}",
             work.name,

@@ -55,6 +55,8 @@ struct Scale {
     bytes_written: u64,
     /// Bytes that one trial reads, from the device or from a cache.
     bytes_read: u64,
+    /// Whether programs are part of it, whose files and bytes are in none of these numbers.
+    runs_programs: bool,
 }
 
 /// A phase of a workload.
@@ -149,6 +151,7 @@ fn shown(workload: &Workload) -> Result<Shown, Failure> {
             bytes_at_most: estimate.bytes_at_most,
             bytes_written: estimate.bytes_written,
             bytes_read: estimate.bytes_read + estimate.device_bytes_read,
+            runs_programs: compiled.program.phases.iter().any(|phase| phase.runs_commands()),
         });
         let of_scale = compiled.phases.into_iter().filter(|phase| !phase.preparation);
         phases = of_scale
@@ -198,6 +201,10 @@ fn one(workload: &Shown) {
         println!("Source: {source}\n");
     }
     for scale in &workload.scales {
+        if scale.runs_programs {
+            println!("Scale {}: programs, whose files and bytes are known once they ran", scale.name);
+            continue;
+        }
         println!(
             "Scale {}: {} files at most, {} at most, {} written, {} read",
             scale.name,

@@ -175,7 +175,15 @@ fn directories() -> WorkRecord {
 
 fn work(name: &str, phases: Vec<PhaseFacts>, totals: Vec<TotalFacts>) -> WorkRecord {
     let settings = BTreeMap::new();
-    WorkRecord { name: name.into(), scale: "quick".into(), title: name.into(), settings, phases, totals }
+    WorkRecord {
+        name: name.into(),
+        scale: "quick".into(),
+        title: name.into(),
+        about: String::new(),
+        settings,
+        phases,
+        totals,
+    }
 }
 
 fn facts(name: &str, operation: &str, cache: &str, variant: Option<&str>) -> PhaseFacts {

@@ -153,6 +153,7 @@ pub(super) fn imported(source: &Source, rounds: Vec<Round>) -> Result<Imported, 
     let work = WorkRecord {
         name: source.workload.into(),
         scale: SCALE.into(),
+        about: String::new(),
         title: source.title.clone(),
         settings: BTreeMap::new(),
         phases: facts,

@@ -16,6 +16,7 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData) 
                 span.mono { (workload.name) } @if !told_in_name(workload) { ", scale " (workload.scale) }
                 @if !settings.is_empty() { ": " (settings.join(", ")) }
             }
+            @if !workload.about.is_empty() { p.small { (workload.about) } }
             @for note in &workload.notes { p.warn.small { "All of these: " (note.text) "." } }
             @if !workload.sentences.is_empty() {
                 details.screen {

@@ -115,6 +115,7 @@ impl Builder<'_> {
             notes,
             slug: unique(slug(&name), slugs),
             title: title(&self.material.run.new.works, work),
+            about: work.about.clone(),
             scale: work.scale.clone(),
             settings: work.settings.clone().into_iter().collect(),
             name,

@@ -52,6 +52,7 @@ fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
             works.push(WorkRecord {
                 name: trial.workload.clone(),
                 scale: trial.scale.clone(),
+                about: String::new(),
                 title: trial.workload.clone(),
                 settings: BTreeMap::new(),
                 phases: Vec::new(),

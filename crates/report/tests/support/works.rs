@@ -95,6 +95,7 @@ fn work(name: &str, title: &str, lines: &[Line]) -> WorkRecord {
     WorkRecord {
         name: name.into(),
         scale: "quick".into(),
+        about: String::new(),
         title: title.into(),
         settings: settings(name),
         phases: lines.iter().map(facts).collect(),

@@ -6,6 +6,7 @@ use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::readback::{self, Shown};
 use crate::filesystems::template;
+use crate::stage::mount::nothing_mounted;
 use crate::stage::target::of_contender;
 use crate::stage::{Stage, usage};
 use records::Contender;
@@ -50,9 +51,7 @@ impl Stage<'_> {
     }
 
     fn look_at_mount(&mut self, filesystem: &Filesystem) -> Result<(), StagingError> {
-        let mount = self.state.mount().ok_or_else(|| {
-            StagingError::contender(&self.state.label, "mount answered with success, but nothing is mounted there", "")
-        })?;
+        let mount = self.state.mount().ok_or_else(|| nothing_mounted(&self.state.label, ""))?;
         self.state.found.filesystem = mount.kind;
         self.state.found.mount_options = mount.options;
         self.state.found.super_options = mount.super_options;

@@ -82,8 +82,13 @@ impl Stage<'_> {
             let began = Instant::now();
             let mounted =
                 Command::new(command).prefixed(self.enter()).limit(self.limits().mount()).run(&self.target.journal);
-            mounted
+            let answer = mounted
                 .map_err(|error| self.explained(mount_refused(filesystem, contender, &error, uptime), "mounting"))?;
+            // Some servers answer so before they have understood their options.
+            if self.state.mount().is_none() {
+                let said = [answer.stderr.trim(), answer.stdout.trim()].join(" ");
+                return Err(nothing_mounted(&contender.label, said.trim()));
+            }
             self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
             self.state.mounted = true;
             self.state.just_mounted = Some(Instant::now());
@@ -103,6 +108,12 @@ impl Stage<'_> {
         self.settle(SETTLE_LIMIT);
         Ok(())
     }
+}
+
+/// Whoever mounts said that all went well.
+pub(crate) fn nothing_mounted(label: &str, said: &str) -> StagingError {
+    let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
+    StagingError::contender(label, format!("mounting answered with success, but nothing is mounted there{said}"), "")
 }
 
 /// The kernel's words, made into what a person can act on: the option that is gone, or the kernel's log.
