@@ -96,6 +96,39 @@ fn directories_are_measured_without_anything_but_the_command() {
     }
 }
 
+/// Waits until a process with these words runs.
+fn await_process(words: &str) {
+    let runs =
+        || std::process::Command::new("pgrep").args(["-x", "-f", words]).output().expect("it starts").status.success();
+    assert!(
+        (0..200).any(|_| runs() || {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            false
+        }),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_command_keeps_nothing_of_another_run_in_use() {
+    needs!(root);
+    let (first, second) = (Place::new(), Place::new());
+    let line = "run --fs ext4 --image 400MiB --samples 1 --no-twin --plain --no-report --command";
+    let words =
+        |seconds: &str| [line.split(' ').map(str::to_owned).collect(), vec![format!("sleep {seconds}")]].concat();
+    let done = std::thread::scope(|scope| {
+        let run = scope.spawn(|| first.bakeoff_words(&words("5.19")));
+        await_process("sleep 5.19");
+        // It starts in a copy of all that is mounted, and goes on when the first one unmounts.
+        let other = scope.spawn(|| second.bakeoff_words(&words("18.23")));
+        await_process("sleep 18.23");
+        (run.join().expect("it ended"), other.join().expect("it ended"))
+    });
+    for said in [done.0.well(), done.1.well()] {
+        assert!(!said.err.contains("failed"), "{}", said.err);
+    }
+}
+
 /// In a root of its own, where users may make no namespaces (user_namespaces(7)), so that processes are held by adopting them.
 const WITHOUT_NAMESPACES: &str = r#"
 set -e

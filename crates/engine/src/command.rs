@@ -200,7 +200,7 @@ impl Running {
 }
 
 fn keep(task: &Task, command: &Command, hold: Hold, worker: &Worker) -> Result<(), String> {
-    confine::settle(hold);
+    confine::settle(hold, &task.program.root);
     let line = command.line();
     let ready = prepared(command, &task.program.root)?;
     let ops = Ops::new(task.group());

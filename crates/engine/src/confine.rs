@@ -6,6 +6,7 @@
 
 use crate::process::Ending;
 use crate::sys::Errno;
+use std::ffi::CString;
 use std::path::Path;
 use workload::outcome::CpuTime;
 
@@ -43,12 +44,14 @@ pub fn separate() -> Hold {
     Hold::Namespace
 }
 
+/// Below it each run has its mountpoints.
+const RUNS: &str = "/run/bakeoff/";
 /// Open files that programs may have, as in a login shell.
 const OPEN_FILES: u64 = 1024;
 
 /// Makes this process the one that holds: in a session without terminal, with a /proc that shows what is held and nothing else, never made to
-/// wait by what it holds.
-pub fn settle(hold: Hold) {
+/// wait by what it holds. `root`: where the programs work.
+pub fn settle(hold: Hold, root: &Path) {
     // SAFETY: all of these take numbers, or C strings and structures that outlive the calls. What is refused is done without.
     unsafe {
         libc::setsid();
@@ -68,10 +71,22 @@ pub fn settle(hold: Hold) {
         }
         let (none, slave) = (std::ptr::null(), libc::MS_REC | libc::MS_SLAVE);
         if libc::mount(none, c"/".as_ptr(), none, slave, std::ptr::null()) == 0 {
+            for point in foreign(root) {
+                libc::umount2(point.as_ptr(), libc::MNT_DETACH);
+            }
             let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
             libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), flags, std::ptr::null());
         }
     }
+}
+
+/// Where other runs have something mounted. A copy of that in this namespace would keep their devices in use for as long as it lives, where
+/// unmounting is not passed on to it.
+fn foreign(root: &Path) -> Vec<CString> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+    let foreign = points.filter(|point| point.starts_with(RUNS) && !root.starts_with(point));
+    foreign.filter_map(|point| CString::new(point).ok()).collect()
 }
 
 /// Sends a signal to everything that is held.

@@ -41,6 +41,15 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("zfs", "zfs-fuse", "zfs-fuse"),
     ("sgdisk", "sgdisk", "gdisk"),
     ("qemu", "qemu-system-x86_64", "qemu-system-x86"),
+    ("gcc", "gcc", "build-essential"),
+    ("make", "make", "build-essential"),
+    ("rsync", "rsync", "rsync"),
+    ("zstd", "zstd", "zstd"),
+    ("sqlite", "sqlite3", "sqlite3"),
+    ("rocksdb", "db_bench", "rocksdb-tools"),
+    ("postgres", "pg_ctlcluster", "postgresql"),
+    ("postal", "postal", "postal"),
+    ("postfix", "postfix", "postfix"),
 ];
 
 /// Leaves the test where this machine lacks one of the needs; see the crate's documentation.

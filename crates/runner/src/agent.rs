@@ -92,6 +92,16 @@ pub enum AgentError {
 }
 
 impl AgentError {
+    /// The same, with the name of the phase that failed.
+    pub fn in_phase(self, phase: &str) -> Self {
+        match self {
+            AgentError::PhaseFailed { reason, partial, killed } => {
+                AgentError::PhaseFailed { reason: format!("{phase}: {reason}"), partial, killed }
+            }
+            other => other,
+        }
+    }
+
     /// Whether it may work the next time.
     pub fn cause(&self) -> Cause {
         match self {

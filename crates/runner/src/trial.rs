@@ -417,7 +417,8 @@ fn one_pass(
     let before = Before { emptied: state.emptied.as_ref(), cached_bytes: state.cached_bytes };
     let looked = stage.look()?;
     let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
-    let outcome = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress)?;
+    let performed = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress);
+    let outcome = performed.map_err(|error| error.in_phase(&phase.name))?;
     let seen = stage.since(&looked)?;
     let evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
     Ok(PhaseRecord {

@@ -13,6 +13,7 @@ use crate::scope::{Resolved, choice, holds, number, text};
 use crate::syntax::{RawAlso, RawFigure, RawPhase, RawTotal, RawWorkload, each};
 use crate::validate;
 use crate::work;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub(crate) type Outcome<T> = std::result::Result<T, Problem>;
@@ -68,14 +69,27 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
         filesets: context.filesets,
         phases,
     };
-    let estimate = validate::check(&program, &facts, &spans)?;
+    let estimate = validate::check(&program, &spans)?;
     if raw.time_limit.is_none() {
         patience::set(&mut program, &estimate);
     }
     facts.extend(beside);
+    check_operations(&facts)?;
     let mut settings = resolved.settings;
     settings.retain(|_, value| !value.is_empty());
     Ok(Compiled { program, phases: facts, totals, estimate, scale: scale.to_owned(), settings })
+}
+
+/// Operations are told apart by their names and cache states, wherever they are shown.
+fn check_operations(facts: &[PhaseFacts]) -> Outcome<()> {
+    let mut known = BTreeSet::new();
+    for one in facts.iter().filter(|one| !one.preparation) {
+        if !known.insert((one.named(), &one.cache_label)) {
+            let problem = format!("two figures would be called `{}` ({})", one.named(), one.cache_label);
+            return Err(Problem::new(problem).help("give one of them another `operation`, `label` or `variant`"));
+        }
+    }
+    Ok(())
 }
 
 fn check_counts(raw: &RawWorkload) -> Outcome<()> {
@@ -203,10 +217,16 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         figure,
         figure_group: raw.figure_group.as_ref().map(|group| group.get_ref().clone()),
         share_of: raw.share_of.as_ref().map(|field| text(field, scope)).transpose()?,
-        preparation: raw.preparation,
+        // A time that the work sets itself is no result.
+        preparation: raw.preparation || raw.timed == Some(false),
         own: None,
     };
-    let mut beside: Vec<PhaseFacts> = own.into_iter().map(|own| facts_of_printed(&facts, own)).collect();
+    if raw.timed == Some(false) && own.is_empty() {
+        return Err(Problem::new("`timed = false` leaves the phase without a figure")
+            .help("it is for programs that run for a given time, and print a figure of their own"));
+    }
+    let mut beside: Vec<PhaseFacts> =
+        own.into_iter().map(|own| facts_of_printed(&facts, own, raw.preparation)).collect();
     for also in &raw.also {
         beside.push(facts_of_group(&facts, also, scope)?);
     }
@@ -228,12 +248,13 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
 }
 
 /// What is to be known of a figure that a phase's program prints.
-fn facts_of_printed(facts: &PhaseFacts, own: OwnFigure) -> PhaseFacts {
+fn facts_of_printed(facts: &PhaseFacts, own: OwnFigure, preparation: bool) -> PhaseFacts {
     let (title, doing) = (format!("{}, {}", facts.title, own.titled()), format!("{} ({})", facts.doing, own.name));
     PhaseFacts {
         title,
         doing,
         figure: Figure::Printed,
+        preparation,
         figure_group: None,
         share_of: None,
         own: Some(own),

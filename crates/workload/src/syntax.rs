@@ -163,6 +163,7 @@ pub(crate) struct RawPhase {
     pub after: Option<Spanned<Many<Scalar>>>,
     pub when: Option<Spanned<Many<Scalar>>>,
     pub share_of: Option<Field>,
+    pub timed: Option<bool>,
     #[serde(default)]
     pub also: Vec<RawAlso>,
     pub work: Many<RawWork>,

@@ -4,7 +4,7 @@
 
 use crate::compile::Outcome;
 use crate::error::Problem;
-use crate::facts::{Estimate, PhaseEstimate, PhaseFacts};
+use crate::facts::{Estimate, PhaseEstimate};
 use crate::fileset;
 use crate::kinds;
 use crate::program::{Cache, End, Group, Layout, Order, Phase, Program, Step, has};
@@ -15,10 +15,10 @@ use std::ops::Range;
 /// Items that one pass of a phase may have.
 const ITEMS_LIMIT: u64 = 1 << 48;
 
-pub(crate) fn check(program: &Program, facts: &[PhaseFacts], spans: &[Range<usize>]) -> Outcome<Estimate> {
+pub(crate) fn check(program: &Program, spans: &[Range<usize>]) -> Outcome<Estimate> {
     let mut world = World::new(&program.filesets);
     let mut estimate = Estimate::default();
-    if facts.iter().all(|phase| phase.preparation) {
+    if program.phases.iter().all(|phase| phase.preparation) {
         return Err(Problem::new("no phase is measured").help("a workload needs a phase that is no preparation"));
     }
     apart(program)?;

@@ -36,11 +36,28 @@ fn measured(compiled: &Compiled) -> Vec<&str> {
 }
 
 #[test]
-fn all_eight_compile_at_both_scales_with_every_choice_of_every_option() {
+fn all_compile_at_both_scales_with_every_choice_of_every_option() {
     let catalog = catalog();
     let names: Vec<&str> = catalog.workloads.keys().map(String::as_str).collect();
-    let wanted =
-        ["aged-read", "bonnie", "device", "directories", "mail", "sequential", "small-files", "small-files-parallel"];
+    let wanted = [
+        "aged-read",
+        "backup",
+        "bonnie",
+        "compile",
+        "device",
+        "directories",
+        "git",
+        "mail",
+        "media",
+        "postal",
+        "postgres",
+        "rocksdb",
+        "sequential",
+        "small-files",
+        "small-files-parallel",
+        "source-tree",
+        "sqlite",
+    ];
     assert_eq!(names, wanted);
     for workload in catalog.workloads.values() {
         assert_eq!(workload.scales, ["full", "quick"]);
@@ -49,7 +66,8 @@ fn all_eight_compile_at_both_scales_with_every_choice_of_every_option() {
                 for value in option.allowed.iter().chain([&option.default[scale]]) {
                     let settings = BTreeMap::from([(option.name.clone(), value.clone())]);
                     let compiled = workload.compile(scale, &settings, 1).unwrap_or_else(|error| panic!("{error}"));
-                    assert_eq!(compiled.phases.len(), compiled.program.phases.len());
+                    // Figures that programs print stand behind those of the phases.
+                    assert!(compiled.phases.len() >= compiled.program.phases.len());
                     assert_eq!(compiled.settings[&option.name], *value);
                 }
             }
@@ -314,12 +332,13 @@ fn verdicts_can_be_put_in_words() {
         let compiled = workload.compile("quick", &BTreeMap::new(), 1).unwrap();
         for facts in compiled.phases.iter().filter(|phase| !phase.preparation) {
             assert!(facts.doing.contains("ing "), "{}/{}: {}", workload.name, facts.name, facts.doing);
-            assert!(facts.title.len() <= 32, "{}", facts.title);
+            assert!(facts.title.len() <= if facts.own.is_some() { 44 } else { 32 }, "{}", facts.title);
         }
         let doings: std::collections::BTreeSet<&str> =
             compiled.phases.iter().filter(|phase| !phase.preparation).map(|phase| phase.doing.as_str()).collect();
         assert_eq!(doings.len(), measured(&compiled).len(), "{}", workload.name);
-        assert!(compiled.phases.iter().any(|phase| phase.figure != Figure::Seconds));
+        let runs_programs = compiled.program.phases.iter().any(Phase::runs_commands);
+        assert!(runs_programs || compiled.phases.iter().any(|phase| phase.figure != Figure::Seconds));
     }
 }
 

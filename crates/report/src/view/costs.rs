@@ -171,7 +171,10 @@ fn short_seconds(value: f64) -> String {
         value if value < 0.0995 => format!("{value:.3}"),
         value if value < 9.995 => format!("{value:.2}"),
         value if value < 99.95 => format!("{value:.1}"),
-        value => format!("{value:.0}"),
+        value if value < 99_999.5 => format!("{value:.0}"),
+        // A program that counts as one operation.
+        value if value < 999_500.0 => format!("{:.0}k", value / 1e3),
+        value => format!("{:.1}M", value / 1e6),
     }
 }
 
