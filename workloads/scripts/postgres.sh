@@ -35,7 +35,7 @@ ask() {
 
 case $step in
 initdb)
-    # Trust is enough: the socket lies in a folder of this user's own.
+    # Trust is enough: the socket lies in a folder of this user's own. Shared memory by posix would be left behind in /dev/shm by a kill.
     "$bin/initdb" --username=bench --auth=trust --encoding=UTF8 --no-locale --data-checksums >/dev/null </dev/null
     cat >>data/postgresql.conf <<END
 listen_addresses = ''
@@ -48,6 +48,7 @@ wal_level = minimal
 max_wal_senders = 0
 autovacuum = off
 full_page_writes = $FULL_PAGES
+dynamic_shared_memory_type = mmap
 END
     ;;
 load)

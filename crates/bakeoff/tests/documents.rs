@@ -86,7 +86,17 @@ fn commands_in_sentences() -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn every_block_says_what_it_holds() {
-    let known = ["sh", "text", "json", "toml workload", "toml plan", "toml age", "toml filesystem", "toml contenders"];
+    let known = [
+        "sh",
+        "ini fio",
+        "text",
+        "json",
+        "toml workload",
+        "toml plan",
+        "toml age",
+        "toml filesystem",
+        "toml contenders",
+    ];
     let unknown: Vec<String> = blocks()
         .iter()
         .filter(|block| !known.contains(&block.holds.as_str()) && !block.holds.starts_with("csv"))
@@ -163,6 +173,7 @@ fn save_files(place: &Place) {
         let path = match block.holds.as_str() {
             "toml workload" => "mine.toml",
             "toml age" => "config/bakeoff/ages/mine.toml",
+            "ini fio" => "mine.fio",
             _ => continue,
         };
         let path = place.path(path);
@@ -192,8 +203,10 @@ fn as_plan(place: &Place, words: &[String]) -> Vec<String> {
 
 #[test]
 fn every_run_that_is_shown_can_be_planned() {
-    needs!(root, xfs, btrfs);
+    needs!(root, xfs, btrfs, fio, git, postgres);
     let place = Place::new();
+    std::fs::create_dir(place.path("published")).expect("made");
+    std::fs::copy(top().join("published/recipes.csv"), place.path("published/recipes.csv")).expect("copied");
     let room = Room::new(place.path("room"));
     save_files(&place);
     let mut wrong = Vec::new();

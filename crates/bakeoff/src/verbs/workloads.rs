@@ -156,8 +156,8 @@ fn shown(workload: &Workload) -> Result<Shown, Failure> {
         let of_scale = compiled.phases.into_iter().filter(|phase| !phase.preparation);
         phases = of_scale
             .map(|phase| Phase {
+                operation: phase.named(),
                 name: phase.name,
-                operation: phase.operation,
                 cache: phase.cache_label,
                 doing: phase.doing,
             })
