@@ -96,6 +96,22 @@ fn a_job_file_runs_unchanged_and_its_jobs_are_judged() {
 }
 
 #[test]
+fn all_of_many_jobs_side_by_side_are_kept_with_their_latencies() {
+    needs!(root, fio);
+    let place = Place::new();
+    let jobs: String = (1..=20).map(|number| format!("[job{number}]\n")).collect();
+    place.write("many.fio", &format!("[global]\nrw=randrw\nsize=512k\nbs=4k\n{jobs}"));
+    place.bakeoff("run many.fio --fs ext4 --image 400MiB --samples 1 --no-twin --plain --no-report").well();
+    let shown: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
+    let operations = shown["workloads"][0]["operations"].as_array().expect("operations");
+    assert_eq!(operations.len(), 40);
+    for operation in operations {
+        let latency = &operation["results"][0]["latency"]["count"];
+        assert!(latency.as_u64().is_some_and(|count| count > 10), "{operation}");
+    }
+}
+
+#[test]
 fn a_job_file_is_said_in_our_own_words_and_runs() {
     needs!(root);
     let place = Place::new();

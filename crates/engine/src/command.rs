@@ -240,8 +240,13 @@ fn keep(task: &Task, command: &Command, hold: Hold, worker: &Worker) -> Result<(
     let reported = parts(command.reports.as_ref(), &String::from_utf8_lossy(&running.output.kept));
     let (reported, unclear) = reported.map_or_else(|why| (Vec::new(), Some(why)), |parts| (parts, None));
     let failure = failure(&run).or(missing.or(unclear).filter(|_| run.status == Some(0)));
-    reported.into_iter().for_each(|part| slot.note(&Note::Part(Box::new(part))));
     slot.note(&Note::Ran(Box::new(run)));
+    for part in reported {
+        let name = part.name.clone();
+        if !slot.note(&Note::Part(Box::new(part))) {
+            return Err(format!("what fio reported of `{name}` is more than can be kept"));
+        }
+    }
     failure.map_or(Ok(()), Err)
 }
 

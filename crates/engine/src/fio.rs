@@ -87,8 +87,7 @@ fn part(report: &Report, name: &str) -> Option<GroupOutcome> {
             record(&mut syncs, &job.sync.lat_ns);
         }
     }
-    let latency = latency.finish();
-    let named = [("item", latency.clone()), (direction, latency), ("fsync", syncs.finish())];
+    let named = [("item", latency.finish()), ("fsync", syncs.finish())];
     (sum.operations > 0).then(|| GroupOutcome {
         name: name.into(),
         items: sum.operations,
