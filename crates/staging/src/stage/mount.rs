@@ -87,7 +87,7 @@ impl Stage<'_> {
             // Some servers answer so before they have understood their options.
             if self.state.mount().is_none() {
                 let said = [answer.stderr.trim(), answer.stdout.trim()].join(" ");
-                return Err(nothing_mounted(&contender.label, said.trim()));
+                return Err(self.explained(nothing_mounted(&contender.label, said.trim()), "mounting"));
             }
             self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
             self.state.mounted = true;
