@@ -8,7 +8,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use system::input::{TEXT_LIMIT, text_file};
-use workload::quantity::parse_duration;
 use workload::written;
 
 /// Lines of fio's that an error repeats.
@@ -25,12 +24,6 @@ pub fn is_job_file(name: &str) -> bool {
 /// It cannot be read, has lines that cannot be run here, uses a variable that is not set; or fio is not there, or does not take it.
 pub fn workload(path: &Path, own: &Own) -> Result<written::File, Failure> {
     let file = read(path)?;
-    if let Some(limit) = &own.time_limit {
-        parse_duration(limit).map_err(|problem| Failure::usage(format!("--time-limit {limit}: {problem}")))?;
-    }
-    if let Some(user) = &own.user {
-        engine::user_ids(user).map_err(|why| Failure::usage(format!("--user {user}: {why}")))?;
-    }
     let variables = file.variables.iter().map(|name| match std::env::var(name) {
         Ok(value) => Ok((name.clone(), value)),
         Err(_) => Err(Failure::usage(format!(
@@ -49,7 +42,7 @@ pub fn workload(path: &Path, own: &Own) -> Result<written::File, Failure> {
         time_limit: own.time_limit.clone(),
         variables,
     };
-    fio::unchanged(&file, &way).map_err(|problem| refused(path, &problem))
+    Ok(fio::unchanged(&file, &way))
 }
 
 /// A job file in our own words: the text of a workload file that begins with what was left out.
@@ -74,10 +67,7 @@ pub fn translated(path: &Path) -> Result<String, Failure> {
 
 /// The name of a workload, after its file.
 pub fn name_of(path: &Path) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let stem: String = path.file_stem().unwrap_or_default().to_string_lossy().chars().map(letter).take(50).collect();
-    let name = stem.trim_start_matches(['-', '_', '.']);
-    if name.is_empty() { "jobs".into() } else { name.into() }
+    fio::identifier(&path.file_stem().unwrap_or_default().to_string_lossy())
 }
 
 fn read(path: &Path) -> Result<JobFile, Failure> {

@@ -17,11 +17,17 @@ const TITLE_LENGTH: usize = 60;
 /// Words that only mean something to a shell.
 const SHELL_WORDS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"];
 
-/// Refuses what is said of commands where there are none.
+/// Refuses what is said of commands where there are none, and what cannot be meant.
 ///
 /// # Errors
-/// A user or a time limit, and neither a command nor a job file.
+/// A user that this machine does not know; a time that is none; either of them, and neither a command nor a job file.
 pub fn check_use(own: &Own, has_job_file: bool) -> Result<(), Failure> {
+    if let Some(limit) = &own.time_limit {
+        parse_duration(limit).map_err(|problem| Failure::usage(format!("--time-limit {limit}: {problem}")))?;
+    }
+    if let Some(user) = &own.user {
+        engine::user_ids(user).map_err(|why| Failure::usage(format!("--user {user}: {why}")))?;
+    }
     if has_job_file || !own.command.is_empty() {
         return Ok(());
     }
@@ -44,12 +50,6 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
     if own.name.len() > own.command.len() {
         let text = format!("--name {}: there are more names than commands", own.name[own.command.len()]);
         return Err(Failure::usage(text));
-    }
-    if let Some(limit) = &own.time_limit {
-        parse_duration(limit).map_err(|problem| Failure::usage(format!("--time-limit {limit}: {problem}")))?;
-    }
-    if let Some(user) = &own.user {
-        engine::user_ids(user).map_err(|why| Failure::usage(format!("--user {user}: {why}")))?;
     }
     let mut phases = Vec::new();
     if let Some(folder) = &own.copy_in {
@@ -120,15 +120,7 @@ fn beside(user: Option<&str>, what: &str, command: Vec<String>, number: usize) -
     let title = what.replace('-', " ");
     let name = format!("{what}-{}", number + 1);
     let work = Work { command, user: user.map(str::to_owned), ..Work::default() };
-    Phase {
-        name,
-        doing: title.clone(),
-        title,
-        cache: "as-found",
-        preparation: true,
-        work: vec![work],
-        ..Phase::default()
-    }
+    Phase::preparation(name, title, work)
 }
 
 fn copying(folder: &Path) -> Result<Vec<String>, Failure> {

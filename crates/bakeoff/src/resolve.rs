@@ -173,6 +173,7 @@ fn is_file(name: &str) -> bool {
 
 /// One plan that holds all that was named: a plan as it is, or the named workloads with everything else by default.
 fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
+    own_work::check_use(&what.own, what.names.iter().any(|name| fio_jobs::is_job_file(name)))?;
     let mut chosen: Option<Plan> = None;
     let mut works = Vec::new();
     for name in &what.names {
@@ -193,7 +194,6 @@ fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
             return Err(unknown(&name, catalogue));
         }
     }
-    own_work::check_use(&what.own, what.names.iter().any(|name| fio_jobs::is_job_file(name)))?;
     if let Some(text) = own_work::workload(&what.own)? {
         let name = catalogue.work.add_workload(Path::new("--command"), &text)?;
         works.push(PlannedWork { name, scale: "quick".into(), settings: BTreeMap::new() });

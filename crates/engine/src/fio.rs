@@ -69,19 +69,14 @@ pub fn parts(names: &[String], output: &str) -> Result<Vec<GroupOutcome>, String
 }
 
 fn part(report: &Report, name: &str) -> Option<GroupOutcome> {
-    let (whose, direction) = name.rsplit_once(' ')?;
+    let (whose, direction) = name.rsplit_once(' ').filter(|(_, direction)| ["read", "write"].contains(direction))?;
     let group = whose.strip_prefix("group ").and_then(|number| number.parse::<u32>().ok());
     let is_of = |job: &&Job| job.jobname == whose || group == Some(job.groupid);
-    let of = |job: &'_ Job| match direction {
-        "read" => Some(Sum::of(&job.read)),
-        "write" => Some(Sum::of(&job.write)),
-        _ => None,
-    };
     let mut sum = Sum::default();
     let (mut latency, mut syncs) = (Merged::new(), Merged::new());
     for job in report.jobs.iter().filter(is_of) {
-        sum.add(&of(job)?);
         let side = if direction == "read" { &job.read } else { &job.write };
+        sum.add(side);
         record(&mut latency, if side.lat_ns.bins.is_empty() { &side.clat_ns } else { &side.lat_ns });
         if direction == "write" {
             record(&mut syncs, &job.sync.lat_ns);
@@ -109,15 +104,11 @@ struct Sum {
 }
 
 impl Sum {
-    fn of(side: &Direction) -> Sum {
-        Sum { bytes: side.io_bytes, operations: side.total_ios, milliseconds: side.runtime.max(1) }
-    }
-
     /// Entries work side by side, so that the time is the longest of theirs.
-    fn add(&mut self, other: &Sum) {
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.operations = self.operations.saturating_add(other.operations);
-        self.milliseconds = self.milliseconds.max(other.milliseconds);
+    fn add(&mut self, side: &Direction) {
+        self.bytes = self.bytes.saturating_add(side.io_bytes);
+        self.operations = self.operations.saturating_add(side.total_ios);
+        self.milliseconds = self.milliseconds.max(side.runtime.max(1));
     }
 }
 

@@ -8,5 +8,5 @@ mod run;
 mod translate;
 
 pub use job_file::{Job, JobFile, Problem, Setting};
-pub use run::{Way, unchanged};
+pub use run::{Way, identifier, unchanged};
 pub use translate::{Translation, translated};

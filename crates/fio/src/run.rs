@@ -2,7 +2,7 @@
 //! In: a job file. Out: a workload whose phases run the job file's stages, one after the other, each from the start that is asked for.
 //! fio lays out its files in a phase before, as it does itself before its first job; what it reports of each job is a figure of its own.
 
-use crate::job_file::{Job, JobFile, Problem};
+use crate::job_file::{Job, JobFile};
 use crate::meaning;
 use std::collections::BTreeSet;
 use workload::program::Reports;
@@ -42,10 +42,8 @@ struct Part {
 }
 
 /// The workload that runs a job file.
-///
-/// # Errors
-/// Never in practice: what is not to be run is not read.
-pub fn unchanged(file: &JobFile, way: &Way) -> Result<File, Problem> {
+#[must_use]
+pub fn unchanged(file: &JobFile, way: &Way) -> File {
     let stages = if file.can_be_parted() { file.stages() } else { vec![&file.jobs[..]] };
     let whole = stages.len() == 1;
     let mut phases = Vec::new();
@@ -63,7 +61,7 @@ pub fn unchanged(file: &JobFile, way: &Way) -> Result<File, Problem> {
         phases.push(phase(file, way, stage, sections, &mut names));
     }
     let about = file.jobs.iter().map(meaning::sentences).collect::<Vec<_>>().join(" ");
-    Ok(File {
+    File {
         name: way.name.clone(),
         title: way.title.clone(),
         about: if about.is_empty() { way.title.clone() } else { about },
@@ -71,20 +69,11 @@ pub fn unchanged(file: &JobFile, way: &Way) -> Result<File, Problem> {
         scales: File::same_scales(),
         phases,
         ..File::default()
-    })
+    }
 }
 
 fn preparation(name: &str, work: Work) -> Phase {
-    let title = name.replace('-', " ");
-    Phase {
-        name: name.into(),
-        doing: title.clone(),
-        title,
-        cache: "as-found",
-        preparation: true,
-        work: vec![work],
-        ..Phase::default()
-    }
+    Phase::preparation(name.into(), name.replace('-', " "), work)
 }
 
 /// fio, with its job file on its standard input.
@@ -187,7 +176,8 @@ fn time_limit(file: &JobFile) -> Option<String> {
 }
 
 /// A name of the letters that names may have.
-pub(crate) fn identifier(text: &str) -> String {
+#[must_use]
+pub fn identifier(text: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = text.chars().map(letter).collect();
     let name: String = name.trim_start_matches(['-', '_', '.']).chars().take(NAME_LENGTH).collect();
@@ -208,7 +198,7 @@ mod tests {
 
     fn made(text: &str) -> File {
         let way = Way { name: "mine".into(), title: "Mine".into(), start: "cold", ..Way::default() };
-        unchanged(&JobFile::read(text).expect("read"), &way).expect("made")
+        unchanged(&JobFile::read(text).expect("read"), &way)
     }
 
     #[test]

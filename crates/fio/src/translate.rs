@@ -235,15 +235,7 @@ fn laying_out(one: &Translated) -> Phase {
         ..Work::default()
     };
     let title = name.replace('-', " ");
-    Phase {
-        doing: title.clone(),
-        title,
-        name,
-        cache: "as-found",
-        preparation: true,
-        work: vec![work],
-        ..Phase::default()
-    }
+    Phase::preparation(name, title, work)
 }
 
 fn phase(stage: &[Job], groups: Vec<(&Job, Translated)>, names: &mut BTreeSet<String>) -> Option<Phase> {

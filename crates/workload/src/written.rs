@@ -193,6 +193,14 @@ pub struct Work {
     pub rate: Option<u64>,
 }
 
+impl Phase {
+    /// A phase that is no result.
+    pub fn preparation(name: String, title: String, work: Work) -> Phase {
+        let doing = title.clone();
+        Phase { name, title, doing, cache: "as-found", preparation: true, work: vec![work], ..Phase::default() }
+    }
+}
+
 impl File {
     /// The file's text.
     ///

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use workload::catalogue::WorkCatalogue;
+use workload::facts::PhaseFacts;
 use workload::program::{
     Cache, Engine, Figure, Fileset, Group, Layout, Names, Order, Over, Phase, Program, Size, Step,
 };
@@ -66,8 +67,12 @@ fn all_compile_at_both_scales_with_every_choice_of_every_option() {
                 for value in option.allowed.iter().chain([&option.default[scale]]) {
                     let settings = BTreeMap::from([(option.name.clone(), value.clone())]);
                     let compiled = workload.compile(scale, &settings, 1).unwrap_or_else(|error| panic!("{error}"));
-                    // Figures that programs print stand behind those of the phases.
-                    assert!(compiled.phases.len() >= compiled.program.phases.len());
+                    // Figures that programs print, and of further groups, stand behind those of the phases.
+                    let (phases, beside) = compiled.phases.split_at(compiled.program.phases.len());
+                    let names = |facts: &[PhaseFacts]| facts.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+                    let program: Vec<String> = compiled.program.phases.iter().map(|one| one.name.clone()).collect();
+                    assert_eq!(names(phases), program);
+                    assert!(names(beside).iter().all(|name| program.contains(name)));
                     assert_eq!(compiled.settings[&option.name], *value);
                 }
             }
@@ -332,7 +337,7 @@ fn verdicts_can_be_put_in_words() {
         let compiled = workload.compile("quick", &BTreeMap::new(), 1).unwrap();
         for facts in compiled.phases.iter().filter(|phase| !phase.preparation) {
             assert!(facts.doing.contains("ing "), "{}/{}: {}", workload.name, facts.name, facts.doing);
-            assert!(facts.title.len() <= if facts.own.is_some() { 44 } else { 32 }, "{}", facts.title);
+            assert!(facts.title.len() <= 32, "{}", facts.title);
         }
         let doings: std::collections::BTreeSet<&str> =
             compiled.phases.iter().filter(|phase| !phase.preparation).map(|phase| phase.doing.as_str()).collect();

@@ -31,6 +31,7 @@ pub struct Bakeoff {
     shown: Rc<Cell<usize>>,
     lost: Option<StagingError>,
     wall_step_ms: i64,
+    only_waits_take_time: bool,
     after_close: Option<Box<dyn Fn(usize)>>,
     stop_after: usize,
     /// Passes of the run that are disturbed, from 0; None: those that this machine's other work disturbs.
@@ -57,6 +58,7 @@ impl Bakeoff {
             shown: Rc::default(),
             lost: None,
             wall_step_ms: 1,
+            only_waits_take_time: false,
             after_close: None,
             stop_after: usize::MAX,
             disturbed: None,
@@ -109,6 +111,12 @@ impl Bakeoff {
     /// Sets the wall clock by so much every time somebody looks at it.
     pub fn wall_steps(mut self, milliseconds: i64) -> Self {
         self.wall_step_ms = milliseconds;
+        self
+    }
+
+    /// Has the clock stand still but for waits, however busy the machine is that runs this.
+    pub fn only_waits_take_time(mut self) -> Self {
+        self.only_waits_take_time = true;
         self
     }
 
@@ -214,7 +222,7 @@ impl Bakeoff {
         let closed = Arc::new(AtomicUsize::new(0));
         let (passes, closing) = (Rc::default(), Arc::clone(&closed));
         let mut venue = StandIn { bakeoff: self, log: Rc::clone(&log), closed: closing, passes };
-        let clock = SteppedClock::new(self.wall_step_ms);
+        let clock = SteppedClock::new(self.wall_step_ms, self.only_waits_take_time);
         let script = self.folder.path().join("engine").to_string_lossy().into_owned();
         let mut run = Run {
             plan: &self.plan,
@@ -252,12 +260,13 @@ struct SteppedClock {
     waited: Cell<Duration>,
     wall_ms: Cell<i64>,
     step_ms: i64,
+    only_waits: bool,
 }
 
 impl SteppedClock {
-    fn new(step_ms: i64) -> Self {
+    fn new(step_ms: i64, only_waits: bool) -> Self {
         let wall_ms = Cell::new(1_790_000_000_000);
-        Self { origin: Instant::now(), waited: Cell::default(), wall_ms, step_ms }
+        Self { origin: Instant::now(), waited: Cell::default(), wall_ms, step_ms, only_waits }
     }
 }
 
@@ -267,7 +276,8 @@ impl Clock for SteppedClock {
         self.wall_ms.get()
     }
     fn steady(&self) -> Duration {
-        self.origin.elapsed() + self.waited.get()
+        let elapsed = if self.only_waits { Duration::ZERO } else { self.origin.elapsed() };
+        elapsed + self.waited.get()
     }
     fn wait(&self, time: Duration) {
         self.waited.set(self.waited.get() + time);
