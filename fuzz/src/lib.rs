@@ -8,6 +8,7 @@ mod literature;
 mod messages;
 mod results;
 pub mod seeds;
+mod traces;
 
 /// A parser, or a few that read the same form.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "histogram", run: ledgers::histogram, largest: 4096 },
     Target { name: "literature", run: literature::all, largest: 2048 },
     Target { name: "messages", run: messages::lines, largest: 4096 },
+    Target { name: "trace", run: traces::lines, largest: 4096 },
 ];
 
 /// A refusal in words: one line or a few, never nothing and never the whole input again.

@@ -86,6 +86,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "messages" => messages(),
         "options" => options(),
         "literature" => literature(),
+        "trace" => traces(),
         _ => Vec::new(),
     }
 }
@@ -168,6 +169,24 @@ fn histograms() -> Vec<Vec<u8>> {
     V2DeflateSerializer::new().serialize(&recorded, &mut packed).expect("memory takes it");
     use base64::Engine;
     vec![plain, base64::prelude::BASE64_STANDARD.encode(packed).into_bytes()]
+}
+
+/// The trace of two threads, unpacked.
+fn traces() -> Vec<Vec<u8>> {
+    let lines = [
+        r#"{"format":1,"made_by":"bakeoff","recorded":"2026-01-01T00:00:00Z","command":["a"],"status":0,"filesystem":"ext4","kernel":"6","entries":3,"actions":7,"threads":2,"handles":1,"elapsed_ns":9,"overhead":{"watcher":"eBPF","calls":7,"between_ns":1,"within_ns":1},"compressible_before":0,"compressible_after":50,"unseen":[]}"#,
+        r#"{"path":"d","mode":493,"kind":"folder"}"#,
+        r#"{"path":"d/f","mode":420,"kind":{"file":4096}}"#,
+        r#"{"path":"l","mode":511,"kind":{"symlink":"d/f"}}"#,
+        r#"{"thread":0,"call":{"start":{"thread":1}}}"#,
+        r#"{"thread":0,"think_ns":5,"took_ns":2,"result":3,"call":{"open":{"path":"d/f","flags":2,"mode":0,"handle":0}}}"#,
+        r#"{"thread":0,"result":4096,"call":{"read-at":{"handle":0,"offset":0,"length":4096}}}"#,
+        r#"{"thread":1,"result":100,"call":{"write":{"handle":0,"length":100}},"after":[1]}"#,
+        r#"{"thread":1,"result":-2,"call":{"rename":{"from":"d/f","to":"g","flags":0}},"after":[2]}"#,
+        r#"{"thread":0,"call":{"close":{"handle":0}},"after":[3]}"#,
+        r#"{"thread":0,"call":"wait","after":[4]}"#,
+    ];
+    vec![lines.join("\n").into_bytes()]
 }
 
 fn messages() -> Vec<Vec<u8>> {

@@ -65,6 +65,11 @@ pub enum Verb {
     Compare(CompareArgs),
     /// Hold published claims against what was measured here
     Claims(ClaimsArgs),
+    /// Watch a program of your own, and write down what it does to the files of a folder; `run` does that again on each contender
+    #[command(after_help = RECORD_EXAMPLES)]
+    Record(RecordArgs),
+    /// Make of a trace a workload file that a person can edit: its mix of calls, sizes, folders and syncs
+    Profile(ProfileArgs),
     /// Take in runs exported elsewhere, other ledgers (shards become one run), or results of fio, Bonnie++ or dd
     Import(ImportArgs),
     /// Write one portable file with everything about a run
@@ -87,6 +92,48 @@ pub enum Verb {
     Guest,
     /// Write the manual pages and shell completions, or the reference
     Manual(ManualArgs),
+}
+
+const RECORD_EXAMPLES: &str = "\
+Examples:
+  cd /srv/repo; bakeoff record -o ~/gc.trace -- git gc
+  bakeoff record -o build.trace --folder /tmp/build -- make -j4
+  bakeoff run ./build.trace --fs ext4,xfs,btrfs";
+
+/// `bakeoff record`
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// File for the trace; one that is there is not overwritten
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// The folder in which the command runs; what it does to the files below is recorded, and nothing else
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub folder: PathBuf,
+    /// Who watches [default: eBPF by bpftrace where that works, else strace]
+    #[arg(long, value_enum, value_name = "WATCHER")]
+    pub with: Option<WatchedBy>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// Who watches a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WatchedBy {
+    /// eBPF at the kernel's tracepoints
+    Ebpf,
+    /// strace, which stops the program at each call
+    Strace,
+}
+
+/// `bakeoff profile`
+#[derive(Debug, Args)]
+pub struct ProfileArgs {
+    /// The trace
+    pub trace: PathBuf,
+    /// File for the workload [default: the trace's name with .toml]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// `bakeoff run`

@@ -338,15 +338,19 @@ fn all_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Commands {
     Commands { versions: version_commands(plan, catalogue), trials: trials.collect(), work: own_commands(plan) }
 }
 
-/// The programs of the user's own that are the work, each with its phase and the user as whom it runs.
+/// The programs of the user's own that are the work, and traces of such, each with its phase and the user as whom it runs.
 pub fn own_commands(plan: &ResolvedPlan) -> Vec<String> {
     let mut lines = Vec::new();
     for work in &plan.works {
         for phase in &work.compiled.program.phases {
             for step in phase.groups.iter().flat_map(|group| &group.steps) {
-                let Step::Run(command) = step else { continue };
-                let user = command.user.as_ref().map_or_else(String::new, |user| format!(", as {user}"));
-                lines.push(format!("{}  # {}/{}{user}", command.line(), work.name, phase.name));
+                let (line, user) = match step {
+                    Step::Run(command) => (command.line(), command.user.as_ref()),
+                    Step::Replay(replay) => (format!("the calls of {}", replay.trace.display()), None),
+                    _ => continue,
+                };
+                let user = user.map_or_else(String::new, |user| format!(", as {user}"));
+                lines.push(format!("{line}  # {}/{}{user}", work.name, phase.name));
             }
         }
     }

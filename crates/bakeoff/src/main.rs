@@ -33,6 +33,7 @@ mod scratch;
 mod session;
 mod show;
 mod text;
+mod traces;
 mod verbs;
 
 use args::{Arguments, Verb};
@@ -74,6 +75,8 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Report(args) => verbs::report::report(ledger, args),
         Verb::Compare(args) => verbs::compare::compare(ledger, args),
         Verb::Claims(args) => verbs::claims::claims(ledger, args),
+        Verb::Record(args) => verbs::record::record(args),
+        Verb::Profile(args) => verbs::profile::profile(args),
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
         Verb::Systems(args) => verbs::systems::systems(args),

@@ -3,6 +3,7 @@
 
 use crate::args::{Own, Start};
 use crate::failure::Failure;
+use crate::fio_jobs;
 use crate::programs;
 use std::path::Path;
 use workload::quantity::parse_duration;
@@ -20,21 +21,24 @@ const SHELL_WORDS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>"
 /// Refuses what is said of commands where there are none, and what cannot be meant.
 ///
 /// # Errors
-/// A user that this machine does not know; a time that is none; either of them, and neither a command nor a job file.
-pub fn check_use(own: &Own, has_job_file: bool) -> Result<(), Failure> {
+/// A user that this machine does not know; a time that is none; an option that nothing among the names and commands takes.
+pub fn check_use(own: &Own, names: &[String]) -> Result<(), Failure> {
     if let Some(limit) = &own.time_limit {
         parse_duration(limit).map_err(|problem| Failure::usage(format!("--time-limit {limit}: {problem}")))?;
     }
     if let Some(user) = &own.user {
         engine::user_ids(user).map_err(|why| Failure::usage(format!("--user {user}: {why}")))?;
     }
-    if has_job_file || !own.command.is_empty() {
-        return Ok(());
-    }
-    let said = own.user.as_ref().map(|_| "--user").or(own.time_limit.as_ref().map(|_| "--time-limit"));
-    let said = said.or((own.start != Start::default()).then_some("--start"));
-    match said {
-        Some(option) => Err(Failure::usage(format!("{option} is for --command, and for job files of fio"))),
+    let programs = !own.command.is_empty() || names.iter().any(|name| fio_jobs::is_job_file(name));
+    let traces = names.iter().any(|name| trace::is_trace_file(name));
+    let options = [
+        ("--user", own.user.is_some(), programs, "--command, and for job files of fio"),
+        ("--time-limit", own.time_limit.is_some(), programs || traces, "--command, job files of fio and traces"),
+        ("--start", own.start != Start::default(), programs || traces, "--command, job files of fio and traces"),
+        ("--full-speed", own.full_speed, traces, "traces, which `bakeoff record` makes"),
+    ];
+    match options.iter().find(|(_, said, taken, _)| *said && !taken) {
+        Some((option, _, _, takes)) => Err(Failure::usage(format!("{option} is for {takes}"))),
         None => Ok(()),
     }
 }

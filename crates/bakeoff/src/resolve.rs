@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::fio_jobs;
 use crate::own_work;
 use crate::programs;
+use crate::traces;
 use runner::{
     Ages, DEVICE, LEAST_BLOCKS, MOST_BLOCKS, Place, PlannedContender, ResolvedPlan, Sampling, Shard, TWIN, Work,
 };
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use system::Sysfs as _;
 use system::input::{TEXT_LIMIT, text_file};
 use workload::plan::{self, Plan, PlannedWork};
+use workload::program::Over;
 use workload::quantity::{parse_bytes, parse_duration, parse_share, show_bytes};
 
 /// The plan that runs where nothing is named.
@@ -107,9 +109,11 @@ fn check_commands(works: &[Work], entries: &[PlannedContender]) -> Result<(), Fa
     let Some(work) = works.iter().find(|work| runs_commands(work)) else { return Ok(()) };
     let guest = entries.iter().find(|entry| staging::is_guest(entry.asked.kernel.as_deref()));
     guest.map_or(Ok(()), |guest| {
+        let groups = || work.compiled.program.phases.iter().flat_map(|phase| &phase.groups);
+        let needs = if groups().any(|group| group.over == Over::Trace) { "reads files" } else { "runs programs" };
         let (name, kernel) = (&guest.asked.label, guest.asked.kernel.as_deref().unwrap_or_default());
         Err(Failure::usage(format!(
-            "{} runs programs of this machine, and {name} would run on {kernel}, in a virtual machine that has none of them: leave {name} out",
+            "{} {needs} of this machine, and {name} would run on {kernel}, in a virtual machine that has none of them: leave {name} out",
             work.name
         )))
     })
@@ -117,7 +121,7 @@ fn check_commands(works: &[Work], entries: &[PlannedContender]) -> Result<(), Fa
 
 /// Whether work consists of programs of the user's own.
 pub fn runs_commands(work: &Work) -> bool {
-    work.compiled.program.phases.iter().any(|phase| phase.runs_commands())
+    work.compiled.program.phases.iter().any(|phase| phase.is_opaque())
 }
 
 /// Whether anybody said how often the work is to be done, or when that is enough.
@@ -168,17 +172,22 @@ fn claimed(file: &Path, what: &What, catalogue: &Catalogue) -> Result<Chosen, Fa
 }
 
 fn is_file(name: &str) -> bool {
-    name.ends_with(".toml") || name.contains('/') || fio_jobs::is_job_file(name)
+    name.ends_with(".toml") || name.contains('/') || fio_jobs::is_job_file(name) || trace::is_trace_file(name)
 }
 
 /// One plan that holds all that was named: a plan as it is, or the named workloads with everything else by default.
 fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
-    own_work::check_use(&what.own, what.names.iter().any(|name| fio_jobs::is_job_file(name)))?;
+    own_work::check_use(&what.own, what.names.as_slice())?;
     let mut chosen: Option<Plan> = None;
     let mut works = Vec::new();
     for name in &what.names {
         let name = match is_file(name) {
-            true if fio_jobs::is_job_file(name) => add_job_file(name, &what.own, catalogue)?,
+            true if fio_jobs::is_job_file(name) => {
+                add_made(name, &fio_jobs::workload(Path::new(name), &what.own)?, catalogue)?
+            }
+            true if trace::is_trace_file(name) => {
+                add_made(name, &traces::workload(Path::new(name), &what.own)?, catalogue)?
+            }
             true => add_file(name, catalogue)?,
             false => name.clone(),
         };
@@ -234,9 +243,8 @@ fn add_file(name: &str, catalogue: &mut Catalogue) -> Result<String, Failure> {
     added.map_err(Failure::usage)
 }
 
-/// Reads a job file of fio as a workload that has fio run it.
-fn add_job_file(name: &str, own: &args::Own, catalogue: &mut Catalogue) -> Result<String, Failure> {
-    let file = fio_jobs::workload(Path::new(name), own)?;
+/// Adds a workload that was made of a file of another kind.
+fn add_made(name: &str, file: &workload::written::File, catalogue: &mut Catalogue) -> Result<String, Failure> {
     let text = file.text().map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     catalogue.work.add_workload(Path::new(name), &text).map_err(Failure::usage)
 }

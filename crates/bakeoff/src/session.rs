@@ -117,7 +117,8 @@ fn trusted(id: &str, plan: &ResolvedPlan, ledger: &Path) -> Result<(), Failure> 
         return Ok(());
     }
     system::owned_path(ledger).map_err(|untrusted| {
-        let why = "it runs programs that the ledger names, which must be nobody's but yours";
+        let why =
+            "it runs programs that the ledger names, or replays its traces, so the ledger must be nobody's but yours";
         Failure::new(format!("resuming run {id}: {why}: {untrusted}; begin it anew"))
     })
 }

@@ -15,6 +15,11 @@ pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
+/// Words as a person would type them for a shell.
+pub fn line_of(words: &[String]) -> String {
+    words.iter().map(|word| shell_words::quote(word).into_owned()).collect::<Vec<_>>().join(" ")
+}
+
 /// The text without characters that could drive a terminal.
 pub fn harmless(text: &str) -> String {
     report::screen(&text.replace('\u{1b}', "\u{241b}"))

@@ -180,6 +180,11 @@ fn save_files(place: &Place) {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         std::fs::write(path, &block.text).expect("written");
     }
+    let header = trace::Header { format: 1, threads: 1, command: vec!["app".into()], ..trace::Header::default() };
+    let call = trace::Call::MakeFolder { path: "made".into(), mode: 0o755 };
+    let action = trace::Action { thread: 0, think_ns: 0, took_ns: 0, result: 0, call, after: Vec::new() };
+    let app = trace::Trace { header, tree: Vec::new(), actions: vec![action] };
+    std::fs::write(place.path("app.trace"), trace::packed(&app).expect("it is packed")).expect("written");
 }
 
 /// `run` as a plan: the same words, without those that only a run has; a device of one's own is an image here.

@@ -8,6 +8,7 @@ mod command;
 mod device;
 mod directories;
 mod files;
+mod trace;
 
 use crate::cached::Visit;
 use crate::check::Check;
@@ -46,6 +47,7 @@ pub fn of(over: Over) -> Box<dyn Kind> {
         Over::Aged => Box::new(aged::Aged),
         Over::Device { block, length } => Box::new(device::Device { block, length }),
         Over::Command => Box::new(command::Command),
+        Over::Trace => Box::new(trace::Trace),
     }
 }
 

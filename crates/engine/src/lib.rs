@@ -36,6 +36,7 @@ mod process;
 mod protocol;
 mod readdir;
 mod region;
+mod replay;
 mod shared;
 mod space;
 mod stamp;

@@ -55,6 +55,8 @@ pub enum Act {
     Rmdir,
     /// Run a program.
     Run,
+    /// Make a recorded program's tree, or its calls.
+    Recorded,
     /// These on a share of items; the number tells shares apart.
     Share(u8, u64, Vec<Op>),
 }
@@ -153,6 +155,13 @@ impl Ops {
             Step::List => Act::List,
             Step::Rmdir => Act::Rmdir,
             Step::Run(_) => Act::Run,
+            Step::LayOut(_) => Act::Recorded,
+            Step::Replay(_) => {
+                for name in trace::Call::NAMES {
+                    self.histogram(name);
+                }
+                Act::Recorded
+            }
             Step::Share(percent, steps) => {
                 *shares += 1;
                 let number = *shares;

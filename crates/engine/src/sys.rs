@@ -200,6 +200,12 @@ pub fn syncfs(fd: Fd) -> Answer<()> {
     answer(unsafe { libc::syncfs(fd) }).map(|_| ())
 }
 
+/// sync_file_range(2).
+pub fn sync_range(fd: Fd, offset: u64, length: u64, flags: u32) -> Answer<()> {
+    // SAFETY: takes numbers only.
+    answer(unsafe { libc::sync_file_range(fd, offset as i64, length as i64, flags) }).map(|_| ())
+}
+
 /// ftruncate(2).
 pub fn truncate(fd: Fd, size: u64) -> Answer<()> {
     // SAFETY: takes numbers only.

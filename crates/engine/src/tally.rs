@@ -96,6 +96,12 @@ impl<'a> Tally<'a> {
         self.recorders[histogram].record(self.now.saturating_sub(start));
     }
 
+    /// Record a time that was measured elsewhere.
+    #[inline]
+    pub fn span_of(&mut self, histogram: usize, ns: u64) {
+        self.recorders[histogram].record(ns);
+    }
+
     /// Read the clock without recording: what came before belongs to no step.
     #[inline]
     pub fn skip(&mut self) {

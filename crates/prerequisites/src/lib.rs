@@ -36,6 +36,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("git", "git", "git"),
     ("python", "python3", "python3"),
     ("strace", "strace", "strace"),
+    ("bpftrace", "bpftrace", "bpftrace"),
     ("xfs", "mkfs.xfs", "xfsprogs"),
     ("btrfs", "mkfs.btrfs", "btrfs-progs"),
     ("zfs", "zfs-fuse", "zfs-fuse"),

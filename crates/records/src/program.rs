@@ -4,9 +4,11 @@
 
 mod command;
 mod fileset;
+mod replay;
 
 pub use command::{Command, OwnFigure, Reports};
 pub use fileset::{Content, Fileset, Layout, Names, Size};
+pub use replay::Replay;
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -118,9 +120,9 @@ pub struct After {
 }
 
 impl Phase {
-    /// Whether programs of the user's own are part of it.
-    pub fn runs_commands(&self) -> bool {
-        self.groups.iter().any(|group| group.over.is_of_commands())
+    /// Whether it does what only a program, or a trace of one, knows.
+    pub fn is_opaque(&self) -> bool {
+        self.groups.iter().any(|group| group.over.is_opaque())
     }
 }
 
@@ -227,6 +229,8 @@ pub enum Over {
     },
     /// Programs of the user's own, run in the root; its one step says which: one item a run.
     Command,
+    /// A recorded run of a program; its one step says whether its files are laid out or its calls are made: one item a call.
+    Trace,
 }
 
 /// What others than the engine and the language need to know of a kind of work.
@@ -235,7 +239,7 @@ impl Over {
     pub fn fileset(&self) -> Option<usize> {
         match *self {
             Over::Files { fileset } | Over::Blocks { fileset, .. } | Over::Directories { fileset } => Some(fileset),
-            Over::Aged | Over::Device { .. } | Over::Command => None,
+            Over::Aged | Over::Device { .. } | Over::Command | Over::Trace => None,
         }
     }
 
@@ -262,9 +266,9 @@ impl Over {
         *self == Over::Aged
     }
 
-    /// What it does, how much of it and where in the root, only the program that it runs knows.
-    pub fn is_of_commands(&self) -> bool {
-        *self == Over::Command
+    /// What it does, how much of it and where in the root, only the program that it runs knows, or the trace of one.
+    pub fn is_opaque(&self) -> bool {
+        matches!(self, Over::Command | Over::Trace)
     }
 }
 
@@ -337,6 +341,10 @@ pub enum Step {
     Rmdir,
     /// Run a program to its end (over commands, whose only step it is).
     Run(Box<Command>),
+    /// Make the tree that a recorded program found (over a trace, whose only step it is).
+    LayOut(Box<Replay>),
+    /// Make the calls that a recorded program made (over a trace, whose only step it is).
+    Replay(Box<Replay>),
     /// Carry out these steps on a share of the items, in percent, chosen by the seed.
     Share(u8, Vec<Step>),
 }
@@ -367,6 +375,8 @@ impl Step {
             Step::List => "list",
             Step::Rmdir => "rmdir",
             Step::Run(_) => "run",
+            Step::LayOut(_) => "lay-out",
+            Step::Replay(_) => "replay",
             Step::Share(..) => "share",
         }
     }

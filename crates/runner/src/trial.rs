@@ -352,7 +352,7 @@ impl Proof {
     /// Whether to look before this phase. A filesystem that was unmounted has nothing cached, so one look a trial is held
     /// against that; dropping may leave pages behind, so each time is looked at.
     fn is_wanted(&self, emptied: &Dropped, phase: &Phase) -> bool {
-        let reads = phase.runs_commands() || phase.groups.iter().any(|group| has(&group.steps, &Step::Read));
+        let reads = phase.is_opaque() || phase.groups.iter().any(|group| has(&group.steps, &Step::Read));
         !emptied.mounted_anew || (!self.looked && reads)
     }
 }

@@ -7,7 +7,7 @@ use crate::error::Problem;
 use crate::facts::{Compiled, PhaseFacts, TotalFacts};
 use crate::fileset;
 use crate::patience;
-use crate::program::{After, Cache, Durable, End, Figure, Fileset, OwnFigure, Phase, Program, Step};
+use crate::program::{After, Cache, Durable, End, Figure, Fileset, Group, Over, OwnFigure, Phase, Program, Step};
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
 use crate::syntax::{RawAlso, RawFigure, RawPhase, RawTotal, RawWorkload, each};
@@ -182,6 +182,15 @@ fn figures(raw: &RawPhase, usual: Figure, scope: &Scope) -> Outcome<(Figure, Vec
     }
 }
 
+/// Has the programs of a phase print these figures.
+fn give(groups: &mut [Group], figures: &[OwnFigure]) {
+    for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
+        if let Step::Run(command) = step {
+            figures.clone_into(&mut command.figures);
+        }
+    }
+}
+
 fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, PhaseFacts, Vec<PhaseFacts>)> {
     let name = raw.name.get_ref().clone();
     identifier("phase", &name)?;
@@ -189,19 +198,16 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
     let scope = context.scope;
     let cache = raw.cache.as_ref().map_or(Ok(Cache::AsFound), |field| choice(field, "cache state", CACHES, scope))?;
     // Of a program only the time is known, unless it says more itself.
-    let runs_programs = groups.iter().all(|group| group.over.is_of_commands());
-    let usual = if runs_programs { Figure::Seconds } else { Figure::ItemsPerSecond };
+    let opaque = groups.iter().all(|group| group.over.is_opaque());
+    let runs_programs = groups.iter().all(|group| group.over == Over::Command);
+    let usual = if opaque { Figure::Seconds } else { Figure::ItemsPerSecond };
     let (figure, own) = figures(raw, usual, scope)?;
     if !own.is_empty() && !runs_programs {
         return Err(
             Problem::new("only programs print figures of their own").help("use one of bytes/s, items/s and seconds")
         );
     }
-    for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
-        if let Step::Run(command) = step {
-            command.figures.clone_from(&own);
-        }
-    }
+    give(&mut groups, &own);
     let operation = raw.operation.as_ref().map_or_else(|| Ok(name.clone()), |field| text(field, scope))?;
     let title = raw.title.clone().unwrap_or_else(|| name.replace('-', " "));
     let facts = PhaseFacts {

@@ -32,7 +32,7 @@ fn seconds(phase: &Phase, part: &PhaseEstimate) -> u64 {
     if phase.groups.iter().any(|group| group.over == Over::Aged) {
         return 0;
     }
-    if phase.runs_commands() {
+    if phase.is_opaque() {
         return COMMAND;
     }
     let by_blocks = |group: &Group| {

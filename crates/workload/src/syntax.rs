@@ -237,6 +237,7 @@ pub(crate) struct RawWork {
     pub input: Option<Spanned<String>>,
     pub script: Option<Spanned<String>>,
     pub reports: Option<Spanned<Reports>>,
+    pub trace: Option<Spanned<RawTrace>>,
     pub block: Option<Field>,
     pub length: Option<Field>,
     pub workers: Option<Field>,
@@ -306,4 +307,28 @@ pub(crate) struct RawTotal {
     pub operation: String,
     pub label: Field,
     pub of: Vec<Spanned<String>>,
+}
+
+/// A recorded run as work.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawTrace {
+    pub file: String,
+    pub step: RawTraceStep,
+    #[serde(default = "yes")]
+    pub think: bool,
+    #[serde(default)]
+    pub checksum: String,
+}
+
+/// What is done with a recorded run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RawTraceStep {
+    LayOut,
+    Replay,
+}
+
+fn yes() -> bool {
+    true
 }

@@ -136,8 +136,8 @@ fn begun_again(phase: &Phase) -> Outcome<()> {
         if by_time && group.order == Order::Follow {
             return Err(Problem::new("a phase that ends by time cannot follow others"));
         }
-        if by_time && group.over.is_of_commands() {
-            return Err(Problem::new("a command ends by itself").help("leave out `time`"));
+        if by_time && group.over.is_opaque() {
+            return Err(Problem::new("a command and a recorded run end by themselves").help("leave out `time`"));
         }
         if leaves_less(&group.steps) {
             return Err(Problem::new(format!("it {again}, but its steps take the files away"))

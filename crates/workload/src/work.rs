@@ -6,11 +6,11 @@ use crate::command::command;
 use crate::compile::{Context, Outcome, fileset_index, identifier, limited, optional};
 use crate::error::Problem;
 use crate::fileset::one_name;
-use crate::program::{Engine, Group, Io, Order, Over, Rate, Reports, Step, SyncCall, SyncMode};
+use crate::program::{Engine, Group, Io, Order, Over, Rate, Replay, Reports, Step, SyncCall, SyncMode};
 use crate::quantity::{QUANTITY_LIMIT, Scope, Unit, evaluate};
 use crate::scope::{choice, truth};
 use crate::steps;
-use crate::syntax::{RawPhase, RawShare, RawStep, RawWork};
+use crate::syntax::{RawPhase, RawShare, RawStep, RawTrace, RawTraceStep, RawWork};
 use toml::Spanned;
 
 /// Workers of one phase.
@@ -97,15 +97,16 @@ fn group(context: &mut Context<'_>, work: &RawWork, many: bool) -> Outcome<Group
     let mut count = 0;
     let command = command(work, scope)?;
     let runs = command.is_some();
-    let steps = match command {
-        Some(command) => vec![Step::Run(Box::new(command))],
-        None => work.steps.iter().map(|raw| step(raw, scope, &mut count)).collect::<Outcome<Vec<_>>>()?,
+    let steps = match (command, &work.trace) {
+        (Some(command), _) => vec![Step::Run(Box::new(command))],
+        (None, Some(trace)) => vec![recorded(trace, work)?],
+        (None, None) => work.steps.iter().map(|raw| step(raw, scope, &mut count)).collect::<Outcome<Vec<_>>>()?,
     };
     let group = Group {
         name,
         workers: limited(work.workers.as_ref(), ("workers", Unit::Plain), (1, 1, WORKERS_LIMIT), scope)? as u32,
         // A thread cannot hold a program of its own together.
-        processes: runs || truth(work.processes.as_ref(), scope)?,
+        processes: runs || work.trace.is_some() || truth(work.processes.as_ref(), scope)?,
         order: work.order.as_ref().map_or(Ok(Order::InOrder), |field| choice(field, "order", ORDERS, scope))?,
         count: optional(work.count.as_ref(), Unit::Plain, scope)?,
         first: optional(work.first.as_ref(), Unit::Plain, scope)?.unwrap_or(0),
@@ -138,6 +139,8 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
     match (&work.files, &work.blocks, &work.directories, work.device) {
         (None, None, None, false) if work.aged => no_blocks(Over::Aged),
         (None, None, None, false) if work.command.is_some() || work.shell.is_some() => no_blocks(Over::Command),
+        (None, None, None, false) if work.trace.is_some() => no_blocks(Over::Trace),
+        _ if work.trace.is_some() => Err(Problem::new("`trace` beside something else that the work is over")),
         _ if work.aged => Err(Problem::new("`aged` beside something else that the work is over")),
         (Some(name), None, None, false) => no_blocks(Over::Files { fileset: fileset_index(context, name)? }),
         (None, None, Some(name), false) => no_blocks(Over::Directories { fileset: fileset_index(context, name)? }),
@@ -157,6 +160,21 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
         )
         .help("for example `files = \"name of a fileset\"`")),
     }
+}
+
+/// The step that a recorded run consists of.
+fn recorded(trace: &Spanned<RawTrace>, work: &RawWork) -> Outcome<Step> {
+    if let Some(step) = work.steps.first() {
+        return Err(Problem::new("a recorded run has no steps but its own").help("leave out `steps`").at(step.span()));
+    }
+    let RawTrace { file, step, think, checksum } = trace.get_ref().clone();
+    let whole =
+        std::path::absolute(&file).map_err(|_| Problem::new("a trace without a file's name").at(trace.span()))?;
+    let replay = Box::new(Replay { trace: whole, checksum, think });
+    Ok(match step {
+        RawTraceStep::LayOut => Step::LayOut(replay),
+        RawTraceStep::Replay => Step::Replay(replay),
+    })
 }
 
 fn step(raw: &Spanned<RawStep>, scope: &Scope, count: &mut usize) -> Outcome<Step> {

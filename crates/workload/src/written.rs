@@ -118,6 +118,20 @@ pub struct Also {
     pub doing: String,
 }
 
+/// A recorded run, or what it needs.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Trace {
+    /// The trace's file.
+    pub file: String,
+    /// `lay-out` or `replay`.
+    pub step: &'static str,
+    /// Whether the program's own time passes.
+    pub think: bool,
+    /// The file's contents.
+    pub checksum: String,
+}
+
 /// What one group does.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -140,6 +154,9 @@ pub struct Work {
     /// Variables of its environment.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+    /// A recorded run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
     /// The fileset whose blocks are worked on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<String>,

@@ -36,6 +36,9 @@ pub struct Own {
     /// What a command, or fio with a job file, finds in memory of what was written before it
     #[arg(long, value_enum, default_value_t)]
     pub start: Start,
+    /// Replay a trace without the time that the program spent between its calls
+    #[arg(long)]
+    pub full_speed: bool,
     /// A figure that the last command prints, of which more is better, by a regular expression or a JSON pointer:
     /// 'tps=tps = ([0-9.]+)', iops=/jobs/0/read/iops. It is judged beside the time
     #[arg(long, value_name = "NAME=WHERE", requires = "command")]

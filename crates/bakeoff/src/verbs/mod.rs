@@ -11,6 +11,8 @@ pub mod features;
 pub mod import;
 pub mod manual;
 pub mod plan;
+pub mod profile;
+pub mod record;
 pub mod report;
 pub mod resume;
 pub mod run;

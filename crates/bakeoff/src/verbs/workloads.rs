@@ -151,7 +151,7 @@ fn shown(workload: &Workload) -> Result<Shown, Failure> {
             bytes_at_most: estimate.bytes_at_most,
             bytes_written: estimate.bytes_written,
             bytes_read: estimate.bytes_read + estimate.device_bytes_read,
-            runs_programs: compiled.program.phases.iter().any(|phase| phase.runs_commands()),
+            runs_programs: compiled.program.phases.iter().any(|phase| phase.is_opaque()),
         });
         let of_scale = compiled.phases.into_iter().filter(|phase| !phase.preparation);
         phases = of_scale

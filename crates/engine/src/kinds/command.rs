@@ -56,27 +56,32 @@ impl Kind for Command {
 
     /// Whatever lies in the root may be what the command reads.
     fn visit(&self, program: &Program, _: &Group, _: Fd, limit: u64, visit: &mut Visit) -> Result<u64, String> {
-        let files = files_below(&program.root);
-        let looked_at = (files.len() as u64).min(limit);
-        for number in 0..looked_at {
-            let file = &files[(number * files.len() as u64 / looked_at) as usize];
-            let opened = sys::open(
-                libc::AT_FDCWD,
-                &crate::dirs::path(&file.to_string_lossy()),
-                libc::O_RDONLY | libc::O_NOFOLLOW,
-                0,
-            );
-            let fd = match opened {
-                // Others may clean up while this looks, and forbid looking.
-                Err(Errno(libc::ENOENT | libc::EACCES | libc::ELOOP)) => continue,
-                other => other.map_err(|e| format!("opening {}: {e}", file.display()))?,
-            };
-            let answer = visit(fd);
-            let _ = sys::close(fd);
-            answer.map_err(|e| format!("reading {}: {e}", file.display()))?;
-        }
-        Ok(looked_at)
+        visit_all(program, limit, visit)
     }
+}
+
+/// Visits at most so many of the files that lie in the root, evenly spread.
+pub fn visit_all(program: &Program, limit: u64, visit: &mut Visit) -> Result<u64, String> {
+    let files = files_below(&program.root);
+    let looked_at = (files.len() as u64).min(limit);
+    for number in 0..looked_at {
+        let file = &files[(number * files.len() as u64 / looked_at) as usize];
+        let opened = sys::open(
+            libc::AT_FDCWD,
+            &crate::dirs::path(&file.to_string_lossy()),
+            libc::O_RDONLY | libc::O_NOFOLLOW,
+            0,
+        );
+        let fd = match opened {
+            // Others may clean up while this looks, and forbid looking.
+            Err(Errno(libc::ENOENT | libc::EACCES | libc::ELOOP)) => continue,
+            other => other.map_err(|e| format!("opening {}: {e}", file.display()))?,
+        };
+        let answer = visit(fd);
+        let _ = sys::close(fd);
+        answer.map_err(|e| format!("reading {}: {e}", file.display()))?;
+    }
+    Ok(looked_at)
 }
 
 /// Regular files of a tree, [`FILES`] at most; links are not followed.

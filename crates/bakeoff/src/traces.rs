@@ -1,0 +1,83 @@
+//! Traces that somebody names: read and checked, and made a workload.
+//! In: a file. Out: a workload in TOML that lays out what the program found, and makes its calls.
+
+use crate::args::Own;
+use crate::failure::Failure;
+use crate::fio_jobs::name_of;
+use std::path::Path;
+use trace::{EntryKind, Trace};
+use workload::written::{self, File, Phase, Work};
+
+/// Letters of a command in a title.
+const TITLE_LENGTH: usize = 60;
+
+/// Reads a trace.
+///
+/// # Errors
+/// It cannot be read, is none, or is one of another version.
+pub fn read(path: &Path) -> Result<Trace, Failure> {
+    trace::read(path).map_err(|why| Failure::usage(format!("reading the trace {}: {why}", path.display())))
+}
+
+/// The workload that replays a trace.
+///
+/// # Errors
+/// It cannot be read.
+pub fn workload(path: &Path, own: &Own) -> Result<File, Failure> {
+    let trace = read(path)?;
+    let failed = |error: std::io::Error| Failure::usage(format!("reading the trace {}: {error}", path.display()));
+    let file = std::path::absolute(path).map_err(failed)?.to_string_lossy().into_owned();
+    let checksum = trace::checksum(path).map_err(failed)?;
+    let of = |step| {
+        let trace = written::Trace { file: file.clone(), step, think: !own.full_speed, checksum: checksum.clone() };
+        Work { trace: Some(trace), ..Work::default() }
+    };
+    let line = line(&trace);
+    let replay = Phase {
+        name: "replay".into(),
+        title: line.clone(),
+        doing: format!("doing again what `{line}` did"),
+        cache: own.start.word(),
+        work: vec![of("replay")],
+        ..Phase::default()
+    };
+    Ok(File {
+        name: format!("trace-{}", name_of(path)),
+        title: format!("Recorded: {line}"),
+        about: about(&trace, own.full_speed),
+        time_limit: own.time_limit.clone(),
+        scales: File::same_scales(),
+        phases: vec![Phase::preparation("tree".into(), "lay out the tree".into(), of("lay-out")), replay],
+        ..File::default()
+    })
+}
+
+/// The command as a person would type it, shortened.
+pub fn line(trace: &Trace) -> String {
+    let line: String =
+        crate::text::line_of(&trace.header.command).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.chars().count() <= TITLE_LENGTH {
+        return line;
+    }
+    line.chars().take(TITLE_LENGTH - 3).chain("...".chars()).collect()
+}
+
+fn about(trace: &Trace, full_speed: bool) -> String {
+    let header = &trace.header;
+    let files = trace.tree.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_))).count();
+    let bytes: u64 = trace.tree.iter().map(|entry| if let EntryKind::File(size) = entry.kind { size } else { 0 }).sum();
+    let think = if full_speed {
+        "as fast as its calls depend on each other"
+    } else {
+        "with the time of the program's own between its calls"
+    };
+    format!(
+        "Makes the {} calls and waits that `{}` made with {} threads and processes on {} ({}), {think}. It finds {files} files of {:.1} MiB.",
+        header.actions,
+        line(trace),
+        header.threads,
+        header.filesystem,
+        header.recorded,
+        bytes as f64 / f64::from(1 << 20),
+    )
+}

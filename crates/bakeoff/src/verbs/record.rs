@@ -1,0 +1,67 @@
+//! `bakeoff record -o FILE -- COMMAND`: what a program does to the files of a folder, as a trace.
+//! In: a command. Out: a trace file, and what was seen on standard error, as the command has standard output.
+
+use super::export::write_new;
+use crate::args::{RecordArgs, WatchedBy};
+use crate::failure::Failure;
+use jiff::Timestamp;
+use trace::{Recorded, Recording, Watcher};
+
+/// Records a command.
+pub fn record(args: &RecordArgs) -> Result<u8, Failure> {
+    let shown = args.output.display();
+    if args.output.exists() {
+        return Err(Failure::usage(format!("{shown} is there already; name another file with -o")));
+    }
+    let filesystem = system::mounts::of_path(&args.folder).map_or_else(|| "unknown".into(), |mount| mount.kind);
+    let asked = Recording {
+        command: args.command.clone(),
+        folder: args.folder.clone(),
+        watcher: args.with.map(|watcher| match watcher {
+            WatchedBy::Ebpf => Watcher::Ebpf,
+            WatchedBy::Strace => Watcher::Strace,
+        }),
+        made_by: format!("bakeoff {}", env!("CARGO_PKG_VERSION")),
+        now: Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+        filesystem,
+    };
+    let line = crate::text::line_of(&args.command);
+    let recorded = trace::record(&asked).map_err(|why| Failure::new(format!("recording `{line}`: {why}")))?;
+    let bytes = trace::packed(&recorded.trace).map_err(|error| Failure::new(format!("writing {shown}: {error}")))?;
+    write_new(&args.output, &bytes)
+        .map_err(|error| Failure::new(format!("writing {shown}: {error}; name another file with -o")))?;
+    tell(&recorded, bytes.len());
+    eprintln!("`bakeoff run {}` does it again on each contender", shell_words::quote(&args.output.to_string_lossy()));
+    if recorded.status.success() {
+        return Ok(0);
+    }
+    Err(Failure::new(format!("`{line}` ended with {}; the trace holds what it did until then", recorded.status)))
+}
+
+/// What was recorded, and what that cost.
+fn tell(recorded: &Recorded, bytes: usize) {
+    let header = &recorded.trace.header;
+    let overhead = &header.overhead;
+    let (elapsed, added) = (header.elapsed_ns as f64 / 1e9, overhead.in_all_ns() as f64 / 1e9);
+    if let Some(why) = &recorded.without_ebpf {
+        eprintln!("strace watched, which is slower than eBPF ({why})");
+    }
+    eprintln!(
+        "recorded {} calls and waits of {} threads and processes on {} files and folders, {} in {:.1} MiB",
+        header.actions,
+        header.threads,
+        header.filesystem,
+        recorded.trace.tree.len(),
+        bytes as f64 / f64::from(1 << 20)
+    );
+    eprintln!(
+        "{} watched {} calls in {elapsed:.2} s; watching adds about {:.1} us to each, {added:.2} s in all ({:.0} %), which a replay leaves out",
+        overhead.watcher,
+        overhead.calls,
+        (overhead.between_ns + overhead.within_ns) as f64 / 1e3,
+        100.0 * added / elapsed.max(1e-9),
+    );
+    for said in &header.unseen {
+        eprintln!("not seen, and so not replayed: {said}");
+    }
+}

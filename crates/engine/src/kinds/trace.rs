@@ -1,0 +1,38 @@
+//! Work that a program did once, done again: one item a call.
+
+use super::Kind;
+use super::command::visit_all;
+use crate::cached::Visit;
+use crate::check::Check;
+use crate::replay;
+use crate::sys::Fd;
+use crate::worker::Task;
+use workload::program::{Group, Io, Order, Program, Step};
+
+/// A recorded run.
+pub struct Trace;
+
+impl Kind for Trace {
+    fn check(&self, _program: &Program, group: &Group) -> Check {
+        if !matches!(group.steps.as_slice(), [Step::LayOut(_) | Step::Replay(_)]) {
+            return Err("work by a trace has one step, which lays its tree out or makes its calls".into());
+        }
+        if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers != 1 {
+            return Err("a trace has its own threads, its own ways to read and write, and no order or rate".into());
+        }
+        Ok(())
+    }
+
+    fn work(&self, task: &Task) -> Result<(), String> {
+        match task.group().steps.as_slice() {
+            [Step::LayOut(replay)] => replay::lay_out(task, replay),
+            [Step::Replay(replay)] => replay::calls(task, replay),
+            _ => Err("work by a trace has one step".into()),
+        }
+    }
+
+    /// Whatever lies in the root may be what the calls read.
+    fn visit(&self, program: &Program, _: &Group, _: Fd, limit: u64, visit: &mut Visit) -> Result<u64, String> {
+        visit_all(program, limit, visit)
+    }
+}

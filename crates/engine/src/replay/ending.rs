@@ -1,0 +1,92 @@
+//! Calls that ended otherwise than when they were recorded.
+//! In: what a call returned then and now. Out: counts, and a sentence about them.
+
+use std::collections::BTreeMap;
+
+/// How a call ended, as far as it is compared: what is moved is compared by its amount, anything else by its success.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// It succeeded, with so many bytes where that is compared.
+    Done(i64),
+    /// It failed with this error.
+    Failed(i32),
+}
+
+impl Ending {
+    /// Of what the kernel returned.
+    pub fn of(result: i64, amounts: bool) -> Ending {
+        match result {
+            failed if failed < 0 => Ending::Failed(-failed as i32),
+            amount => Ending::Done(if amounts { amount } else { 0 }),
+        }
+    }
+
+    fn told(self) -> String {
+        match self {
+            Ending::Done(_) => "done".into(),
+            Ending::Failed(number) => std::io::Error::from_raw_os_error(number).to_string(),
+        }
+    }
+
+    /// An error of the disk, or that it is full: nothing that a program's own ways explain.
+    pub fn is_fatal(self) -> bool {
+        matches!(
+            self,
+            Ending::Failed(libc::ENOSPC | libc::EIO | libc::EROFS | libc::EDQUOT | libc::EMFILE | libc::ENFILE)
+        )
+    }
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub struct Otherwise(BTreeMap<(&'static str, Ending, Ending), u64>);
+
+impl Otherwise {
+    /// Counts one.
+    pub fn add(&mut self, call: &'static str, then: Ending, now: Ending) {
+        *self.0.entry((call, then, now)).or_default() += 1;
+    }
+
+    /// What is to be said of so many calls; None where all ended as they did.
+    pub fn sentence(&self, calls: u64) -> Option<String> {
+        const SHOWN: usize = 5;
+        let all: u64 = self.0.values().sum();
+        if all == 0 {
+            return None;
+        }
+        let mut kinds: BTreeMap<(&str, String), u64> = BTreeMap::new();
+        for ((call, then, now), count) in &self.0 {
+            let how = match (then, now) {
+                (Ending::Done(_), Ending::Done(_)) => "another amount".to_owned(),
+                _ => format!("{} instead of {}", now.told(), then.told()),
+            };
+            *kinds.entry((call, how)).or_default() += count;
+        }
+        let mut told: Vec<(u64, String)> =
+            kinds.into_iter().map(|((call, how), count)| (count, format!("{call} {how} ({count})"))).collect();
+        told.sort_by(|a, b| b.cmp(a));
+        let more = if told.len() > SHOWN { " and others" } else { "" };
+        let told: Vec<String> = told.into_iter().take(SHOWN).map(|(_, text)| text).collect();
+        Some(format!("{all} of {calls} calls ended otherwise than when they were recorded: {}{more}", told.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_end_otherwise_are_counted_by_what_they_did() {
+        let mut otherwise = Otherwise::default();
+        assert_eq!(otherwise.sentence(10), None);
+        otherwise.add("unlink", Ending::of(0, false), Ending::of(-2, false));
+        otherwise.add("unlink", Ending::of(0, false), Ending::of(-2, false));
+        otherwise.add("read", Ending::of(4096, true), Ending::of(0, true));
+        let said = otherwise.sentence(10).unwrap();
+        assert!(said.starts_with("3 of 10 calls"), "{said}");
+        assert!(
+            said.contains("unlink No such file or directory (os error 2) instead of done (2), read another amount (1)"),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! The threads of a recorded program: each makes its calls in their order, waits for those of others, and lets its own time pass.
+//! In: a trace. Out: every call made, in the order that matters.
+
+use super::calls::{Buffers, Files};
+use super::ending::{Ending, Otherwise};
+use super::{Root, read};
+use crate::clock::Clock;
+use crate::content::Generator;
+use crate::ops::Ops;
+use crate::process;
+use crate::shared::Shared;
+use crate::sys::Errno;
+use crate::tally::Tally;
+use crate::worker::Task;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::Scope;
+use trace::{Action, Call, Trace};
+use workload::program::{Content, Replay};
+
+/// Stack of a thread: its calls need little.
+const STACK: usize = 256 << 10;
+/// Nanoseconds for which another thread's call is waited for without sleeping.
+const SPIN: u64 = 5_000;
+/// Shorter waits than this are spun out: a sleep would be later by more.
+const SLEEP: u64 = 200_000;
+/// Longest sleep before looking whether to stop.
+const LOOK: u64 = 50_000_000;
+
+/// Makes the calls, as one worker's share.
+pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
+    let trace = read(replay)?;
+    let root = Root::enter(task)?;
+    let ops = Ops::new(task.group());
+    let mut of_threads: Vec<Vec<u32>> = vec![Vec::new(); trace.header.threads as usize];
+    let mut places = Vec::with_capacity(trace.actions.len());
+    for (number, action) in trace.actions.iter().enumerate() {
+        let own = &mut of_threads[action.thread as usize];
+        places.push(own.len() as u32);
+        own.push(number as u32);
+    }
+    let files = Files::new(&root, trace.header.handles);
+    let histograms: HashMap<&str, usize> =
+        ops.histograms.iter().enumerate().map(|(number, name)| (*name, number)).collect();
+    let content = Content { compressible_percent: trace.header.compressible_after.min(100), ..Content::default() };
+    task.wait_for_start();
+    let run = Run {
+        task,
+        trace: &trace,
+        files,
+        progress: of_threads.iter().map(|_| Progress::new()).collect(),
+        of_threads,
+        places,
+        histograms,
+        content,
+        think: replay.think,
+        tally: Mutex::new(task.tally(&ops)),
+        otherwise: Mutex::new(Otherwise::default()),
+        failed: Mutex::new(None),
+    };
+    std::thread::scope(|scope| run.thread(0, scope));
+    let Run { tally, otherwise, failed, .. } = run;
+    let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(why) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(why);
+    }
+    let otherwise = otherwise.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(said) = otherwise.sentence(trace.actions.len() as u64) {
+        tally.remark(said);
+    }
+    for said in &trace.header.unseen {
+        tally.remark(format!("the recorded program did what is not replayed: {said}"));
+    }
+    tally.fold(trace.actions.len() as u64);
+    tally.skip();
+    tally.items(0);
+    tally.finish();
+    Ok(())
+}
+
+/// How many of its actions a thread has done, and how many somebody sleeps for: nobody is woken for fewer.
+struct Progress {
+    done: AtomicU64,
+    wanted: AtomicU64,
+    bell: AtomicU64,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        Progress { done: AtomicU64::new(0), wanted: AtomicU64::new(u64::MAX), bell: AtomicU64::new(0) }
+    }
+}
+
+struct Run<'a> {
+    task: &'a Task<'a>,
+    trace: &'a Trace,
+    files: Files<'a>,
+    progress: Vec<Progress>,
+    /// Actions of each thread.
+    of_threads: Vec<Vec<u32>>,
+    /// Place of each action among its thread's.
+    places: Vec<u32>,
+    histograms: HashMap<&'a str, usize>,
+    content: Content,
+    think: bool,
+    tally: Mutex<Tally<'a>>,
+    otherwise: Mutex<Otherwise>,
+    failed: Mutex<Option<String>>,
+}
+
+impl Run<'_> {
+    fn clock(&self) -> Clock {
+        self.task.clock
+    }
+
+    fn shared(&self) -> &Shared {
+        self.task.shared
+    }
+
+    fn stopped(&self) -> bool {
+        self.shared().stopped().is_some()
+    }
+
+    /// One thread from its first action to its last.
+    fn thread<'scope, 'env>(&'env self, number: u32, scope: &'scope Scope<'scope, 'env>) {
+        let mut buffers = Buffers::new(Generator::new(self.task.program.seed, self.content));
+        let mut account = Account::default();
+        let mut free = self.clock().now();
+        for place in 0..self.of_threads[number as usize].len() {
+            let index = self.of_threads[number as usize][place];
+            let action = &self.trace.actions[index as usize];
+            if !self.may_go_on(action, &mut buffers, &mut account, index, free) {
+                break;
+            }
+            match &action.call {
+                Call::Start { thread } => self.start(*thread, scope),
+                Call::Tell | Call::Wait => {}
+                Call::Sleep { ns } if self.think => self.pass(self.clock().now() + ns, true),
+                Call::Sleep { .. } => {}
+                _ => {
+                    // What measuring takes after the call is part of the program's own time, as far as that is longer.
+                    free = self.call(index, action, &mut buffers, &mut account);
+                    self.done(number, place as u64 + 1);
+                    continue;
+                }
+            }
+            self.done(number, place as u64 + 1);
+            free = self.clock().now();
+        }
+        self.hand_in(&mut account);
+        // Whoever waits for this thread must not wait for ever.
+        self.done(number, u64::MAX >> 1);
+    }
+
+    fn start<'scope, 'env>(&'env self, thread: u32, scope: &'scope Scope<'scope, 'env>) {
+        let built = std::thread::Builder::new().stack_size(STACK);
+        if let Err(error) = built.spawn_scoped(scope, move || self.thread(thread, scope)) {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert(format!("starting thread {thread} of the recorded program: {error}"));
+            self.shared().stop(crate::shared::Stop::Death);
+        }
+    }
+
+    /// Lets the program's own time pass, and waits for the actions of others; false where the phase is over.
+    fn may_go_on(&self, action: &Action, buffers: &mut Buffers, account: &mut Account, index: u32, free: u64) -> bool {
+        // What is to be written is made in the time in which the program made it.
+        buffers.make(&action.call, index);
+        if account.calls.len() >= ACCOUNT {
+            self.hand_in(account);
+        }
+        if self.think && action.think_ns > 0 {
+            self.pass(free + action.think_ns, false);
+        }
+        for other in &action.after {
+            let whose = &self.progress[self.trace.actions[*other as usize].thread as usize];
+            if !self.wait(whose, u64::from(self.places[*other as usize]) + 1) {
+                return false;
+            }
+        }
+        !self.stopped()
+    }
+
+    /// Until a moment of the clock. A program that computes keeps its processor busy; one that sleeps does not.
+    fn pass(&self, until: u64, sleeps: bool) {
+        loop {
+            let now = self.clock().now();
+            if now >= until || self.stopped() {
+                return;
+            }
+            let left = until - now;
+            if sleeps && left > SLEEP {
+                std::thread::sleep(std::time::Duration::from_nanos((left - SLEEP / 2).min(LOOK)));
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    fn wait(&self, whose: &Progress, count: u64) -> bool {
+        let begun = self.clock().now();
+        loop {
+            if whose.done.load(Ordering::Acquire) >= count {
+                return true;
+            }
+            if self.stopped() {
+                return false;
+            }
+            if self.clock().now() - begun < SPIN {
+                std::hint::spin_loop();
+                continue;
+            }
+            let heard = whose.bell.load(Ordering::SeqCst);
+            whose.wanted.fetch_min(count, Ordering::SeqCst);
+            if whose.done.load(Ordering::SeqCst) < count {
+                process::wait_while(&whose.bell, heard as u32);
+            }
+        }
+    }
+
+    fn done(&self, thread: u32, count: u64) {
+        let own = &self.progress[thread as usize];
+        own.done.store(count, Ordering::SeqCst);
+        if count >= own.wanted.load(Ordering::SeqCst) {
+            own.wanted.store(u64::MAX, Ordering::SeqCst);
+            own.bell.fetch_add(1, Ordering::SeqCst);
+            process::wake(&own.bell);
+        }
+    }
+
+    /// Makes a call; when it returned.
+    fn call(&self, index: u32, action: &Action, buffers: &mut Buffers, account: &mut Account) -> u64 {
+        let begun = self.clock().now();
+        let now = self.files.make(&action.call, action.result, buffers);
+        let ended = self.clock().now();
+        let name = action.call.name();
+        account.ended = ended;
+        account.calls.push((self.histograms.get(name).copied(), ended - begun));
+        match name {
+            "read" | "map" => account.read += now.max(0) as usize,
+            "write" | "copy" => account.written += now.max(0) as usize,
+            _ => {}
+        }
+        let amounts = matches!(name, "read" | "write" | "copy");
+        let (then, now) = (Ending::of(action.result, amounts), Ending::of(now, amounts));
+        if then != now {
+            self.ended_otherwise(index, action, then, now);
+        }
+        ended
+    }
+
+    #[cold]
+    fn ended_otherwise(&self, index: u32, action: &Action, then: Ending, now: Ending) {
+        let name = action.call.name();
+        self.otherwise.lock().unwrap_or_else(PoisonError::into_inner).add(name, then, now);
+        if let (Ending::Failed(number), true) = (now, now.is_fatal()) {
+            let what = action.call.paths().next().unwrap_or("a file of the recorded program");
+            let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+            tally.fail(name, format!("{what} (action {index})"), None, Errno(number));
+        }
+    }
+
+    /// Puts what a thread has gathered into the account of all.
+    fn hand_in(&self, account: &mut Account) {
+        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.now = tally.now.max(account.ended);
+        for (histogram, ns) in account.calls.drain(..) {
+            if let Some(histogram) = histogram {
+                tally.span_of(histogram, ns);
+            }
+            tally.part_of_batch(1);
+        }
+        tally.read(std::mem::take(&mut account.read));
+        tally.written(std::mem::take(&mut account.written));
+        tally.items(0);
+    }
+}
+
+/// Calls of a thread that are handed in together: threads would else wait for each other's accounts.
+const ACCOUNT: usize = 512;
+
+/// What a thread has done since it last handed in.
+#[derive(Default)]
+struct Account {
+    calls: Vec<(Option<usize>, u64)>,
+    read: usize,
+    written: usize,
+    ended: u64,
+}

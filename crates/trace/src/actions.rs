@@ -1,0 +1,223 @@
+//! From what a watcher saw to the actions of a trace.
+//! In: events in order of time, and the tree as it was before them. Out: actions with the program's own time between them, and their order.
+//! Time that recording added is taken off: what it adds between two calls and within one was measured beforehand.
+
+use crate::events::{Event, Seen};
+use crate::names::Names;
+use crate::order::{Order, Resource, Use};
+use crate::processes::{Closed, Place, Thread};
+use crate::trace::{Action, Call, Entry, THREADS_LIMIT};
+use crate::waiting::Waiting;
+use std::collections::{BTreeMap, HashMap};
+
+/// A wait that is shorter is no wait, in nanoseconds.
+const WAIT: u64 = 20_000;
+/// The most that telling others counts as time of its own: waking them is done by the replay, too, and what is beyond that was waiting until they listened.
+const TOLD: u64 = 1_000;
+
+/// The most that is taken off later time because earlier gaps were shorter than what watching costs as a rule.
+const OWED: u64 = 1_000_000;
+
+/// What a call means for a trace.
+pub enum Meaning {
+    /// It is replayed, and uses these.
+    Do(Call, Vec<(Resource, Use)>),
+    /// It has to do with the program alone: its time is the program's own.
+    Own,
+    /// It waited for what this action did; None: for something that nobody recorded.
+    Waited(Option<u32>),
+    /// It waited for a descriptor that is used next.
+    Polled,
+    /// It told others something, with this action, and took no time worth telling.
+    Told,
+}
+
+/// Nanoseconds that watching adds after a call, and within it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cost {
+    pub between: u64,
+    pub within: u64,
+    /// More for each text that had to be read from the program's memory.
+    pub text: u64,
+}
+
+/// Actions as they grow.
+pub struct Builder {
+    /// The folder's own path, and the one by which it was entered.
+    pub roots: Vec<String>,
+    pub names: Names,
+    pub order: Order,
+    pub waiting: Waiting,
+    pub threads: HashMap<i32, Thread>,
+    pub actions: Vec<Action>,
+    pub handles: u32,
+    pub unseen: BTreeMap<&'static str, u64>,
+    births: u32,
+    cost: Cost,
+}
+
+impl Builder {
+    /// For a process that begins in the folder.
+    pub fn new(roots: Vec<String>, tree: &[Entry], process: i32, begin: u64, cost: Cost) -> Builder {
+        let first = Thread::first(process, Place::Inside(0), begin);
+        Builder {
+            roots,
+            names: Names::of(tree),
+            order: Order::default(),
+            waiting: Waiting::default(),
+            threads: [(process, first)].into(),
+            actions: Vec::new(),
+            handles: 0,
+            unseen: BTreeMap::new(),
+            births: 1,
+            cost,
+        }
+    }
+
+    /// Threads that were born.
+    pub fn births(&self) -> u32 {
+        self.births
+    }
+
+    /// Takes in the next event. Those of threads that nobody knows are passed over.
+    ///
+    /// # Errors
+    /// There are more threads than a trace may have.
+    pub fn take(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Birth { at, parent, child, flags } => self.birth(*at, *parent, *child, *flags)?,
+            Event::End { at, thread } => self.end(*at, *thread),
+            Event::Call(seen) => self.call(seen),
+        }
+        Ok(())
+    }
+
+    fn birth(&mut self, at: u64, parent: i32, child: i32, flags: u64) -> Result<(), String> {
+        if !self.threads.contains_key(&parent) {
+            return Ok(());
+        }
+        if self.births >= THREADS_LIMIT {
+            return Err(format!("the command has more than {THREADS_LIMIT} processes and threads"));
+        }
+        let number = self.births;
+        self.births += 1;
+        self.pass(parent, at);
+        let by = self.emit(parent, (at, at), Call::Start { thread: number }, 0, &[], &[]);
+        self.order.begin(number, by);
+        if let Some(thread) = self.threads.get(&parent) {
+            let made = thread.child(number, child, flags, at);
+            self.threads.insert(child, made);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, at: u64, thread: i32) {
+        if !self.threads.contains_key(&thread) {
+            return;
+        }
+        self.pass(thread, at);
+        let closed = self.threads.get_mut(&thread).map(Thread::end).unwrap_or_default();
+        self.closed(thread, at, closed);
+        let action = self.emit(thread, (at, at), Call::Tell, 0, &[], &[]);
+        if let Some(ended) = self.threads.remove(&thread) {
+            self.waiting.end(ended.process, ended.number, action, at);
+        }
+    }
+
+    /// What nobody has open any more is closed in the trace, too.
+    pub fn closed(&mut self, thread: i32, at: u64, closed: Vec<Closed>) {
+        for one in closed {
+            match one {
+                Closed::Handle(handle) => {
+                    let uses = [(Resource::Handle(handle.number), Use::Changes)];
+                    self.emit(thread, (at, at), Call::Close { handle: handle.number }, 0, &uses, &[]);
+                }
+                Closed::Writer(channel) => {
+                    let action = self.emit(thread, (at, at), Call::Tell, 0, &[], &[]);
+                    channel.borrow_mut().tell(action, 0);
+                }
+            }
+        }
+    }
+
+    /// A thread's own time goes on until a moment.
+    fn pass(&mut self, thread: i32, until: u64) {
+        if let Some(thread) = self.threads.get_mut(&thread) {
+            let passed = until.saturating_sub(thread.seen);
+            thread.think += passed.saturating_sub(thread.owed);
+            thread.owed = thread.owed.saturating_sub(passed).min(OWED);
+            thread.seen = thread.seen.max(until);
+        }
+    }
+
+    fn call(&mut self, seen: &Seen) {
+        if !self.threads.contains_key(&seen.thread) {
+            return;
+        }
+        self.pass(seen.thread, seen.start);
+        let begun = self.threads[&seen.thread].seen.max(seen.start);
+        let took = seen.end.saturating_sub(begun).saturating_sub(self.cost.within);
+        let meaning = self.meaning(seen);
+        let span = (seen.start, seen.end);
+        match meaning {
+            Meaning::Do(call, uses) => {
+                self.emit(seen.thread, span, call, seen.result, &uses, &[]);
+            }
+            Meaning::Waited(Some(by)) => {
+                self.of(seen.thread).waited = 0;
+                self.emit(seen.thread, span, Call::Wait, 0, &[], &[by]);
+            }
+            Meaning::Waited(None) if took > WAIT => {
+                self.emit(seen.thread, span, Call::Sleep { ns: took }, 0, &[], &[]);
+            }
+            Meaning::Polled => {
+                let thread = self.of(seen.thread);
+                if thread.waited == 0 {
+                    thread.waited_since = seen.start;
+                }
+                thread.waited += took;
+            }
+            Meaning::Told => self.of(seen.thread).think += took.min(TOLD),
+            Meaning::Waited(None) | Meaning::Own => self.of(seen.thread).think += took,
+        }
+        let owed = self.cost.between + self.cost.text * seen.texts.len() as u64;
+        let thread = self.of(seen.thread);
+        thread.seen = thread.seen.max(seen.end);
+        thread.owed += owed;
+    }
+
+    /// A thread that is known to be there.
+    pub fn of(&mut self, thread: i32) -> &mut Thread {
+        self.threads.get_mut(&thread).expect("asked only for threads that were looked up before")
+    }
+
+    /// Adds an action of a thread; its number.
+    pub fn emit(
+        &mut self,
+        thread: i32,
+        span: (u64, u64),
+        call: Call,
+        result: i64,
+        uses: &[(Resource, Use)],
+        follows: &[u32],
+    ) -> u32 {
+        let waited = std::mem::take(&mut self.of(thread).waited);
+        if waited > WAIT && !matches!(call, Call::Wait | Call::Tell) {
+            // It had waited for a descriptor, and then did something else: a signal ended the wait, or nobody knows what. Who then writes had
+            // waited for room, which readers make as fast as they are let.
+            let (number, process, since) =
+                (self.of(thread).number, self.of(thread).process, self.of(thread).waited_since);
+            let by = self.waiting.signalled(process, since);
+            let after = self.order.add(number, span, &[], by.as_slice());
+            let call = if by.is_some() { Call::Wait } else { Call::Sleep { ns: waited } };
+            self.actions.push(Action { thread: number, think_ns: 0, took_ns: waited, result: 0, call, after });
+        }
+        let number = self.order.next();
+        let of = self.threads.get_mut(&thread).expect("asked only for threads that were looked up before");
+        let think_ns = std::mem::take(&mut of.think);
+        let after = self.order.add(of.number, span, uses, follows);
+        let took_ns = (span.1 - span.0).saturating_sub(self.cost.within);
+        self.actions.push(Action { thread: of.number, think_ns, took_ns, result, call, after });
+        number
+    }
+}

@@ -1,0 +1,195 @@
+//! The watcher of first choice: eBPF programs at the kernel's tracepoints, by bpftrace. A call costs microseconds, and nobody is stopped.
+//! In: a process that waits to be let go. Out: a script for bpftrace, and events from the lines that it prints.
+
+use crate::events::{Event, Seen};
+use crate::syscalls::{self, Points};
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// Letters of a path that eBPF's small stack has room for.
+pub const TEXT: usize = 200;
+/// The line that says that everything is watched.
+pub const READY: &str = "READY";
+
+/// Fills bpftrace's buffer, so that the line before it is written at once. It prints nothing before everything is attached.
+const FILLING: &str =
+    "................................................................................................................";
+
+/// Stands for the flags of clone3(2), which lie in memory and come in a line of their own.
+const OF_CLONE3: u64 = u64::MAX;
+
+/// The script for a process and all that come from it.
+pub fn script(process: u32) -> String {
+    let mut begin = String::new();
+    for call in syscalls::all() {
+        let kind = match call.points {
+            // The script asks for ranges of these: none, one text, two texts, two numbers, an address.
+            Points::No => 1,
+            Points::Text(0) => 2,
+            Points::Text(_) => 3,
+            Points::Texts(0, 1) => 4,
+            Points::Texts(0, _) => 5,
+            Points::Texts(..) => 6,
+            Points::Pair(0) => 7,
+            Points::Pair(_) => 8,
+            Points::Address => 9,
+        };
+        let _ = write!(begin, "@w[{}] = {kind}; ", call.number);
+    }
+    // Calls gather in maps, which are printed at the end: to print each would wake bpftrace each time, for eight times the cost.
+    format!(
+        r#"BEGIN {{ @t[{process}] = 1; {begin} printf("{READY}\n"); unroll(90) {{ printf("{FILLING}\n"); }} unroll(90) {{ printf("{FILLING}\n"); }} }}
+tracepoint:raw_syscalls:sys_enter /@t[tid] && @w[args->id]/ {{
+  @c[tid] = (nsecs, args->args[0], args->args[1], args->args[2], args->args[3], args->args[4], args->args[5], args->id);
+}}
+tracepoint:sched:sched_process_fork /@t[tid]/ {{
+  @t[args->child_pid] = 1;
+  printf("F %d %llu %d %d %lx\n", tid, nsecs, args->child_pid, @c[tid].7, @c[tid].1);
+}}
+tracepoint:sched:sched_process_fork /@t[tid]/ {{ printf("G %d %lx\n", args->child_pid, *(uint64*)uptr(@c[tid].1)); }}
+tracepoint:sched:sched_process_exit /@t[tid]/ {{ printf("X %d %llu\n", tid, nsecs); delete(@t[tid]); delete(@c[tid]); }}
+tracepoint:raw_syscalls:sys_exit /@t[tid] && @w[args->id]/ {{
+  $c = @c[tid];
+  @e[tid, $c.0] = (nsecs, args->id, $c.1, $c.2, $c.3, $c.4, $c.5, $c.6, args->ret);
+  @k = count();
+}}
+tracepoint:raw_syscalls:sys_exit /@t[tid] && @w[args->id] > 1/ {{
+  $k = @w[args->id];
+  if ($k < 7) {{ $a = ($k == 3 || $k == 6) ? @c[tid].2 : @c[tid].1; @p[tid, @c[tid].0] = str(uptr($a)); }}
+}}
+tracepoint:raw_syscalls:sys_exit /@t[tid] && @w[args->id] > 3/ {{
+  $k = @w[args->id];
+  if ($k < 7) {{ $a = $k == 4 ? @c[tid].2 : ($k == 5 ? @c[tid].3 : @c[tid].4); @q[tid, @c[tid].0] = str(uptr($a)); }}
+}}
+tracepoint:raw_syscalls:sys_exit /@t[tid] && @w[args->id] > 6/ {{
+  $k = @w[args->id];
+  $a = $k == 7 ? @c[tid].1 : ($k == 8 ? @c[tid].4 : @c[tid].2);
+  @n[tid, @c[tid].0] = *(uint64*)uptr($a);
+  if ($k == 9) {{ @p[tid, @c[tid].0] = str(uptr($a + 2)); }}
+}}
+END {{ clear(@t); clear(@w); clear(@c); }}
+"#
+    )
+}
+
+/// The events that its lines tell, in no order.
+///
+/// # Errors
+/// A path was too long to be seen whole, or there were more calls than had room; in a sentence.
+pub fn events(text: &str) -> Result<Vec<Event>, String> {
+    let mut events: Vec<Event> = Vec::new();
+    // Texts and numbers stand in maps of their own; who they belong to is the thread's call that began at that moment.
+    let mut places: HashMap<(i32, u64), usize> = HashMap::new();
+    let mut beside: Vec<((i32, u64), char, &str)> = Vec::new();
+    let mut flags: HashMap<i32, u64> = HashMap::new();
+    let mut counted = 0;
+    for line in text.lines() {
+        if let Some(count) = line.strip_prefix("@k: ") {
+            counted = count.parse().unwrap_or(0);
+        } else if let Some((map, key, value)) = entry(line) {
+            match map {
+                'e' => {
+                    places.insert(key, events.len());
+                    events.extend(call(key, value).map(|seen| Event::Call(Box::new(seen))));
+                }
+                _ if value.len() >= TEXT - 1 => {
+                    return Err(format!(
+                        "a path of {} letters and more is longer than eBPF can see: {value}; `--with strace` sees it",
+                        TEXT - 1
+                    ));
+                }
+                _ => beside.push((key, map, value)),
+            }
+        } else if let Some((letter, rest)) = line.split_once(' ') {
+            match letter {
+                "F" => events.extend(birth(rest)),
+                "G" => flags.extend(
+                    rest.split_once(' ').and_then(|(child, flags)| Some((child.parse().ok()?, hex(flags)? as u64))),
+                ),
+                "X" => events.extend(end(rest)),
+                _ => {}
+            }
+        }
+    }
+    if counted > places.len() {
+        return Err(format!(
+            "of {counted} calls {} had no room in memory; `--with strace` writes them to a file instead",
+            counted - places.len()
+        ));
+    }
+    // The first text of a call before its second.
+    beside.sort_by_key(|(key, map, _)| (*key, *map));
+    for (key, map, value) in beside {
+        let Some(Event::Call(seen)) = places.get(&key).and_then(|place| events.get_mut(*place)) else { continue };
+        match map {
+            'n' => seen.numbers = pair_of(value, seen.call),
+            _ => seen.texts.push(value.to_owned()),
+        }
+    }
+    for event in &mut events {
+        if let Event::Birth { child, flags: asked, .. } = event
+            && *asked == OF_CLONE3
+        {
+            *asked = flags.get(child).copied().unwrap_or(0);
+        }
+    }
+    Ok(events)
+}
+
+/// A map's entry, as bpftrace prints it: `@e[THREAD, START]: VALUE`.
+fn entry(line: &str) -> Option<(char, (i32, u64), &str)> {
+    let (map, rest) = line.strip_prefix('@')?.split_once('[')?;
+    let (key, value) = rest.split_once("]: ")?;
+    let (thread, start) = key.split_once(", ")?;
+    Some((map.chars().next()?, (thread.parse().ok()?, start.parse().ok()?), value))
+}
+
+/// A number of 64 bits, with or without a sign.
+fn number(word: &str) -> Option<i64> {
+    word.parse().ok().or_else(|| word.parse::<u64>().ok().map(|number| number as i64))
+}
+
+fn hex(word: &str) -> Option<i64> {
+    u64::from_str_radix(word, 16).ok().map(|number| number as i64)
+}
+
+fn pair_of(word: &str, call: i64) -> Vec<i64> {
+    let Some(both) = number(word) else { return Vec::new() };
+    match call {
+        libc::SYS_bind | libc::SYS_connect => vec![both],
+        _ => vec![both & 0xffff_ffff, both >> 32 & 0xffff_ffff],
+    }
+}
+
+fn call((thread, start): (i32, u64), value: &str) -> Option<Seen> {
+    let words = value.trim_matches(['(', ')']).split(", ").map(number).collect::<Option<Vec<i64>>>()?;
+    let [end, call, arguments @ .., result] = words.as_slice() else { return None };
+    Some(Seen {
+        thread,
+        // A call that had begun before anybody watched has no beginning.
+        start: Some(start).filter(|start| *start > 0)?,
+        end: *end as u64,
+        call: *call,
+        arguments: arguments.try_into().ok()?,
+        texts: Vec::new(),
+        numbers: Vec::new(),
+        result: *result,
+    })
+}
+
+fn birth(rest: &str) -> Option<Event> {
+    let words: Vec<&str> = rest.split(' ').collect();
+    let [parent, at, child, call, argument] = words.as_slice() else { return None };
+    let flags = match call.parse().ok()? {
+        libc::SYS_clone => hex(argument)? as u64,
+        libc::SYS_clone3 => OF_CLONE3,
+        // fork(2) and vfork(2) have none.
+        _ => 0,
+    };
+    Some(Event::Birth { at: at.parse().ok()?, parent: parent.parse().ok()?, child: child.parse().ok()?, flags })
+}
+
+fn end(rest: &str) -> Option<Event> {
+    let (thread, at) = rest.split_once(' ')?;
+    Some(Event::End { at: at.parse().ok()?, thread: thread.parse().ok()? })
+}

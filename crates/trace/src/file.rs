@@ -1,0 +1,120 @@
+//! A trace as a file: lines of JSON, packed with gzip, so that `zcat` shows it.
+//! In: a [`Trace`], or a file that may be anybody's. Out: the other one; what is read has been checked.
+
+use crate::trace::{ACTIONS_LIMIT, Action, ENTRIES_LIMIT, Entry, FORMAT, Header, Trace};
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+/// Bytes of one line.
+const LINE_LIMIT: u64 = 64 << 10;
+
+/// Letters of what is said of a line: it may hold what the line holds.
+const SAID: usize = 200;
+
+/// Whether a name is that of a trace.
+pub fn is_trace_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending == "trace")
+}
+
+/// What tells a trace file's contents from others': the checksum and length that gzip uses (RFC 1952), of the file itself.
+///
+/// # Errors
+/// What the system answered.
+pub fn checksum(path: &Path) -> io::Result<String> {
+    let mut from = File::open(path)?;
+    let mut sum = flate2::Crc::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(format!("{:08x}-{}", sum.sum(), sum.amount())),
+            read => sum.update(&buffer[..read]),
+        }
+    }
+}
+
+/// A trace as the bytes of its file.
+///
+/// # Errors
+/// Never in practice: all of it is text and numbers.
+pub fn packed(trace: &Trace) -> io::Result<Vec<u8>> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    let header =
+        Header { entries: trace.tree.len() as u64, actions: trace.actions.len() as u64, ..trace.header.clone() };
+    let mut line = |value: &dyn erased::Line| -> io::Result<()> {
+        packed.write_all(&value.json()?)?;
+        packed.write_all(b"\n")
+    };
+    line(&header)?;
+    trace.tree.iter().try_for_each(|entry| line(entry))?;
+    trace.actions.iter().try_for_each(|action| line(action))?;
+    packed.finish()
+}
+
+mod erased {
+    /// Something that is one line of the file.
+    pub trait Line {
+        fn json(&self) -> std::io::Result<Vec<u8>>;
+    }
+
+    impl<T: serde::Serialize> Line for T {
+        fn json(&self) -> std::io::Result<Vec<u8>> {
+            serde_json::to_vec(self).map_err(std::io::Error::from)
+        }
+    }
+}
+
+/// Reads a trace.
+///
+/// # Errors
+/// It cannot be read, is none, or asks for what cannot be; in a sentence.
+pub fn read(path: &Path) -> Result<Trace, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    from_lines(BufReader::new(MultiGzDecoder::new(BufReader::new(file))))
+}
+
+/// Reads a trace that is unpacked.
+///
+/// # Errors
+/// As [`read`].
+pub fn from_lines(from: impl BufRead) -> Result<Trace, String> {
+    let mut lines = Lines { from, number: 0 };
+    let header: Header = lines.next()?;
+    if header.format != FORMAT {
+        return Err(format!("it has format {}, and this version reads {FORMAT}", header.format));
+    }
+    let number = |count: u64, limit: usize, what: &str| match usize::try_from(count) {
+        Ok(count) if count <= limit => Ok(count),
+        _ => Err(format!("it says that it has {count} {what}; the limit is {limit}")),
+    };
+    let (entries, actions) =
+        (number(header.entries, ENTRIES_LIMIT, "entries")?, number(header.actions, ACTIONS_LIMIT, "actions")?);
+    let tree = (0..entries).map(|_| lines.next::<Entry>()).collect::<Result<Vec<_>, _>>()?;
+    let actions = (0..actions).map(|_| lines.next::<Action>()).collect::<Result<Vec<_>, _>>()?;
+    let trace = Trace { header, tree, actions };
+    trace.check()?;
+    Ok(trace)
+}
+
+struct Lines<R> {
+    from: R,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn next<T: DeserializeOwned>(&mut self) -> Result<T, String> {
+        self.number += 1;
+        let mut line = Vec::new();
+        let read = self.from.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut line);
+        let read = read.map_err(|error| format!("line {}: {error}", self.number))?;
+        if read == 0 {
+            return Err(format!("it ends before line {}: it was cut off", self.number));
+        }
+        serde_json::from_slice(&line).map_err(|error| {
+            let said: String = error.to_string().chars().take(SAID).collect();
+            format!("line {}: {said}", self.number)
+        })
+    }
+}

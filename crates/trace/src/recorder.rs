@@ -1,0 +1,381 @@
+//! Recording a command: the tree before it, a watcher beside it, and the trace that comes of what was seen.
+//! In: a command and the folder in which it runs. Out: a [`Trace`]. The command runs as it would anyway: with the caller's terminal, environment and rights.
+
+use crate::actions::{Builder, Cost};
+use crate::events::{Event, Seen};
+use crate::trace::{ACTIONS_LIMIT, FORMAT, Header, Overhead, Trace};
+use crate::{bpf, compressible, strace, tree};
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// What watches the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watcher {
+    /// eBPF at the kernel's tracepoints, by bpftrace.
+    Ebpf,
+    /// strace.
+    Strace,
+}
+
+impl Watcher {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Watcher::Ebpf => "eBPF",
+            Watcher::Strace => "strace",
+        }
+    }
+}
+
+/// What is to be recorded.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Where it runs; what it does to what lies here is recorded.
+    pub folder: PathBuf,
+    /// Who watches; None: eBPF where that works, else strace.
+    pub watcher: Option<Watcher>,
+    /// Bakeoff and its version.
+    pub made_by: String,
+    /// Now, as RFC 3339 writes times.
+    pub now: String,
+    /// Type of the folder's filesystem.
+    pub filesystem: String,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The trace.
+    pub trace: Trace,
+    /// How the command ended.
+    pub status: ExitStatus,
+    /// Why eBPF was not used, where it was not.
+    pub without_ebpf: Option<String>,
+}
+
+/// Longest time for a watcher to be ready, and to be done.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes that a watcher may write.
+const OUTPUT_LIMIT: u64 = 8 << 30;
+/// Calls of the program that does nothing else, by which the cost of watching is measured.
+const MEASURED: u64 = 4000;
+
+/// Records a command.
+///
+/// # Errors
+/// Nobody can watch it here, it cannot be started, it did more than a trace may hold, or something of it could not be seen; in a sentence.
+pub fn record(asked: &Recording) -> Result<Recorded, String> {
+    let folder = asked.folder.canonicalize().map_err(|error| format!("{}: {error}", asked.folder.display()))?;
+    let before = tree::entries(&folder).map_err(|error| format!("looking at {}: {error}", folder.display()))?;
+    let compressible_before = compressible::percent(&folder, &before);
+    let (watcher, cost, without_ebpf) = watcher(asked.watcher)?;
+    let watched = watch(watcher, &asked.command, &folder, room())?;
+    let cost = in_place(&watched.events, cost);
+    let calls = watched.events.iter().filter(|event| matches!(event, Event::Call(_))).count() as u64;
+    let roots = roots(&folder, &asked.folder);
+    let mut builder = Builder::new(roots, &before, watched.process, watched.begin(), cost);
+    for event in &watched.events {
+        builder.take(event)?;
+        if builder.actions.len() > ACTIONS_LIMIT {
+            return Err(format!("the command did more than {ACTIONS_LIMIT} calls; record a smaller piece of its work"));
+        }
+    }
+    let after = tree::entries(&folder).unwrap_or_default();
+    let header = Header {
+        format: FORMAT,
+        made_by: asked.made_by.clone(),
+        recorded: asked.now.clone(),
+        command: asked.command.clone(),
+        status: watched.status.code(),
+        filesystem: asked.filesystem.clone(),
+        kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
+        entries: before.len() as u64,
+        actions: builder.actions.len() as u64,
+        threads: builder.births(),
+        handles: builder.handles,
+        elapsed_ns: watched.end().saturating_sub(watched.begin()),
+        overhead: Overhead { watcher: watcher.name().into(), calls, between_ns: cost.between, within_ns: cost.within },
+        compressible_before,
+        compressible_after: compressible::percent(&folder, &after),
+        unseen: builder.unseen.iter().map(|(what, count)| format!("{what}: {count} times")).collect(),
+    };
+    let trace = Trace { header, tree: before, actions: builder.actions };
+    trace.check()?;
+    Ok(Recorded { trace, status: watched.status, without_ebpf })
+}
+
+/// The paths by which a folder may be named.
+fn roots(canonical: &Path, given: &Path) -> Vec<String> {
+    let mut roots = vec![canonical.to_string_lossy().into_owned()];
+    let logical = std::env::var("PWD").ok().filter(|path| fs::canonicalize(path).is_ok_and(|path| path == canonical));
+    for other in [std::path::absolute(given).ok().map(|path| path.to_string_lossy().into_owned()), logical] {
+        roots.extend(other.filter(|path| !roots.contains(path)));
+    }
+    roots
+}
+
+/// Who watches, what that costs, and why it is not eBPF.
+fn watcher(asked: Option<Watcher>) -> Result<(Watcher, Cost, Option<String>), String> {
+    let ebpf = || cost(Watcher::Ebpf).map(|cost| (Watcher::Ebpf, cost, None));
+    let strace = |why| cost(Watcher::Strace).map(|cost| (Watcher::Strace, cost, why));
+    match asked {
+        Some(Watcher::Ebpf) => ebpf().map_err(|why| format!("eBPF cannot be used here: {why}")),
+        Some(Watcher::Strace) => strace(None).map_err(|why| format!("strace cannot be used here: {why}")),
+        None => ebpf().or_else(|why| {
+            let both = |other| {
+                format!("nobody can watch a command here. eBPF: {why}. strace: {other}. `apt-get install bpftrace strace` installs both")
+            };
+            strace(Some(why.clone())).map_err(both)
+        }),
+    }
+}
+
+/// What watching adds to calls: to those of a program that copies single bytes, and of one that removes files that are not there.
+/// Neither does anything else worth telling, so that the time between their calls is the watcher's.
+fn cost(watcher: Watcher) -> Result<Cost, String> {
+    let words =
+        ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "status=none", &format!("count={MEASURED}")].map(str::to_owned);
+    let plain = gaps(watcher, &words, |seen| matches!(seen.call, libc::SYS_read | libc::SYS_write))?;
+    let names = (0..MEASURED).map(|number| format!("/bakeoff-is-not-here/{number}"));
+    let words: Vec<String> = ["rm", "-f", "--"].map(str::to_owned).into_iter().chain(names).collect();
+    let texts =
+        gaps(watcher, &words, |seen| seen.texts.first().is_some_and(|text| text.starts_with("/bakeoff-is-not-here/")))?;
+    Ok(Cost { between: plain.0, within: plain.1, text: texts.0.saturating_sub(plain.0) })
+}
+
+/// The mean gap between a program's calls of one kind, and their median time. A tenth of the gaps at either end is left out.
+fn gaps(watcher: Watcher, words: &[String], is_meant: impl Fn(&Seen) -> bool) -> Result<(u64, u64), String> {
+    let watched = watch(watcher, words, Path::new("/"), 10 * MEASURED)?;
+    let calls: Vec<&Seen> = watched.events.iter().filter_map(as_call).collect();
+    let pairs = calls.windows(2).filter(|two| is_meant(two[0]) && is_meant(two[1]));
+    let (mut between, mut within): (Vec<u64>, Vec<u64>) =
+        pairs.map(|two| (two[1].start.saturating_sub(two[0].end), two[0].end.saturating_sub(two[0].start))).unzip();
+    if (between.len() as u64) < MEASURED / 2 {
+        return Err(format!("of {MEASURED} calls that a program made it saw {}", between.len()));
+    }
+    between.sort_unstable();
+    within.sort_unstable();
+    let kept = &between[between.len() / 10..between.len() - between.len() / 10];
+    Ok((kept.iter().sum::<u64>() / kept.len() as u64, within[within.len() / 2]))
+}
+
+/// The cost as it was in the command itself, where caches are colder than in a program that does one thing: a fifth of its gaps are as
+/// short as gaps get. At most twice what was measured, as a program may compute before each of its calls.
+fn in_place(events: &[Event], cost: Cost) -> Cost {
+    let mut last: HashMap<i32, (u64, usize)> = HashMap::new();
+    let mut gaps: [Vec<u64>; 2] = Default::default();
+    for seen in events.iter().filter_map(as_call) {
+        if let Some((end, texts)) = last.insert(seen.thread, (seen.end, seen.texts.len()))
+            && texts < gaps.len()
+        {
+            gaps[texts].push(seen.start.saturating_sub(end));
+        }
+    }
+    let [plain, text] = gaps.map(|mut gaps| {
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 5).copied().unwrap_or(0)
+    });
+    let between = plain.clamp(cost.between, 2 * cost.between);
+    let with_text = text.clamp(cost.between + cost.text, 2 * (cost.between + cost.text));
+    Cost { between, text: with_text.saturating_sub(between), ..cost }
+}
+
+fn as_call(event: &Event) -> Option<&Seen> {
+    match event {
+        Event::Call(seen) => Some(seen),
+        _ => None,
+    }
+}
+
+/// A command that has run, and what was seen.
+struct Watched {
+    process: i32,
+    status: ExitStatus,
+    /// In order of time.
+    events: Vec<Event>,
+}
+
+impl Watched {
+    fn new(process: i32, status: ExitStatus, mut events: Vec<Event>) -> Watched {
+        events.sort_by_key(|event| event.moment(crate::descriptors::tells));
+        Watched { process, status, events }
+    }
+
+    /// When the command itself ended.
+    fn end(&self) -> u64 {
+        let ends = self.events.iter().rev().find_map(|event| match event {
+            Event::End { at, thread } if *thread == self.process => Some(*at),
+            _ => None,
+        });
+        ends.or(self.events.iter().filter_map(as_call).map(|seen| seen.end).max()).unwrap_or(0)
+    }
+
+    /// When the command itself began: its program was executed.
+    fn begin(&self) -> u64 {
+        let executed = |seen: &&Seen| seen.call == libc::SYS_execve && seen.result == 0 && seen.thread == self.process;
+        self.events.iter().filter_map(as_call).find(executed).map_or(0, |seen| seen.end)
+    }
+}
+
+fn watch(watcher: Watcher, command: &[String], folder: &Path, room: u64) -> Result<Watched, String> {
+    let base = ["/dev/shm"].map(Path::new).into_iter().find(|path| path.is_dir()).map(Path::to_owned);
+    let place = tempfile::Builder::new().prefix("bakeoff-record-").tempdir_in(base.unwrap_or_else(std::env::temp_dir));
+    let place = place.map_err(|error| format!("making a folder for what is seen: {error}"))?;
+    match watcher {
+        Watcher::Ebpf => by_ebpf(command, folder, place.path(), room),
+        Watcher::Strace => by_strace(command, folder, place.path()),
+    }
+}
+
+fn by_strace(command: &[String], folder: &Path, place: &Path) -> Result<Watched, String> {
+    let output = place.join("t");
+    let mut started = Command::new("strace");
+    started.args(strace::arguments(&output.to_string_lossy())).args(command).current_dir(folder);
+    let mut child = started.spawn().map_err(|error| format!("starting strace: {error}"))?;
+    let status = wait(&mut child, place)?;
+    let mut events = Vec::new();
+    let mut first: Option<(u64, i32)> = None;
+    for file in fs::read_dir(place).map_err(|error| error.to_string())?.flatten() {
+        let thread = file.path().extension().and_then(|number| number.to_str()?.parse().ok());
+        let (Some(thread), Ok(bytes)) = (thread, fs::read(file.path())) else { continue };
+        let own = strace::events(thread, &String::from_utf8_lossy(&bytes));
+        if let Some(begun) = own.first().map(|event| event.moment(|_| true)) {
+            first = Some(first.map_or((begun, thread), |other| other.min((begun, thread))));
+        }
+        events.extend(own);
+    }
+    let (_, process) = first.ok_or_else(|| format!("strace saw nothing of it (it ended with {status})"))?;
+    Ok(Watched::new(process, status, events))
+}
+
+fn by_ebpf(command: &[String], folder: &Path, place: &Path, room: u64) -> Result<Watched, String> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+    let gate = place.join("gate");
+    let made = Command::new("mkfifo").arg(&gate).status().map_err(|error| failed("starting mkfifo", &error))?;
+    if !made.success() {
+        return Err(format!("mkfifo ended with {made}"));
+    }
+    // It waits at the gate, so that nothing of it is missed.
+    let mut started = Command::new("sh");
+    started.args(["-c", "read go < \"$0\"; exec \"$@\""]).arg(&gate).args(command).current_dir(folder);
+    let mut child = started.spawn().map_err(|error| failed("starting sh", &error))?;
+    let process = child.id();
+    let watcher = start_bpftrace(process, place, room).and_then(|mut watcher| match ready(&mut watcher, place) {
+        Ok(()) => Ok(watcher),
+        Err(why) => {
+            let _ = watcher.kill().and_then(|()| watcher.wait());
+            Err(why)
+        }
+    });
+    let mut watcher = match watcher {
+        Ok(watcher) => watcher,
+        Err(why) => {
+            let _ = child.kill().and_then(|()| child.wait());
+            return Err(why);
+        }
+    };
+    let opened = fs::OpenOptions::new().write(true).open(&gate).and_then(|mut gate| gate.write_all(b"go\n"));
+    opened.map_err(|error| failed("letting the command go", &error))?;
+    let status = wait(&mut child, place);
+    let _ = Command::new("kill").args(["-INT", &watcher.id().to_string()]).status();
+    let begun = Instant::now();
+    while watcher.try_wait().is_ok_and(|ended| ended.is_none()) {
+        if begun.elapsed() > PATIENCE {
+            let _ = watcher.kill().and_then(|()| watcher.wait());
+            return Err(format!("bpftrace was not done {PATIENCE:?} after the command"));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let said = fs::read_to_string(place.join("errors")).unwrap_or_default();
+    if let Some(lost) = said.lines().find(|line| line.contains("Lost ")) {
+        return Err(format!(
+            "the command started processes faster than they could be taken down ({lost}); try `--with strace`"
+        ));
+    }
+    let text = fs::read(place.join("seen")).map_err(|error| failed("reading what was seen", &error))?;
+    Ok(Watched::new(process as i32, status?, bpf::events(&String::from_utf8_lossy(&text))?))
+}
+
+/// Starts bpftrace; in a mount namespace of its own where the tracepoints' folder is not mounted.
+fn start_bpftrace(process: u32, place: &Path, room: u64) -> Result<Child, String> {
+    let script = place.join("script.bt");
+    fs::write(&script, bpf::script(process)).map_err(|error| error.to_string())?;
+    let errors = fs::File::create(place.join("errors")).map_err(|error| error.to_string())?;
+    let words = ["bpftrace", "-B", "full", "-o"].map(str::to_owned).into_iter();
+    let words = words.chain([place.join("seen"), script].map(|path| path.to_string_lossy().into_owned()));
+    let mounted =
+        Path::new("/sys/kernel/tracing/events").is_dir() || Path::new("/sys/kernel/debug/tracing/events").is_dir();
+    let mut started = if mounted {
+        Command::new("env")
+    } else {
+        let mut alone = Command::new("unshare");
+        alone.args(["--mount", "sh", "-c", "mount -t tracefs none /sys/kernel/tracing && exec \"$@\"", "sh"]);
+        alone
+    };
+    started.args(words).env("BPFTRACE_PERF_RB_PAGES", "4096").env("BPFTRACE_STRLEN", bpf::TEXT.to_string());
+    started.env("BPFTRACE_MAP_KEYS_MAX", room.to_string()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    started.spawn().map_err(|error| format!("starting bpftrace: {error}"))
+}
+
+/// Calls that there is memory for: a quarter of what is free may be taken.
+fn room() -> u64 {
+    // Five maps of 8 to 270 bytes an entry, and what the kernel keeps with each.
+    const BYTES: u64 = 1024;
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib: u64 = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
+    (kib * 1024 / 4 / BYTES).clamp(100_000, 1_500_000)
+}
+
+fn ready(watcher: &mut Child, place: &Path) -> Result<(), String> {
+    let begun = Instant::now();
+    loop {
+        let seen = fs::read_to_string(place.join("seen")).unwrap_or_default();
+        if seen.lines().any(|line| line == bpf::READY) {
+            return Ok(());
+        }
+        let ended = watcher.try_wait().ok().flatten();
+        if ended.is_some() || begun.elapsed() > PATIENCE {
+            let said = fs::read_to_string(place.join("errors")).unwrap_or_default();
+            let said = said
+                .lines()
+                .filter(|line| !line.trim().is_empty() && !line.contains("RLIMIT_MEMLOCK"))
+                .take(2)
+                .collect::<Vec<_>>()
+                .join(" / ");
+            let said = if said.is_empty() { "bpftrace did not begin to watch".to_owned() } else { said };
+            return Err(said.trim().to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits for the command, and ends it where what is seen grows beyond its limit.
+fn wait(child: &mut Child, place: &Path) -> Result<ExitStatus, String> {
+    let mut looked = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait().map_err(|error| format!("waiting for the command: {error}"))? {
+            return Ok(status);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+        if looked.elapsed() > Duration::from_secs(2) {
+            looked = Instant::now();
+            let files = fs::read_dir(place).into_iter().flatten().flatten();
+            let bytes: u64 = files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum();
+            if bytes > OUTPUT_LIMIT {
+                let _ = child.kill().and_then(|()| child.wait());
+                return Err(format!(
+                    "what was seen takes more than {OUTPUT_LIMIT} bytes; record a smaller piece of its work"
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! What a trace holds.
+//! In: made by the recorder, or read from a file, which may be anybody's. Out: values that a replay may rely on once [`Trace::check`] has passed.
+
+use serde::{Deserialize, Serialize};
+
+/// The format that this version writes and reads.
+pub const FORMAT: u32 = 1;
+/// Calls of one trace.
+pub const ACTIONS_LIMIT: usize = 20_000_000;
+/// Files, folders and links of the tree at the start.
+pub const ENTRIES_LIMIT: usize = 5_000_000;
+/// Threads of one trace, all processes together.
+pub const THREADS_LIMIT: u32 = 200_000;
+
+/// One recorded run of a program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// Where it comes from, and how much it is.
+    pub header: Header,
+    /// The folder as it was at the start, parents before what is in them.
+    pub tree: Vec<Entry>,
+    /// What was done, in an order that [`Action::after`] refers to; the actions of each thread stand in their order.
+    pub actions: Vec<Action>,
+}
+
+/// Where a trace comes from, and how much it is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Bakeoff and its version.
+    pub made_by: String,
+    /// When it was recorded, as RFC 3339 writes times.
+    pub recorded: String,
+    /// The words of the command.
+    pub command: Vec<String>,
+    /// Exit status of the command; None where a signal ended it.
+    pub status: Option<i32>,
+    /// Type of the filesystem on which it was recorded.
+    pub filesystem: String,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Entries of the tree that follow.
+    pub entries: u64,
+    /// Actions that follow.
+    pub actions: u64,
+    /// Threads of all processes together, numbered from 0.
+    pub threads: u32,
+    /// Open file descriptions, numbered from 0.
+    pub handles: u32,
+    /// Nanoseconds that the command took while it was recorded.
+    pub elapsed_ns: u64,
+    /// What recording cost.
+    pub overhead: Overhead,
+    /// Share of the tree's data that a compressor saves, in percent, sampled.
+    pub compressible_before: u8,
+    /// The same of the files that lay there at the end.
+    pub compressible_after: u8,
+    /// What was done and cannot be seen or replayed, in sentences.
+    pub unseen: Vec<String>,
+}
+
+/// What recording cost.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overhead {
+    /// What watched the command: `eBPF` or `strace`.
+    pub watcher: String,
+    /// Calls that were watched, those outside the folder too.
+    pub calls: u64,
+    /// Nanoseconds between two calls that recording adds, measured with a program that does nothing else; they are taken off the time of the program's own.
+    pub between_ns: u64,
+    /// Nanoseconds that it adds within a call.
+    pub within_ns: u64,
+}
+
+impl Overhead {
+    /// Nanoseconds in all, where everything was done one after the other.
+    pub fn in_all_ns(&self) -> u64 {
+        self.calls.saturating_mul(self.between_ns + self.within_ns)
+    }
+}
+
+/// One entry of the tree at the start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// From the folder on, without a slash at either end.
+    pub path: String,
+    /// Permission bits.
+    pub mode: u32,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+/// What an entry of the tree is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum EntryKind {
+    /// A folder.
+    Folder,
+    /// A file of so many bytes.
+    File(u64),
+    /// A hard link to an entry before it.
+    Link(String),
+    /// A symbolic link with this text.
+    Symlink(String),
+}
+
+/// One call of one thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Action {
+    /// The thread.
+    pub thread: u32,
+    /// Nanoseconds of the program's own since the thread's last action: computing, and calls that have nothing to do with the folder.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub think_ns: u64,
+    /// Nanoseconds that the call took.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub took_ns: u64,
+    /// What it returned; an error as its negative number.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub result: i64,
+    /// What was done.
+    pub call: Call,
+    /// Earlier actions of other threads that must be over, by their place in [`Trace::actions`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<u32>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+fn is_none(number: &i64) -> bool {
+    *number == 0
+}
+
+/// What was done. Paths lead from the folder on; the folder itself is `.`. Handles are open file descriptions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[allow(
+    missing_docs,
+    reason = "each is the call of the kernel that its name says, with the arguments of its manual page"
+)]
+pub enum Call {
+    /// The first action of this thread may come now.
+    Start {
+        thread: u32,
+    },
+    /// Something on which other threads wait: a byte in a pipe, an end.
+    Tell,
+    /// Waits for what [`Action::after`] says, and does nothing.
+    Wait,
+    /// Waits for so long, whatever others do.
+    Sleep {
+        ns: u64,
+    },
+    Open {
+        path: String,
+        flags: u32,
+        mode: u32,
+        handle: u32,
+    },
+    Close {
+        handle: u32,
+    },
+    Read {
+        handle: u32,
+        length: u64,
+    },
+    ReadAt {
+        handle: u32,
+        offset: u64,
+        length: u64,
+    },
+    Write {
+        handle: u32,
+        length: u64,
+    },
+    WriteAt {
+        handle: u32,
+        offset: u64,
+        length: u64,
+    },
+    Seek {
+        handle: u32,
+        offset: i64,
+        whence: u32,
+    },
+    /// getdents64(2).
+    List {
+        handle: u32,
+        length: u64,
+    },
+    /// mmap(2) for reading; a replay reads the range.
+    Map {
+        handle: u32,
+        offset: u64,
+        length: u64,
+    },
+    Fsync {
+        handle: u32,
+    },
+    Fdatasync {
+        handle: u32,
+    },
+    Syncfs {
+        handle: u32,
+    },
+    /// sync(2): a replay syncs the folder's filesystem.
+    Sync,
+    SyncRange {
+        handle: u32,
+        offset: u64,
+        length: u64,
+        flags: u32,
+    },
+    Truncate {
+        handle: u32,
+        size: u64,
+    },
+    TruncatePath {
+        path: String,
+        size: u64,
+    },
+    Allocate {
+        handle: u32,
+        mode: u32,
+        offset: u64,
+        length: u64,
+    },
+    CopyRange {
+        from: u32,
+        to: u32,
+        length: u64,
+    },
+    SendFile {
+        from: u32,
+        to: u32,
+        length: u64,
+    },
+    /// ioctl(FICLONE).
+    Clone {
+        from: u32,
+        to: u32,
+    },
+    Advise {
+        handle: u32,
+        offset: u64,
+        length: u64,
+        advice: u32,
+    },
+    Stat {
+        path: String,
+        follow: bool,
+    },
+    StatHandle {
+        handle: u32,
+    },
+    Access {
+        path: String,
+    },
+    ReadLink {
+        path: String,
+    },
+    Rename {
+        from: String,
+        to: String,
+        flags: u32,
+    },
+    Unlink {
+        path: String,
+    },
+    RemoveFolder {
+        path: String,
+    },
+    MakeFolder {
+        path: String,
+        mode: u32,
+    },
+    Link {
+        from: String,
+        to: String,
+    },
+    Symlink {
+        text: String,
+        path: String,
+    },
+    Mode {
+        path: String,
+        mode: u32,
+    },
+    ModeHandle {
+        handle: u32,
+        mode: u32,
+    },
+    /// chown(2); a replay gives the file to its own user.
+    Owner {
+        path: String,
+        follow: bool,
+    },
+    OwnerHandle {
+        handle: u32,
+    },
+    /// utimensat(2); a replay sets the time of now.
+    Times {
+        path: String,
+        follow: bool,
+    },
+    TimesHandle {
+        handle: u32,
+    },
+    /// listxattr(2), or getxattr(2) of a name that is not there, as copying programs ask for.
+    Attributes {
+        path: String,
+        follow: bool,
+        list: bool,
+    },
+    AttributesHandle {
+        handle: u32,
+        list: bool,
+    },
+}
+
+impl Call {
+    /// Name in tables and histograms.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Call::Start { .. } | Call::Tell | Call::Wait | Call::Sleep { .. } => "wait",
+            Call::Open { flags, .. } if flags & libc::O_CREAT as u32 != 0 => "create",
+            Call::Open { .. } => "open",
+            Call::Close { .. } => "close",
+            Call::Read { .. } | Call::ReadAt { .. } => "read",
+            Call::Map { .. } => "map",
+            Call::Write { .. } | Call::WriteAt { .. } => "write",
+            Call::Seek { .. } => "seek",
+            Call::List { .. } => "list",
+            Call::Fsync { .. } => "fsync",
+            Call::Fdatasync { .. } => "fdatasync",
+            Call::Syncfs { .. } | Call::Sync | Call::SyncRange { .. } => "sync",
+            Call::Truncate { .. } | Call::TruncatePath { .. } => "truncate",
+            Call::Allocate { .. } => "allocate",
+            Call::CopyRange { .. } | Call::SendFile { .. } | Call::Clone { .. } => "copy",
+            Call::Advise { .. } => "advise",
+            Call::Stat { .. } | Call::StatHandle { .. } => "stat",
+            Call::Access { .. } => "look-up",
+            Call::ReadLink { .. } => "read-link",
+            Call::Rename { .. } => "rename",
+            Call::Unlink { .. } => "unlink",
+            Call::RemoveFolder { .. } => "rmdir",
+            Call::MakeFolder { .. } => "mkdir",
+            Call::Link { .. } => "link",
+            Call::Symlink { .. } => "symlink",
+            Call::Mode { .. } | Call::ModeHandle { .. } => "chmod",
+            Call::Owner { .. } | Call::OwnerHandle { .. } => "chown",
+            Call::Times { .. } | Call::TimesHandle { .. } => "utimes",
+            Call::Attributes { .. } | Call::AttributesHandle { .. } => "xattr",
+        }
+    }
+
+    /// Names of all calls that are timed, each once.
+    pub const NAMES: [&str; 28] = [
+        "open",
+        "create",
+        "close",
+        "read",
+        "map",
+        "write",
+        "seek",
+        "list",
+        "fsync",
+        "fdatasync",
+        "sync",
+        "truncate",
+        "allocate",
+        "copy",
+        "advise",
+        "stat",
+        "look-up",
+        "read-link",
+        "rename",
+        "unlink",
+        "rmdir",
+        "mkdir",
+        "link",
+        "symlink",
+        "chmod",
+        "chown",
+        "utimes",
+        "xattr",
+    ];
+}

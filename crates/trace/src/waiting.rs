@@ -1,0 +1,125 @@
+//! How threads wait for each other: pipes, connections, futexes, ends of processes.
+//! In: who told something, by the number of that action. Out: which action ended a wait.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A stream of bytes from some threads to others.
+#[derive(Debug, Default)]
+pub struct Stream {
+    /// Bytes that were written when each action that wrote was over.
+    told: Vec<(u64, u32)>,
+    written: u64,
+    read: u64,
+    /// The first of `told` that may still matter.
+    from: usize,
+}
+
+/// A stream that descriptors share.
+pub type Channel = Rc<RefCell<Stream>>;
+
+impl Stream {
+    /// This action wrote so many bytes; 0: it was the end.
+    pub fn tell(&mut self, action: u32, bytes: u64) {
+        self.written += bytes;
+        self.told.push((self.written, action));
+    }
+
+    /// So many bytes were read; 0: its end was seen. The action that made that possible.
+    pub fn heard(&mut self, bytes: u64) -> Option<u32> {
+        self.read += bytes;
+        if bytes == 0 {
+            return self.told.last().map(|(_, action)| *action);
+        }
+        while self.told.get(self.from).is_some_and(|(written, _)| *written < self.read) {
+            self.from += 1;
+        }
+        self.told.get(self.from).or(self.told.last()).map(|(_, action)| *action)
+    }
+}
+
+/// Everything by which threads wait for each other, but for streams.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    /// The last waking of each futex, and of each memory.
+    futexes: HashMap<(u32, i64), u32>,
+    wakes: HashMap<u32, u32>,
+    /// Ends of the threads of each process: action, and number of the thread.
+    ends: HashMap<i32, Vec<(u32, u32)>>,
+    last_end: Option<(u64, u32)>,
+    /// The last signal to each process: when, and the action.
+    signals: HashMap<i32, (u64, u32)>,
+    /// Connections that nobody has accepted yet.
+    connections: HashMap<i64, Vec<(Channel, Channel)>>,
+}
+
+impl Waiting {
+    /// A futex was woken.
+    pub fn wake(&mut self, memory: u32, address: i64, action: u32) {
+        self.futexes.insert((memory, address), action);
+        self.wakes.insert(memory, action);
+    }
+
+    /// What may have ended a wait on a futex that began at this moment: a waking, else an end of a thread, which wakes who joins it.
+    pub fn woken(&self, memory: u32, address: i64, start: u64) -> Option<u32> {
+        let ended = || self.last_end.filter(|(at, _)| *at >= start).map(|(_, action)| action);
+        self.futexes.get(&(memory, address)).copied().or_else(ended).or_else(|| self.wakes.get(&memory).copied())
+    }
+
+    /// A thread ended with this action.
+    pub fn end(&mut self, process: i32, thread: u32, action: u32, at: u64) {
+        self.ends.entry(process).or_default().push((action, thread));
+        self.last_end = Some((at, action));
+    }
+
+    /// The ends of a process' threads.
+    pub fn ended(&mut self, process: i32) -> Vec<(u32, u32)> {
+        self.ends.remove(&process).unwrap_or_default()
+    }
+
+    /// The last end since a moment.
+    pub fn any_end(&self, since: u64) -> Option<u32> {
+        self.last_end.filter(|(at, _)| *at >= since).map(|(_, action)| action)
+    }
+
+    /// A process is sent a signal with this action.
+    pub fn signal(&mut self, process: i32, at: u64, action: u32) {
+        self.signals.insert(process, (at, action));
+    }
+
+    /// What sent a process a signal since a moment.
+    pub fn signalled(&self, process: i32, since: u64) -> Option<u32> {
+        self.signals.get(&process).filter(|(at, _)| *at >= since).map(|(_, action)| *action)
+    }
+
+    /// Somebody connects to an address: the streams to there and from there.
+    pub fn connect(&mut self, address: i64) -> (Channel, Channel) {
+        let streams = (Channel::default(), Channel::default());
+        self.connections.entry(address).or_default().push(streams.clone());
+        streams
+    }
+
+    /// Somebody accepts the oldest connection to an address: the streams from there and to there.
+    pub fn accept(&mut self, address: i64) -> Option<(Channel, Channel)> {
+        let waiting = self.connections.get_mut(&address)?;
+        (!waiting.is_empty()).then(|| waiting.remove(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_waits_for_the_write_that_its_bytes_came_with_and_no_later_one() {
+        let mut stream = Stream::default();
+        [(5, 10), (9, 10), (12, 1)].into_iter().for_each(|(action, bytes)| stream.tell(action, bytes));
+        assert_eq!(stream.heard(4), Some(5));
+        assert_eq!(stream.heard(6), Some(5));
+        assert_eq!(stream.heard(1), Some(9));
+        assert_eq!(stream.heard(10), Some(12));
+        stream.tell(20, 0);
+        assert_eq!(stream.heard(0), Some(20));
+    }
+}
