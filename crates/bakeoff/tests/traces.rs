@@ -25,7 +25,8 @@ fn a_program_is_recorded_and_done_again_on_filesystems() {
     assert!(full.contains("mkdir d; for i in"), "the command's line is the title: {full}");
     assert!(!full.contains("ended otherwise"), "{full}");
     let csv = place.bakeoff("show --csv").well().out;
-    let written: Vec<&str> = csv.lines().filter(|line| line.contains(",replay,replay,")).collect();
+    let written: Vec<&str> =
+        csv.lines().filter(|line| line.contains(",replay,replay,") && line.contains(",done,true,")).collect();
     assert_eq!(written.len(), 9, "two contenders and the twin of one, three times: {csv}");
     assert!(written.iter().all(|line| line.contains(",15009,")), "3 x 5000 bytes, a number and two names: {csv}");
 }
@@ -44,6 +45,57 @@ fn a_profile_of_a_trace_is_a_workload_that_runs_beside_the_replay() {
     std::fs::create_dir(place.path("srv")).unwrap();
     place.bakeoff("run ./app.toml ./app.trace --full-speed --dir srv --samples 1 --no-report --plain").well();
     place.bakeoff("profile app.trace").refused(&["app.toml", "name another file with -o"]);
+}
+
+/// Processes that a process has started, with their names.
+fn children(of: u32) -> Vec<(u32, String)> {
+    let numbers =
+        std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let child = |number: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+        let (before, after) = stat.rsplit_once(')')?;
+        let parent: u32 = after.split_whitespace().nth(1)?.parse().ok()?;
+        (parent == of).then(|| (number, before.split_once('(').map_or("", |(_, name)| name).to_owned()))
+    };
+    numbers.filter_map(child).collect()
+}
+
+#[test]
+fn a_recorder_that_is_killed_leaves_no_process_and_its_folder_goes_with_the_next() {
+    needs!(root, bpftrace, strace);
+    let place = Place::new();
+    std::fs::create_dir(place.path("work")).unwrap();
+    let mut recorder = place.start("record --with ebpf -o a.trace --folder work -- sleep 1000");
+    let begun = std::time::Instant::now();
+    let watched = loop {
+        let children = children(recorder.id());
+        if children.iter().any(|(_, name)| name == "bpftrace") && children.iter().any(|(_, name)| name == "sleep") {
+            break children;
+        }
+        assert!(begun.elapsed().as_secs() < 60, "it never watches: {children:?}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    let number = recorder.id();
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    let is_there = |(number, name): &(u32, String)| {
+        std::fs::read_to_string(format!("/proc/{number}/comm")).is_ok_and(|now| now.trim_end() == name)
+            && !std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default().contains(") Z ")
+    };
+    let killed = std::time::Instant::now();
+    while watched.iter().any(is_there) {
+        assert!(
+            killed.elapsed().as_secs() < 60,
+            "{:?} outlive it",
+            watched.iter().filter(|child| is_there(child)).collect::<Vec<_>>()
+        );
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    place.bakeoff("record --with strace -o b.trace --folder work -- true").well();
+    let left: Vec<_> =
+        std::fs::read_dir("/dev/shm").into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
+    let own = format!("bakeoff-record-{number}-");
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(&own)), "{left:?}");
 }
 
 #[test]

@@ -5,9 +5,12 @@ use crate::actions::{Builder, Cost};
 use crate::events::{Event, Seen};
 use crate::trace::{ACTIONS_LIMIT, FORMAT, Header, Overhead, Trace};
 use crate::{bpf, compressible, strace, tree};
+use rustix::fs::{FileType, Mode};
+use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -61,6 +64,8 @@ pub struct Recorded {
 
 /// Longest time for a watcher to be ready, and to be done.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Beginning of the names of folders for what is seen; the recorder's process follows.
+const SEEN: &str = "bakeoff-record-";
 /// Bytes that a watcher may write.
 const OUTPUT_LIMIT: u64 = 8 << 30;
 /// Calls of the program that does nothing else, by which the cost of watching is measured.
@@ -224,12 +229,30 @@ impl Watched {
 }
 
 fn watch(watcher: Watcher, command: &[String], folder: &Path, room: u64) -> Result<Watched, String> {
-    let base = ["/dev/shm"].map(Path::new).into_iter().find(|path| path.is_dir()).map(Path::to_owned);
-    let place = tempfile::Builder::new().prefix("bakeoff-record-").tempdir_in(base.unwrap_or_else(std::env::temp_dir));
+    let memory = Path::new("/dev/shm");
+    let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    sweep(&base);
+    let place = tempfile::Builder::new().prefix(&format!("{SEEN}{}-", std::process::id())).tempdir_in(base);
     let place = place.map_err(|error| format!("making a folder for what is seen: {error}"))?;
     match watcher {
         Watcher::Ebpf => by_ebpf(command, folder, place.path(), room),
         Watcher::Strace => by_strace(command, folder, place.path()),
+    }
+}
+
+/// Removes what recorders left that were killed: folders of one's own whose name tells a process that is gone.
+fn sweep(base: &Path) {
+    let own = rustix::process::getuid().as_raw();
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix(SEEN).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        let is_own = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == own);
+        if let Some(process) = process.filter(|_| is_own)
+            && !Path::new(&format!("/proc/{process}")).exists()
+        {
+            // Somebody else may be sweeping.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -257,14 +280,16 @@ fn by_strace(command: &[String], folder: &Path, place: &Path) -> Result<Watched,
 fn by_ebpf(command: &[String], folder: &Path, place: &Path, room: u64) -> Result<Watched, String> {
     let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
     let gate = place.join("gate");
-    let made = Command::new("mkfifo").arg(&gate).status().map_err(|error| failed("starting mkfifo", &error))?;
-    if !made.success() {
-        return Err(format!("mkfifo ended with {made}"));
-    }
+    rustix::fs::mknodat(rustix::fs::CWD, &gate, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+        .map_err(|error| failed("making a pipe", &error))?;
     // It waits at the gate, so that nothing of it is missed.
-    let mut started = Command::new("sh");
-    started.args(["-c", "read go < \"$0\"; exec \"$@\""]).arg(&gate).args(command).current_dir(folder);
-    let mut child = started.spawn().map_err(|error| failed("starting sh", &error))?;
+    let mut started = Command::new("setpriv");
+    started
+        .args(["--pdeathsig", "KILL", "sh", "-c", "read go < \"$0\"; exec \"$@\""])
+        .arg(&gate)
+        .args(command)
+        .current_dir(folder);
+    let mut child = started.spawn().map_err(|error| failed("starting setpriv", &error))?;
     let process = child.id();
     let watcher = start_bpftrace(process, place, room).and_then(|mut watcher| match ready(&mut watcher, place) {
         Ok(()) => Ok(watcher),
@@ -283,7 +308,9 @@ fn by_ebpf(command: &[String], folder: &Path, place: &Path, room: u64) -> Result
     let opened = fs::OpenOptions::new().write(true).open(&gate).and_then(|mut gate| gate.write_all(b"go\n"));
     opened.map_err(|error| failed("letting the command go", &error))?;
     let status = wait(&mut child, place);
-    let _ = Command::new("kill").args(["-INT", &watcher.id().to_string()]).status();
+    if let Some(watching) = Pid::from_raw(watcher.id() as i32) {
+        let _ = kill_process(watching, Signal::INT);
+    }
     let begun = Instant::now();
     while watcher.try_wait().is_ok_and(|ended| ended.is_none()) {
         if begun.elapsed() > PATIENCE {
@@ -312,13 +339,19 @@ fn start_bpftrace(process: u32, place: &Path, room: u64) -> Result<Child, String
     let mounted =
         Path::new("/sys/kernel/tracing/events").is_dir() || Path::new("/sys/kernel/debug/tracing/events").is_dir();
     let mut started = if mounted {
-        Command::new("env")
+        Command::new("setpriv")
     } else {
         let mut alone = Command::new("unshare");
         alone.args(["--mount", "sh", "-c", "mount -t tracefs none /sys/kernel/tracing && exec \"$@\"", "sh"]);
+        alone.arg("setpriv");
         alone
     };
-    started.args(words).env("BPFTRACE_PERF_RB_PAGES", "4096").env("BPFTRACE_STRLEN", bpf::TEXT.to_string());
+    // It ends with whoever records, whatever ends that.
+    started
+        .args(["--pdeathsig", "INT"])
+        .args(words)
+        .env("BPFTRACE_PERF_RB_PAGES", "4096")
+        .env("BPFTRACE_STRLEN", bpf::TEXT.to_string());
     started.env("BPFTRACE_MAP_KEYS_MAX", room.to_string()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
     started.spawn().map_err(|error| format!("starting bpftrace: {error}"))
 }

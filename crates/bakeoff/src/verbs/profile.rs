@@ -154,7 +154,7 @@ impl Writer<'_> {
                 format!("files = \"made\", workers = {at_once}, steps = [\"create\", \"write\"{sync}, \"close\"]");
             self.phase("make", "making files", &work);
         }
-        let (which, there) = if found.0 > 0 { ("found", found.0) } else { ("made", made.files) };
+        let (which, there) = if self.reads_made() { ("made", made.files) } else { ("found", found.0) };
         if there == 0 {
             return;
         }
@@ -176,6 +176,15 @@ impl Writer<'_> {
         if *lists > 0 {
             self.phase("list", "listing folders", &format!("directories = \"{which}\", steps = [\"list\"]"));
         }
+    }
+
+    /// Whether what is read whole is rather what was made than what was found: the one whose mean size is nearer.
+    fn reads_made(&self) -> bool {
+        let Profile { found, made, read, .. } = self.profile;
+        let mean = |files: u64, bytes: u64| (bytes.max(1) as f64 / files.max(1) as f64).ln();
+        let wanted = mean(read.0, read.1);
+        let (of_found, of_made) = (mean(found.0, found.1), mean(made.files, made.bytes));
+        made.files > 0 && (found.0 == 0 || (of_made - wanted).abs() < (of_found - wanted).abs())
     }
 
     fn blocks(&mut self, trace: &Trace) {

@@ -5,6 +5,9 @@ use super::export::write_new;
 use crate::args::{RecordArgs, WatchedBy};
 use crate::failure::Failure;
 use jiff::Timestamp;
+use signal_hook::consts::SIGINT;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use trace::{Recorded, Recording, Watcher};
 
 /// Records a command.
@@ -25,6 +28,9 @@ pub fn record(args: &RecordArgs) -> Result<u8, Failure> {
         now: Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
         filesystem,
     };
+    // Who interrupts at the terminal means the command; what it did until then is kept.
+    signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)))
+        .map_err(|error| Failure::new(format!("preparing for an interruption: {error}")))?;
     let line = crate::text::line_of(&args.command);
     let recorded = trace::record(&asked).map_err(|why| Failure::new(format!("recording `{line}`: {why}")))?;
     let bytes = trace::packed(&recorded.trace).map_err(|error| Failure::new(format!("writing {shown}: {error}")))?;
