@@ -5,6 +5,7 @@ use crate::args::{Own, Start};
 use crate::failure::Failure;
 use crate::fio_jobs;
 use crate::programs;
+use crate::text::shortened;
 use std::path::Path;
 use workload::quantity::parse_duration;
 use workload::written::{Figure, File, Phase, Printed, Work};
@@ -189,14 +190,6 @@ fn unused(name: String, phases: &[Phase]) -> String {
     let taken = |name: &String| phases.iter().any(|phase| phase.name == *name);
     let mut numbered = (2..).map(|number| format!("{name}-{number}"));
     if taken(&name) { numbered.find(|name| !taken(name)).unwrap_or(name) } else { name }
-}
-
-fn shortened(text: &str, length: usize) -> String {
-    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= length {
-        return line;
-    }
-    line.chars().take(length - 3).chain("...".chars()).collect()
 }
 
 #[cfg(test)]

@@ -15,6 +15,15 @@ pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
+/// A text in one line, and cut where it has more letters than that.
+pub fn shortened(text: &str, length: usize) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= length {
+        return line;
+    }
+    line.chars().take(length - 3).chain("...".chars()).collect()
+}
+
 /// Words as a person would type them for a shell.
 pub fn line_of(words: &[String]) -> String {
     words.iter().map(|word| shell_words::quote(word).into_owned()).collect::<Vec<_>>().join(" ")

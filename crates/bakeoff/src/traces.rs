@@ -4,8 +4,9 @@
 use crate::args::Own;
 use crate::failure::Failure;
 use crate::fio_jobs::name_of;
+use crate::text::{line_of, shortened};
 use std::path::Path;
-use trace::{EntryKind, Trace};
+use trace::Trace;
 use workload::written::{self, File, Phase, Work};
 
 /// Letters of a command in a title.
@@ -54,18 +55,14 @@ pub fn workload(path: &Path, own: &Own) -> Result<File, Failure> {
 
 /// The command as a person would type it, shortened.
 pub fn line(trace: &Trace) -> String {
-    let line: String =
-        crate::text::line_of(&trace.header.command).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if line.chars().count() <= TITLE_LENGTH {
-        return line;
-    }
-    line.chars().take(TITLE_LENGTH - 3).chain("...".chars()).collect()
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    shortened(&line_of(&trace.header.command).chars().map(plain).collect::<String>(), TITLE_LENGTH)
 }
 
 fn about(trace: &Trace, full_speed: bool) -> String {
     let header = &trace.header;
-    let files = trace.tree.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_))).count();
-    let bytes: u64 = trace.tree.iter().map(|entry| if let EntryKind::File(size) = entry.kind { size } else { 0 }).sum();
+    let files = trace::files(&trace.tree).count();
+    let bytes: u64 = trace::files(&trace.tree).map(|(_, size)| size).sum();
     let think = if full_speed {
         "as fast as its calls depend on each other"
     } else {

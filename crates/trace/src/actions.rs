@@ -118,7 +118,7 @@ impl Builder {
         self.pass(thread, at);
         let closed = self.threads.get_mut(&thread).map(Thread::end).unwrap_or_default();
         self.closed(thread, at, closed);
-        let action = self.emit(thread, (at, at), Call::Tell, 0, &[], &[]);
+        let action = self.tell(thread, at);
         if let Some(ended) = self.threads.remove(&thread) {
             self.waiting.end(ended.process, ended.number, action, at);
         }
@@ -133,7 +133,7 @@ impl Builder {
                     self.emit(thread, (at, at), Call::Close { handle: handle.number }, 0, &uses, &[]);
                 }
                 Closed::Writer(channel) => {
-                    let action = self.emit(thread, (at, at), Call::Tell, 0, &[], &[]);
+                    let action = self.tell(thread, at);
                     channel.borrow_mut().tell(action, 0);
                 }
             }
@@ -191,6 +191,11 @@ impl Builder {
         self.threads.get_mut(&thread).expect("asked only for threads that were looked up before")
     }
 
+    /// A thread tells others something at a moment; the number of that action.
+    pub fn tell(&mut self, thread: i32, at: u64) -> u32 {
+        self.emit(thread, (at, at), Call::Tell, 0, &[], &[])
+    }
+
     /// Adds an action of a thread; its number.
     pub fn emit(
         &mut self,
@@ -205,19 +210,18 @@ impl Builder {
         if waited > WAIT && !matches!(call, Call::Wait | Call::Tell) {
             // It had waited for a descriptor, and then did something else: a signal ended the wait, or nobody knows what. Who then writes had
             // waited for room, which readers make as fast as they are let.
-            let (number, process, since) =
-                (self.of(thread).number, self.of(thread).process, self.of(thread).waited_since);
-            let by = self.waiting.signalled(process, since);
+            let &mut Thread { number, process, waited_since, .. } = self.of(thread);
+            let by = self.waiting.signalled(process, waited_since);
             let after = self.order.add(number, span, &[], by.as_slice());
             let call = if by.is_some() { Call::Wait } else { Call::Sleep { ns: waited } };
             self.actions.push(Action { thread: number, think_ns: 0, took_ns: waited, result: 0, call, after });
         }
         let number = self.order.next();
-        let of = self.threads.get_mut(&thread).expect("asked only for threads that were looked up before");
-        let think_ns = std::mem::take(&mut of.think);
-        let after = self.order.add(of.number, span, uses, follows);
+        let of = self.of(thread);
+        let (thread, think_ns) = (of.number, std::mem::take(&mut of.think));
+        let after = self.order.add(thread, span, uses, follows);
         let took_ns = (span.1 - span.0).saturating_sub(self.cost.within);
-        self.actions.push(Action { thread: of.number, think_ns, took_ns, result, call, after });
+        self.actions.push(Action { thread, think_ns, took_ns, result, call, after });
         number
     }
 }

@@ -1,7 +1,7 @@
 //! How much of a folder's data a compressor would save, from a sample of its files.
 //! In: a folder and its files. Out: a share in percent.
 
-use crate::trace::{Entry, EntryKind};
+use crate::trace::{Entry, files};
 use flate2::{Compression, write::DeflateEncoder};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -13,13 +13,7 @@ const BYTES: u64 = 64 << 10;
 
 /// The share of a folder's data that the fastest deflate saves, in percent; files count by their size.
 pub fn percent(folder: &Path, entries: &[Entry]) -> u8 {
-    let files: Vec<(&str, u64)> = entries
-        .iter()
-        .filter_map(|entry| match entry.kind {
-            EntryKind::File(size) if size > 0 => Some((entry.path.as_str(), size)),
-            _ => None,
-        })
-        .collect();
+    let files: Vec<(&str, u64)> = files(entries).filter(|(_, size)| *size > 0).collect();
     let step = files.len().div_ceil(FILES).max(1);
     let (mut whole, mut saved) = (0.0, 0.0);
     for (path, size) in files.iter().step_by(step) {

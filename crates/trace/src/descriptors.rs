@@ -159,7 +159,7 @@ impl Builder {
                 Some(Meaning::Waited(by))
             }
             Open::Channel(_, Some(writer)) if writes && seen.result > 0 => {
-                let action = self.emit(seen.thread, (seen.start, seen.start), Call::Tell, 0, &[], &[]);
+                let action = self.tell(seen.thread, seen.start);
                 writer.0.borrow_mut().tell(action, seen.result as u64);
                 Some(Meaning::Told)
             }
@@ -183,7 +183,7 @@ impl Builder {
                 Meaning::Told
             }
             c::SYS_kill | c::SYS_tgkill if seen.result == 0 => {
-                let action = self.emit(seen.thread, (seen.start, seen.start), Call::Tell, 0, &[], &[]);
+                let action = self.tell(seen.thread, seen.start);
                 self.waiting.signal(address as i32, seen.start, action);
                 Meaning::Told
             }
@@ -218,7 +218,7 @@ impl Builder {
             | c::FUTEX_UNLOCK_PI
                 if seen.result > 0 =>
             {
-                let action = self.emit(seen.thread, (seen.start, seen.start), Call::Tell, 0, &[], &[]);
+                let action = self.tell(seen.thread, seen.start);
                 self.waiting.wake(memory, address, action);
                 Meaning::Told
             }

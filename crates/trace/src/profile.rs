@@ -1,7 +1,7 @@
 //! What kind of work a trace is: how many files of which sizes are made, read, looked at and removed, and what is done to blocks of large ones.
 //! In: a [`Trace`]. Out: a [`Profile`], numbers that a workload can be written from. Which file comes after which is not kept.
 
-use crate::trace::{Action, Call, EntryKind, Trace};
+use crate::trace::{Action, Call, Trace, files};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Calls on one open file from which on it counts as a large one whose blocks are worked on.
@@ -131,13 +131,12 @@ impl Profile {
 
     fn found(&mut self, trace: &Trace) {
         let mut folders: HashSet<&str> = HashSet::new();
-        for entry in &trace.tree {
-            if let EntryKind::File(size) = entry.kind {
-                folders.insert(entry.path.rsplit_once('/').map_or("", |(folder, _)| folder));
-                self.found = (self.found.0 + 1, self.found.1 + size, 0);
-            }
-            self.depth = self.depth.max(entry.path.matches('/').count() as u64);
+        for (path, size) in files(&trace.tree) {
+            folders.insert(path.rsplit_once('/').map_or("", |(folder, _)| folder));
+            self.found = (self.found.0 + 1, self.found.1 + size, 0);
         }
+        let depths = trace.tree.iter().map(|entry| entry.path.matches('/').count() as u64);
+        self.depth = depths.max().unwrap_or(0);
         self.found.2 = folders.len() as u64;
     }
 

@@ -49,6 +49,10 @@ pub struct Recording {
     pub now: String,
     /// Type of the folder's filesystem.
     pub filesystem: String,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Bytes of memory that programs can take.
+    pub free_memory: u64,
 }
 
 /// What came of it.
@@ -80,7 +84,7 @@ pub fn record(asked: &Recording) -> Result<Recorded, String> {
     let before = tree::entries(&folder).map_err(|error| format!("looking at {}: {error}", folder.display()))?;
     let compressible_before = compressible::percent(&folder, &before);
     let (watcher, cost, without_ebpf) = watcher(asked.watcher)?;
-    let watched = watch(watcher, &asked.command, &folder, room())?;
+    let watched = watch(watcher, &asked.command, &folder, room(asked.free_memory))?;
     let cost = in_place(&watched.events, cost);
     let calls = watched.events.iter().filter(|event| matches!(event, Event::Call(_))).count() as u64;
     let roots = roots(&folder, &asked.folder);
@@ -99,7 +103,7 @@ pub fn record(asked: &Recording) -> Result<Recorded, String> {
         command: asked.command.clone(),
         status: watched.status.code(),
         filesystem: asked.filesystem.clone(),
-        kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
+        kernel: asked.kernel.clone(),
         entries: before.len() as u64,
         actions: builder.actions.len() as u64,
         threads: builder.births(),
@@ -357,13 +361,10 @@ fn start_bpftrace(process: u32, place: &Path, room: u64) -> Result<Child, String
 }
 
 /// Calls that there is memory for: a quarter of what is free may be taken.
-fn room() -> u64 {
+fn room(free_memory: u64) -> u64 {
     // Five maps of 8 to 270 bytes an entry, and what the kernel keeps with each.
     const BYTES: u64 = 1024;
-    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib: u64 = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
-    (kib * 1024 / 4 / BYTES).clamp(100_000, 1_500_000)
+    (free_memory / 4 / BYTES).clamp(100_000, 1_500_000)
 }
 
 fn ready(watcher: &mut Child, place: &Path) -> Result<(), String> {

@@ -94,6 +94,14 @@ pub struct Entry {
     pub kind: EntryKind,
 }
 
+/// The files among the entries of a tree, with their bytes.
+pub fn files(tree: &[Entry]) -> impl Iterator<Item = (&str, u64)> {
+    tree.iter().filter_map(|entry| match entry.kind {
+        EntryKind::File(size) => Some((entry.path.as_str(), size)),
+        _ => None,
+    })
+}
+
 /// What an entry of the tree is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -63,8 +63,8 @@ impl Waiting {
 
     /// What may have ended a wait on a futex that began at this moment: a waking, else an end of a thread, which wakes who joins it.
     pub fn woken(&self, memory: u32, address: i64, start: u64) -> Option<u32> {
-        let ended = || self.last_end.filter(|(at, _)| *at >= start).map(|(_, action)| action);
-        self.futexes.get(&(memory, address)).copied().or_else(ended).or_else(|| self.wakes.get(&memory).copied())
+        let woken = self.futexes.get(&(memory, address)).copied();
+        woken.or_else(|| self.any_end(start)).or_else(|| self.wakes.get(&memory).copied())
     }
 
     /// A thread ended with this action.

@@ -13,6 +13,8 @@ fn recorded(folder: &Path, watcher: Watcher, line: &str) -> Trace {
         made_by: "a test".into(),
         now: "2026-01-01T00:00:00Z".into(),
         filesystem: "tmpfs".into(),
+        kernel: "6.18".into(),
+        free_memory: 1 << 30,
     };
     trace::record(&asked).unwrap_or_else(|why| panic!("{line}: {why}")).trace
 }

@@ -25,16 +25,9 @@ pub fn profile(args: &ProfileArgs) -> Result<u8, Failure> {
     write_new(&to, text.as_bytes())
         .map_err(|error| Failure::new(format!("writing {}: {error}; name another file with -o", to.display())))?;
     print!("{}", table(&profile));
-    let (shown, of) = (to.display().to_string(), args.trace.display().to_string());
-    let file = |path: &str| {
-        let here = if path.contains('/') { path.to_owned() } else { format!("./{path}") };
-        shell_words::quote(&here).into_owned()
-    };
-    println!(
-        "{shown} is its workload. Beside the replay itself: bakeoff run {} {} --fs ext4,xfs,btrfs",
-        file(&shown),
-        file(&of)
-    );
+    let [made, of] = [&to, &args.trace].map(|path| path.to_string_lossy().into_owned());
+    let run = crate::text::line_of(&["bakeoff".into(), "run".into(), made, of]);
+    println!("{} is its workload. Beside the replay itself: {run} --fs ext4,xfs,btrfs", to.display());
     Ok(0)
 }
 

@@ -27,6 +27,8 @@ pub fn record(args: &RecordArgs) -> Result<u8, Failure> {
         made_by: format!("bakeoff {}", env!("CARGO_PKG_VERSION")),
         now: Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
         filesystem,
+        kernel: system::machine::describe().kernel,
+        free_memory: system::in_memory::available(),
     };
     // Who interrupts at the terminal means the command; what it did until then is kept.
     signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)))

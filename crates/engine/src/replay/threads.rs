@@ -35,14 +35,16 @@ pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
     let ops = Ops::new(task.group());
     let mut of_threads: Vec<Vec<u32>> = vec![Vec::new(); trace.header.threads as usize];
     let mut places = Vec::with_capacity(trace.actions.len());
+    let numbers: HashMap<&str, usize> =
+        ops.histograms.iter().enumerate().map(|(number, name)| (*name, number)).collect();
+    let of_call = |action: &Action| numbers.get(action.call.name()).copied();
+    let histograms = trace.actions.iter().map(of_call).collect();
     for (number, action) in trace.actions.iter().enumerate() {
         let own = &mut of_threads[action.thread as usize];
         places.push(own.len() as u32);
         own.push(number as u32);
     }
     let files = Files::new(&root, trace.header.handles);
-    let histograms: HashMap<&str, usize> =
-        ops.histograms.iter().enumerate().map(|(number, name)| (*name, number)).collect();
     let content = Content { compressible_percent: trace.header.compressible_after.min(100), ..Content::default() };
     task.wait_for_start();
     let run = Run {
@@ -101,7 +103,8 @@ struct Run<'a> {
     of_threads: Vec<Vec<u32>>,
     /// Place of each action among its thread's.
     places: Vec<u32>,
-    histograms: HashMap<&'a str, usize>,
+    /// Histogram of each action; None for those that are not timed.
+    histograms: Vec<Option<usize>>,
     content: Content,
     think: bool,
     tally: Mutex<Tally<'a>>,
@@ -235,7 +238,7 @@ impl Run<'_> {
         let ended = self.clock().now();
         let name = action.call.name();
         account.ended = ended;
-        account.calls.push((self.histograms.get(name).copied(), ended - begun));
+        account.calls.push((self.histograms[index as usize], ended - begun));
         match name {
             "read" | "map" => account.read += now.max(0) as usize,
             "write" | "copy" => account.written += now.max(0) as usize,
