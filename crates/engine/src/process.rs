@@ -155,14 +155,22 @@ pub fn cpu_of_thread() -> CpuTime {
     cpu(libc::RUSAGE_THREAD)
 }
 
+/// How often this thread's processor was given to another while it could have gone on.
+pub fn preemptions_of_thread() -> u64 {
+    usage(libc::RUSAGE_THREAD).ru_nivcsw as u64
+}
+
 fn cpu(who: i32) -> CpuTime {
+    cpu_of(&usage(who))
+}
+
+fn usage(who: i32) -> libc::rusage {
     // SAFETY: zero is a valid value of this plain structure, and the kernel fills it.
-    let usage = unsafe {
+    unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(who, &mut usage);
         usage
-    };
-    cpu_of(&usage)
+    }
 }
 
 /// CPU time of an account.

@@ -49,7 +49,7 @@ fn a_tree_is_laid_out_and_calls_are_made_by_threads_that_wait_for_each_other() {
     // The second thread may look for the file only when the first has made it; the first ends with what the second has made.
     let actions = vec![
         action(0, Call::Start { thread: 1 }, 0, &[]),
-        action(0, Call::Sleep { ns: 50_000_000 }, 0, &[]),
+        action(0, Call::Sleep { ns: 50_000_000, wakes: false }, 0, &[]),
         action(0, open("new", create, 0), 3, &[]),
         action(0, Call::Write { handle: 0, length: 100_000 }, 100_000, &[]),
         action(0, Call::Close { handle: 0 }, 0, &[]),
@@ -98,9 +98,28 @@ fn without_the_programs_own_time_a_replay_does_not_sleep() {
     let dir = folder();
     let mut last = action(0, Call::Stat { path: ".".into(), follow: true }, 0, &[]);
     last.think_ns = 30_000_000_000;
-    let trace = made(1, 0, vec![], vec![action(0, Call::Sleep { ns: 30_000_000_000 }, 0, &[]), last]);
+    let trace = made(1, 0, vec![], vec![action(0, Call::Sleep { ns: 30_000_000_000, wakes: false }, 0, &[]), last]);
     let (_file, program) = replaying(dir.path(), &trace, "", false);
     assert!(Agent::with(&program).done(1).returned_ns < 20_000_000_000);
+}
+
+#[test]
+fn a_wait_that_was_in_vain_ends_when_what_ends_the_next_one_has_happened() {
+    let dir = folder();
+    let day = 86_400_000_000_000;
+    let actions = vec![
+        action(0, Call::Start { thread: 1 }, 0, &[]),
+        action(0, Call::Sleep { ns: day, wakes: true }, 0, &[]),
+        action(0, Call::Stat { path: ".".into(), follow: true }, 0, &[]),
+        action(0, Call::Sleep { ns: day, wakes: true }, 0, &[]),
+        action(1, Call::Sleep { ns: 30_000_000, wakes: false }, 0, &[]),
+        action(1, Call::Tell, 0, &[]),
+        action(0, Call::Wait, 0, &[5]),
+    ];
+    let (_file, program) = replaying(dir.path(), &made(2, 0, vec![], actions), "", true);
+    let outcome = Agent::with(&program).done(1);
+    assert_eq!(outcome.groups[0].latency["stat"].count, 1);
+    assert!(outcome.returned_ns >= 30_000_000, "not before: {}", outcome.returned_ns);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! In: events in order of time, and the tree as it was before them. Out: actions with the program's own time between them, and their order.
 //! Time that recording added is taken off: what it adds between two calls and within one was measured beforehand.
 
-use crate::events::{Event, Seen};
+use crate::cost::Cost;
+use crate::events::{Event, OffCpu, Seen};
 use crate::names::Names;
 use crate::order::{Order, Resource, Use};
 use crate::processes::{Closed, Place, Thread};
@@ -11,7 +12,7 @@ use crate::waiting::Waiting;
 use std::collections::{BTreeMap, HashMap};
 
 /// A wait that is shorter is no wait, in nanoseconds.
-const WAIT: u64 = 20_000;
+pub const WAIT: u64 = 20_000;
 /// The most that telling others counts as time of its own: waking them is done by the replay, too, and what is beyond that was waiting until they listened.
 const TOLD: u64 = 1_000;
 
@@ -26,19 +27,12 @@ pub enum Meaning {
     Own,
     /// It waited for what this action did; None: for something that nobody recorded.
     Waited(Option<u32>),
+    /// It waited for something that did not come in time.
+    TimedOut,
     /// It waited for a descriptor that is used next.
     Polled,
     /// It told others something, with this action, and took no time worth telling.
     Told,
-}
-
-/// Nanoseconds that watching adds after a call, and within it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Cost {
-    pub between: u64,
-    pub within: u64,
-    /// More for each text that had to be read from the program's memory.
-    pub text: u64,
 }
 
 /// Actions as they grow.
@@ -54,6 +48,8 @@ pub struct Builder {
     pub unseen: BTreeMap<&'static str, u64>,
     births: u32,
     cost: Cost,
+    /// Nanoseconds that watching added within the call at hand.
+    within: u64,
 }
 
 impl Builder {
@@ -71,6 +67,7 @@ impl Builder {
             unseen: BTreeMap::new(),
             births: 1,
             cost,
+            within: 0,
         }
     }
 
@@ -86,7 +83,7 @@ impl Builder {
     pub fn take(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::Birth { at, parent, child, flags } => self.birth(*at, *parent, *child, *flags)?,
-            Event::End { at, thread } => self.end(*at, *thread),
+            Event::End { at, thread, off } => self.end(*at, *thread, *off),
             Event::Call(seen) => self.call(seen),
         }
         Ok(())
@@ -101,7 +98,8 @@ impl Builder {
         }
         let number = self.births;
         self.births += 1;
-        self.pass(parent, at);
+        let off = self.threads[&parent].off;
+        self.pass(parent, at, off);
         let by = self.emit(parent, (at, at), Call::Start { thread: number }, 0, &[], &[]);
         self.order.begin(number, by);
         if let Some(thread) = self.threads.get(&parent) {
@@ -111,11 +109,11 @@ impl Builder {
         Ok(())
     }
 
-    fn end(&mut self, at: u64, thread: i32) {
+    fn end(&mut self, at: u64, thread: i32, off: OffCpu) {
         if !self.threads.contains_key(&thread) {
             return;
         }
-        self.pass(thread, at);
+        self.pass(thread, at, off);
         let closed = self.threads.get_mut(&thread).map(Thread::end).unwrap_or_default();
         self.closed(thread, at, closed);
         let action = self.tell(thread, at);
@@ -140,10 +138,13 @@ impl Builder {
         }
     }
 
-    /// A thread's own time goes on until a moment.
-    fn pass(&mut self, thread: i32, until: u64) {
+    /// A thread's own time goes on until a moment. While others had its processor it did nothing, and a replay will wait for processors
+    /// itself; and what it waited for within no call was a page of a file, which a replay reads when the file is mapped.
+    fn pass(&mut self, thread: i32, until: u64, off: OffCpu) {
         if let Some(thread) = self.threads.get_mut(&thread) {
-            let passed = until.saturating_sub(thread.seen);
+            let without = off.since(thread.off);
+            let passed = until.saturating_sub(thread.seen).saturating_sub(without.queued + without.blocked);
+            thread.off = off;
             thread.think += passed.saturating_sub(thread.owed);
             thread.owed = thread.owed.saturating_sub(passed).min(OWED);
             thread.seen = thread.seen.max(until);
@@ -154,9 +155,18 @@ impl Builder {
         if !self.threads.contains_key(&seen.thread) {
             return;
         }
-        self.pass(seen.thread, seen.start);
-        let begun = self.threads[&seen.thread].seen.max(seen.start);
-        let took = seen.end.saturating_sub(begun).saturating_sub(self.cost.within);
+        if let Some((stream, until)) = self.of(seen.thread).room.take() {
+            self.made_room(seen.thread, &stream, (until, until));
+        }
+        let thread = self.of(seen.thread);
+        thread.seen = thread.seen.max(seen.released.min(seen.start));
+        self.pass(seen.thread, seen.start, seen.off_at_start);
+        let begun = self.threads[&seen.thread].seen.max(seen.start).max(seen.entered);
+        let off = seen.off_at_end.since(seen.off_at_start);
+        let cost = self.cost.of(seen);
+        let took = seen.end.saturating_sub(begun).saturating_sub(cost.within);
+        self.within = cost.within + seen.entered.saturating_sub(seen.start);
+        let worked = took.saturating_sub(off.in_all());
         let meaning = self.meaning(seen);
         let span = (seen.start, seen.end);
         match meaning {
@@ -167,8 +177,9 @@ impl Builder {
                 self.of(seen.thread).waited = 0;
                 self.emit(seen.thread, span, Call::Wait, 0, &[], &[by]);
             }
-            Meaning::Waited(None) if took > WAIT => {
-                self.emit(seen.thread, span, Call::Sleep { ns: took }, 0, &[], &[]);
+            Meaning::TimedOut | Meaning::Waited(None) if took > WAIT => {
+                let wakes = matches!(meaning, Meaning::TimedOut);
+                self.emit(seen.thread, span, Call::Sleep { ns: took, wakes }, 0, &[], &[]);
             }
             Meaning::Polled => {
                 let thread = self.of(seen.thread);
@@ -176,14 +187,17 @@ impl Builder {
                     thread.waited_since = seen.start;
                 }
                 thread.waited += took;
+                thread.waited_until = seen.end;
             }
-            Meaning::Told => self.of(seen.thread).think += took.min(TOLD),
-            Meaning::Waited(None) | Meaning::Own => self.of(seen.thread).think += took,
+            Meaning::Told => self.of(seen.thread).think += worked.min(TOLD),
+            Meaning::TimedOut | Meaning::Waited(None) | Meaning::Own => {
+                self.of(seen.thread).think += took.saturating_sub(off.queued)
+            }
         }
-        let owed = self.cost.between + self.cost.text * seen.texts.len() as u64;
         let thread = self.of(seen.thread);
         thread.seen = thread.seen.max(seen.end);
-        thread.owed += owed;
+        thread.off = seen.off_at_end;
+        thread.owed += cost.between;
     }
 
     /// A thread that is known to be there.
@@ -210,17 +224,17 @@ impl Builder {
         if waited > WAIT && !matches!(call, Call::Wait | Call::Tell) {
             // It had waited for a descriptor, and then did something else: a signal ended the wait, or nobody knows what. Who then writes had
             // waited for room, which readers make as fast as they are let.
-            let &mut Thread { number, process, waited_since, .. } = self.of(thread);
-            let by = self.waiting.signalled(process, waited_since);
+            let &mut Thread { number, process, waited_since, waited_until, .. } = self.of(thread);
+            let by = self.waiting.interrupted(process, (waited_since, waited_until));
             let after = self.order.add(number, span, &[], by.as_slice());
-            let call = if by.is_some() { Call::Wait } else { Call::Sleep { ns: waited } };
+            let call = if by.is_some() { Call::Wait } else { Call::Sleep { ns: waited, wakes: false } };
             self.actions.push(Action { thread: number, think_ns: 0, took_ns: waited, result: 0, call, after });
         }
         let number = self.order.next();
         let of = self.of(thread);
         let (thread, think_ns) = (of.number, std::mem::take(&mut of.think));
         let after = self.order.add(thread, span, uses, follows);
-        let took_ns = (span.1 - span.0).saturating_sub(self.cost.within);
+        let took_ns = (span.1 - span.0).saturating_sub(self.within);
         self.actions.push(Action { thread, think_ns, took_ns, result, call, after });
         number
     }

@@ -1,7 +1,7 @@
 //! The watcher of first choice: eBPF programs at the kernel's tracepoints, by bpftrace. A call costs microseconds, and nobody is stopped.
 //! In: a process that waits to be let go. Out: a script for bpftrace, and events from the lines that it prints.
 
-use crate::events::{Event, Seen};
+use crate::events::{Event, OffCpu, Seen};
 use crate::syscalls::{self, Points};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -38,36 +38,49 @@ pub fn script(process: u32) -> String {
     }
     // Calls gather in maps, which are printed at the end: to print each would wake bpftrace each time, for eight times the cost.
     format!(
-        r#"BEGIN {{ @t[{process}] = 1; {begin} printf("{READY}\n"); unroll(90) {{ printf("{FILLING}\n"); }} unroll(90) {{ printf("{FILLING}\n"); }} }}
+        r#"BEGIN {{ @t[{process}] = 1; @r[{process}] = 0; @d[{process}] = 0; @s[{process}] = 0; @b[{process}] = nsecs; @x[{process}] = nsecs; {begin} printf("{READY}\n"); unroll(90) {{ printf("{FILLING}\n"); }} unroll(90) {{ printf("{FILLING}\n"); }} }}
 tracepoint:raw_syscalls:sys_enter /@t[tid] && @w[args->id]/ {{
-  @c[tid] = (nsecs, args->args[0], args->args[1], args->args[2], args->args[3], args->args[4], args->args[5], args->id);
+  @c[tid] = (nsecs, args->args[0], args->args[1], args->args[2], args->args[3], args->args[4], args->args[5], args->id, @r[tid], @d[tid], @s[tid], @x[tid]);
+  @b[tid] = nsecs;
 }}
 tracepoint:sched:sched_process_fork /@t[tid]/ {{
-  @t[args->child_pid] = 1;
+  @t[args->child_pid] = 1; @o[args->child_pid] = nsecs * 4;
   printf("F %d %llu %d %d %lx\n", tid, nsecs, args->child_pid, @c[tid].7, @c[tid].1);
 }}
 tracepoint:sched:sched_process_fork /@t[tid]/ {{ printf("G %d %lx\n", args->child_pid, *(uint64*)uptr(@c[tid].1)); }}
-tracepoint:sched:sched_process_exit /@t[tid]/ {{ printf("X %d %llu\n", tid, nsecs); delete(@t[tid]); delete(@c[tid]); }}
-tracepoint:raw_syscalls:sys_exit /@t[tid] && @w[args->id]/ {{
+tracepoint:sched:sched_process_exit /@t[tid]/ {{ 
+  printf("X %d %llu %llu %llu %llu\n", tid, nsecs, @r[tid], @d[tid], @s[tid]);
+  delete(@t[tid]); delete(@c[tid]); delete(@r[tid]); delete(@d[tid]); delete(@s[tid]); delete(@b[tid]); delete(@x[tid]);
+}}
+tracepoint:sched:sched_switch /@t[args->prev_pid]/ {{
+  $s = args->prev_state & 255;
+  @o[args->prev_pid] = nsecs * 4 + ($s == 0 ? 0 : ($s & 2 ? 1 : 2));
+}}
+tracepoint:sched:sched_switch /@o[args->next_pid]/ {{
+  $n = args->next_pid; $o = @o[$n]; $off = nsecs - $o / 4; @o[$n] = 0;
+  if ($o % 4 == 0) {{ @r[$n] += $off; }} else {{ if ($o % 4 == 1) {{ @d[$n] += $off; }} else {{ @s[$n] += $off; }} }}
+}}
+tracepoint:raw_syscalls:sys_exit /@b[tid]/ {{
   $c = @c[tid];
-  @e[tid, $c.0] = (nsecs, args->id, $c.1, $c.2, $c.3, $c.4, $c.5, $c.6, args->ret);
+  @e[tid, $c.0] = (nsecs, args->id, $c.1, $c.2, $c.3, $c.4, $c.5, $c.6, args->ret, $c.8, $c.9, $c.10, @r[tid], @d[tid], @s[tid], @b[tid], $c.11, cpu);
   @k = count();
 }}
-tracepoint:raw_syscalls:sys_exit /@t[tid] && @w[args->id] > 1/ {{
+tracepoint:raw_syscalls:sys_exit /@b[tid] && @w[args->id] > 1/ {{
   $k = @w[args->id];
   if ($k < 7) {{ $a = ($k == 3 || $k == 6) ? @c[tid].2 : @c[tid].1; @p[tid, @c[tid].0] = str(uptr($a)); }}
 }}
-tracepoint:raw_syscalls:sys_exit /@t[tid] && @w[args->id] > 3/ {{
+tracepoint:raw_syscalls:sys_exit /@b[tid] && @w[args->id] > 3/ {{
   $k = @w[args->id];
   if ($k < 7) {{ $a = $k == 4 ? @c[tid].2 : ($k == 5 ? @c[tid].3 : @c[tid].4); @q[tid, @c[tid].0] = str(uptr($a)); }}
 }}
-tracepoint:raw_syscalls:sys_exit /@t[tid] && @w[args->id] > 6/ {{
+tracepoint:raw_syscalls:sys_exit /@b[tid] && @w[args->id] > 6/ {{
   $k = @w[args->id];
   $a = $k == 7 ? @c[tid].1 : ($k == 8 ? @c[tid].4 : @c[tid].2);
   @n[tid, @c[tid].0] = *(uint64*)uptr($a);
   if ($k == 9) {{ @p[tid, @c[tid].0] = str(uptr($a + 2)); }}
 }}
-END {{ clear(@t); clear(@w); clear(@c); }}
+tracepoint:raw_syscalls:sys_exit /@b[tid]/ {{ @b[tid] = 0; @x[tid] = nsecs; }}
+END {{ clear(@t); clear(@w); clear(@c); clear(@o); clear(@r); clear(@d); clear(@s); clear(@b); clear(@x); }}
 "#
     )
 }
@@ -163,17 +176,29 @@ fn pair_of(word: &str, call: i64) -> Vec<i64> {
 
 fn call((thread, start): (i32, u64), value: &str) -> Option<Seen> {
     let words = value.trim_matches(['(', ')']).split(", ").map(number).collect::<Option<Vec<i64>>>()?;
-    let [end, call, arguments @ .., result] = words.as_slice() else { return None };
+    let [end, call, arguments @ .., result, r0, d0, s0, r1, d1, s1, entered, released, cpu] = words.as_slice() else {
+        return None;
+    };
+    let off = |queued: &i64, blocked: &i64, asleep: &i64| OffCpu {
+        queued: *queued as u64,
+        blocked: *blocked as u64,
+        asleep: *asleep as u64,
+    };
     Some(Seen {
         thread,
         // A call that had begun before anybody watched has no beginning.
         start: Some(start).filter(|start| *start > 0)?,
         end: *end as u64,
+        entered: *entered as u64,
+        released: *released as u64,
+        cpu: *cpu as u32,
         call: *call,
         arguments: arguments.try_into().ok()?,
         texts: Vec::new(),
         numbers: Vec::new(),
         result: *result,
+        off_at_start: off(r0, d0, s0),
+        off_at_end: off(r1, d1, s1),
     })
 }
 
@@ -190,6 +215,7 @@ fn birth(rest: &str) -> Option<Event> {
 }
 
 fn end(rest: &str) -> Option<Event> {
-    let (thread, at) = rest.split_once(' ')?;
-    Some(Event::End { at: at.parse().ok()?, thread: thread.parse().ok()? })
+    let words: Vec<u64> = rest.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+    let &[thread, at, queued, blocked, asleep] = words.as_slice() else { return None };
+    Some(Event::End { at, thread: thread as i32, off: OffCpu { queued, blocked, asleep } })
 }

@@ -1,9 +1,9 @@
 //! What calls about descriptors, processes and waiting mean; no file is touched by them.
 //! In: a call as it was seen. Out: what it means, with tables of descriptors and streams kept up to date.
 
-use crate::actions::{Builder, Meaning};
+use crate::actions::{Builder, Meaning, WAIT};
 use crate::events::Seen;
-use crate::processes::{Open, Place, Writer};
+use crate::processes::{Open, Place, Thread, Writer};
 use crate::trace::Call;
 use crate::waiting::Channel;
 use libc as c;
@@ -130,14 +130,16 @@ impl Builder {
                 self.set(seen, first, Some(Open::Listening(address)), true);
             }
             (c::SYS_connect, &[_]) if done || seen.result == -i64::from(c::EINPROGRESS) => {
-                let (there, back) = self.waiting.connect(address(seen));
-                self.channel(seen, first, (Some(back), Some(there)), true);
+                let by = self.tell(seen.thread, seen.start);
+                let made = self.waiting.connect(address(seen), by);
+                self.channel(seen, first, (Some(made.back), Some(made.there)), true);
             }
             (c::SYS_accept | c::SYS_accept4, _) if done => {
                 if let Some(Open::Listening(address)) = self.open(seen.thread, first)
-                    && let Some((from_there, to_there)) = self.waiting.accept(address)
+                    && let Some(made) = self.waiting.accept(address)
                 {
-                    self.channel(seen, seen.result, (Some(from_there), Some(to_there)), true);
+                    self.channel(seen, seen.result, (Some(made.there), Some(made.back)), true);
+                    return Some(Meaning::Waited(Some(made.by)));
                 }
                 return Some(Meaning::Polled);
             }
@@ -156,15 +158,34 @@ impl Builder {
         match self.open(seen.thread, descriptor)? {
             Open::Channel(Some(stream), _) if reads && seen.result >= 0 => {
                 let by = stream.borrow_mut().heard(seen.result as u64);
+                if by.is_some() {
+                    stream.borrow_mut().drain(seen.end, self.order.next());
+                }
                 Some(Meaning::Waited(by))
             }
             Open::Channel(_, Some(writer)) if writes && seen.result > 0 => {
+                // Who has waited for a descriptor and then writes had waited for room.
+                let &mut Thread { waited, waited_until, .. } = self.of(seen.thread);
+                if waited > WAIT {
+                    self.made_room(seen.thread, &writer.0, (seen.start, waited_until));
+                }
                 let action = self.tell(seen.thread, seen.start);
                 writer.0.borrow_mut().tell(action, seen.result as u64);
+                if seen.off_at_end.since(seen.off_at_start).asleep > WAIT {
+                    self.of(seen.thread).room = Some((writer.0.clone(), seen.end));
+                }
                 Some(Meaning::Told)
             }
             Open::Inside(_) => None,
             _ => Some(Meaning::Own),
+        }
+    }
+
+    /// A thread goes on after a reader had made room in a stream, until a moment.
+    pub fn made_room(&mut self, thread: i32, stream: &Channel, (now, until): (u64, u64)) {
+        if let Some(by) = stream.borrow().drained(until) {
+            self.of(thread).waited = 0;
+            self.emit(thread, (now, now), Call::Wait, 0, &[], &[by]);
         }
     }
 
@@ -197,8 +218,8 @@ impl Builder {
                 let process = self.of(seen.thread).process;
                 match seen.result {
                     ready if ready > 0 => Meaning::Polled,
-                    0 => Meaning::Waited(None),
-                    _ => Meaning::Waited(self.waiting.signalled(process, seen.start)),
+                    0 => Meaning::TimedOut,
+                    _ => Meaning::Waited(self.waiting.interrupted(process, (seen.start, seen.end))),
                 }
             }
             c::SYS_nanosleep | c::SYS_clock_nanosleep => Meaning::Waited(None),
@@ -225,7 +246,7 @@ impl Builder {
             c::FUTEX_WAIT | c::FUTEX_WAIT_BITSET | c::FUTEX_LOCK_PI if seen.result == 0 => {
                 Meaning::Waited(self.waiting.woken(memory, address, seen.start))
             }
-            c::FUTEX_WAIT | c::FUTEX_WAIT_BITSET if seen.result == -i64::from(c::ETIMEDOUT) => Meaning::Waited(None),
+            c::FUTEX_WAIT | c::FUTEX_WAIT_BITSET if seen.result == -i64::from(c::ETIMEDOUT) => Meaning::TimedOut,
             _ => Meaning::Own,
         }
     }

@@ -8,6 +8,7 @@ mod bpf;
 mod calls;
 mod check;
 mod compressible;
+mod cost;
 mod descriptors;
 mod events;
 mod file;

@@ -1,6 +1,7 @@
 //! What descriptors, folders and memory the threads of the recorded processes had.
 //! In: births, ends, and calls that open, duplicate and close. Out: what a descriptor stood for when it was used.
 
+use crate::events::OffCpu;
 use crate::names::Node;
 use crate::waiting::Channel;
 use std::cell::RefCell;
@@ -116,14 +117,19 @@ pub struct Thread {
     pub memory: u32,
     /// When it was last seen.
     pub seen: u64,
+    /// How long it had been on no processor then.
+    pub off: OffCpu,
     /// Nanoseconds of its own since its last action.
     pub think: u64,
     /// Nanoseconds of watching that its time still holds, and that are taken off what comes.
     pub owed: u64,
+    /// It had to wait until a moment for room in this stream, and has not gone on yet.
+    pub room: Option<(Channel, u64)>,
     /// Nanoseconds that it waited for a descriptor without having used it yet.
     pub waited: u64,
-    /// When that began.
+    /// When that began and ended.
     pub waited_since: u64,
+    pub waited_until: u64,
 }
 
 const CLONE_VM: u64 = libc::CLONE_VM as u64;
@@ -141,10 +147,13 @@ impl Thread {
             place: Rc::new(RefCell::new(place)),
             memory: 0,
             seen,
+            off: OffCpu::default(),
             think: 0,
             owed: 0,
+            room: None,
             waited: 0,
             waited_since: 0,
+            waited_until: 0,
         }
     }
 
@@ -164,10 +173,13 @@ impl Thread {
             place,
             memory: if flags & CLONE_VM != 0 { self.memory } else { number },
             seen: at,
+            off: OffCpu::default(),
             think: 0,
             owed: 0,
+            room: None,
             waited: 0,
             waited_since: 0,
+            waited_until: 0,
         }
     }
 

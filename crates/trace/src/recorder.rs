@@ -1,13 +1,13 @@
 //! Recording a command: the tree before it, a watcher beside it, and the trace that comes of what was seen.
 //! In: a command and the folder in which it runs. Out: a [`Trace`]. The command runs as it would anyway: with the caller's terminal, environment and rights.
 
-use crate::actions::{Builder, Cost};
+use crate::actions::Builder;
+use crate::cost::{self, Cost};
 use crate::events::{Event, Seen};
 use crate::trace::{ACTIONS_LIMIT, FORMAT, Header, Overhead, Trace};
 use crate::{bpf, compressible, strace, tree};
 use rustix::fs::{FileType, Mode};
 use rustix::process::{Pid, Signal, kill_process};
-use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -72,8 +72,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SEEN: &str = "bakeoff-record-";
 /// Bytes that a watcher may write.
 const OUTPUT_LIMIT: u64 = 8 << 30;
-/// Calls of the program that does nothing else, by which the cost of watching is measured.
-const MEASURED: u64 = 4000;
 
 /// Records a command.
 ///
@@ -85,8 +83,9 @@ pub fn record(asked: &Recording) -> Result<Recorded, String> {
     let compressible_before = compressible::percent(&folder, &before);
     let (watcher, cost, without_ebpf) = watcher(asked.watcher)?;
     let watched = watch(watcher, &asked.command, &folder, room(asked.free_memory))?;
-    let cost = in_place(&watched.events, cost);
-    let calls = watched.events.iter().filter(|event| matches!(event, Event::Call(_))).count() as u64;
+    let seen = || watched.events.iter().filter_map(as_call);
+    let cost = if watcher == Watcher::Strace { cost::in_place(seen(), cost) } else { cost };
+    let (calls, mean) = (seen().count() as u64, cost.mean(seen()));
     let roots = roots(&folder, &asked.folder);
     let mut builder = Builder::new(roots, &before, watched.process, watched.begin(), cost);
     for event in &watched.events {
@@ -109,7 +108,8 @@ pub fn record(asked: &Recording) -> Result<Recorded, String> {
         threads: builder.births(),
         handles: builder.handles,
         elapsed_ns: watched.end().saturating_sub(watched.begin()),
-        overhead: Overhead { watcher: watcher.name().into(), calls, between_ns: cost.between, within_ns: cost.within },
+        overhead: Overhead { watcher: watcher.name().into(), calls, between_ns: mean.between, within_ns: mean.within },
+        think_on_processor: watcher == Watcher::Ebpf,
         compressible_before,
         compressible_after: compressible::percent(&folder, &after),
         unseen: builder.unseen.iter().map(|(what, count)| format!("{what}: {count} times")).collect(),
@@ -131,8 +131,8 @@ fn roots(canonical: &Path, given: &Path) -> Vec<String> {
 
 /// Who watches, what that costs, and why it is not eBPF.
 fn watcher(asked: Option<Watcher>) -> Result<(Watcher, Cost, Option<String>), String> {
-    let ebpf = || cost(Watcher::Ebpf).map(|cost| (Watcher::Ebpf, cost, None));
-    let strace = |why| cost(Watcher::Strace).map(|cost| (Watcher::Strace, cost, why));
+    let ebpf = || cost::measure(Watcher::Ebpf).map(|cost| (Watcher::Ebpf, cost, None));
+    let strace = |why| cost::measure(Watcher::Strace).map(|cost| (Watcher::Strace, cost, why));
     match asked {
         Some(Watcher::Ebpf) => ebpf().map_err(|why| format!("eBPF cannot be used here: {why}")),
         Some(Watcher::Strace) => strace(None).map_err(|why| format!("strace cannot be used here: {why}")),
@@ -145,56 +145,6 @@ fn watcher(asked: Option<Watcher>) -> Result<(Watcher, Cost, Option<String>), St
     }
 }
 
-/// What watching adds to calls: to those of a program that copies single bytes, and of one that removes files that are not there.
-/// Neither does anything else worth telling, so that the time between their calls is the watcher's.
-fn cost(watcher: Watcher) -> Result<Cost, String> {
-    let words =
-        ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "status=none", &format!("count={MEASURED}")].map(str::to_owned);
-    let plain = gaps(watcher, &words, |seen| matches!(seen.call, libc::SYS_read | libc::SYS_write))?;
-    let names = (0..MEASURED).map(|number| format!("/bakeoff-is-not-here/{number}"));
-    let words: Vec<String> = ["rm", "-f", "--"].map(str::to_owned).into_iter().chain(names).collect();
-    let texts =
-        gaps(watcher, &words, |seen| seen.texts.first().is_some_and(|text| text.starts_with("/bakeoff-is-not-here/")))?;
-    Ok(Cost { between: plain.0, within: plain.1, text: texts.0.saturating_sub(plain.0) })
-}
-
-/// The mean gap between a program's calls of one kind, and their median time. A tenth of the gaps at either end is left out.
-fn gaps(watcher: Watcher, words: &[String], is_meant: impl Fn(&Seen) -> bool) -> Result<(u64, u64), String> {
-    let watched = watch(watcher, words, Path::new("/"), 10 * MEASURED)?;
-    let calls: Vec<&Seen> = watched.events.iter().filter_map(as_call).collect();
-    let pairs = calls.windows(2).filter(|two| is_meant(two[0]) && is_meant(two[1]));
-    let (mut between, mut within): (Vec<u64>, Vec<u64>) =
-        pairs.map(|two| (two[1].start.saturating_sub(two[0].end), two[0].end.saturating_sub(two[0].start))).unzip();
-    if (between.len() as u64) < MEASURED / 2 {
-        return Err(format!("of {MEASURED} calls that a program made it saw {}", between.len()));
-    }
-    between.sort_unstable();
-    within.sort_unstable();
-    let kept = &between[between.len() / 10..between.len() - between.len() / 10];
-    Ok((kept.iter().sum::<u64>() / kept.len() as u64, within[within.len() / 2]))
-}
-
-/// The cost as it was in the command itself, where caches are colder than in a program that does one thing: a fifth of its gaps are as
-/// short as gaps get. At most twice what was measured, as a program may compute before each of its calls.
-fn in_place(events: &[Event], cost: Cost) -> Cost {
-    let mut last: HashMap<i32, (u64, usize)> = HashMap::new();
-    let mut gaps: [Vec<u64>; 2] = Default::default();
-    for seen in events.iter().filter_map(as_call) {
-        if let Some((end, texts)) = last.insert(seen.thread, (seen.end, seen.texts.len()))
-            && texts < gaps.len()
-        {
-            gaps[texts].push(seen.start.saturating_sub(end));
-        }
-    }
-    let [plain, text] = gaps.map(|mut gaps| {
-        gaps.sort_unstable();
-        gaps.get(gaps.len() / 5).copied().unwrap_or(0)
-    });
-    let between = plain.clamp(cost.between, 2 * cost.between);
-    let with_text = text.clamp(cost.between + cost.text, 2 * (cost.between + cost.text));
-    Cost { between, text: with_text.saturating_sub(between), ..cost }
-}
-
 fn as_call(event: &Event) -> Option<&Seen> {
     match event {
         Event::Call(seen) => Some(seen),
@@ -203,11 +153,11 @@ fn as_call(event: &Event) -> Option<&Seen> {
 }
 
 /// A command that has run, and what was seen.
-struct Watched {
+pub struct Watched {
     process: i32,
     status: ExitStatus,
     /// In order of time.
-    events: Vec<Event>,
+    pub events: Vec<Event>,
 }
 
 impl Watched {
@@ -219,7 +169,7 @@ impl Watched {
     /// When the command itself ended.
     fn end(&self) -> u64 {
         let ends = self.events.iter().rev().find_map(|event| match event {
-            Event::End { at, thread } if *thread == self.process => Some(*at),
+            Event::End { at, thread, .. } if *thread == self.process => Some(*at),
             _ => None,
         });
         ends.or(self.events.iter().filter_map(as_call).map(|seen| seen.end).max()).unwrap_or(0)
@@ -232,7 +182,8 @@ impl Watched {
     }
 }
 
-fn watch(watcher: Watcher, command: &[String], folder: &Path, room: u64) -> Result<Watched, String> {
+/// Runs a command under a watcher; `room` is how many calls eBPF keeps memory for.
+pub fn watch(watcher: Watcher, command: &[String], folder: &Path, room: u64) -> Result<Watched, String> {
     let memory = Path::new("/dev/shm");
     let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     sweep(&base);

@@ -1,7 +1,7 @@
 //! The watcher where eBPF is not to be had: strace, which stops a thread at each call that is watched (`--seccomp-bpf`), and at no other.
 //! In: the lines that it wrote for one thread. Out: the same events that eBPF gives.
 
-use crate::events::{Event, Seen};
+use crate::events::{Event, OffCpu, Seen};
 use crate::syscalls::{self, Points};
 
 /// What strace is asked, before the command.
@@ -38,7 +38,7 @@ pub fn events(thread: i32, text: &str) -> Vec<Event> {
             continue;
         };
         if rest.starts_with("+++") {
-            events.push(Event::End { at, thread });
+            events.push(Event::End { at, thread, off: OffCpu::default() });
         } else if let Some(seen) = call(thread, at, rest) {
             let clones = matches!(seen.call, libc::SYS_clone | libc::SYS_clone3) || is_fork(seen.call);
             if clones && seen.result > 0 {
@@ -271,7 +271,7 @@ mod tests {
             "1.0 clone(child_stack=NULL, flags=0x1200011, child_tidptr=0x7f) = 8 <0.1>\n2.0 +++ exited with 0 +++\n";
         let seen = events(7, lines);
         assert_eq!(seen[0], Event::Birth { at: 1_000_000_000, parent: 7, child: 8, flags: 0x120_0011 });
-        assert_eq!(seen[2], Event::End { at: 2_000_000_000, thread: 7 });
+        assert_eq!(seen[2], Event::End { at: 2_000_000_000, thread: 7, off: OffCpu::default() });
         assert!(events(7, "3.0 exit_group(0) = ?").is_empty());
     }
 }

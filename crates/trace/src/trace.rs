@@ -51,6 +51,9 @@ pub struct Header {
     pub handles: u32,
     /// Nanoseconds that the command took while it was recorded.
     pub elapsed_ns: u64,
+    /// Whether the time between calls is time on a processor; else it is the clock's, with whatever others did meanwhile.
+    #[serde(default)]
+    pub think_on_processor: bool,
     /// What recording cost.
     pub overhead: Overhead,
     /// Share of the tree's data that a compressor saves, in percent, sampled.
@@ -165,6 +168,9 @@ pub enum Call {
     /// Waits for so long, whatever others do.
     Sleep {
         ns: u64,
+        /// It waited in vain for what would have ended it sooner: a replay ends it when what the thread waits for next has happened.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        wakes: bool,
     },
     Open {
         path: String,

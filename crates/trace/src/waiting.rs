@@ -5,6 +5,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// Nanoseconds between the end of a process and who is interrupted by it.
+const JUST_BEFORE: u64 = 50_000_000;
+
 /// A stream of bytes from some threads to others.
 #[derive(Debug, Default)]
 pub struct Stream {
@@ -14,6 +17,8 @@ pub struct Stream {
     read: u64,
     /// The first of `told` that may still matter.
     from: usize,
+    /// When readers made room, and with which action.
+    drained: Vec<(u64, u32)>,
 }
 
 /// A stream that descriptors share.
@@ -39,6 +44,27 @@ impl Stream {
     }
 }
 
+/// A connection that was asked for: the streams to there and from there, and the action that asked.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    pub there: Channel,
+    pub back: Channel,
+    pub by: u32,
+}
+
+impl Stream {
+    /// Room is made at a moment, with this action.
+    pub fn drain(&mut self, at: u64, action: u32) {
+        self.drained.push((at, action));
+    }
+
+    /// The last that made room until a moment.
+    pub fn drained(&self, until: u64) -> Option<u32> {
+        let later = self.drained.partition_point(|(at, _)| *at <= until);
+        later.checked_sub(1).and_then(|last| self.drained.get(last)).map(|(_, action)| *action)
+    }
+}
+
 /// Everything by which threads wait for each other, but for streams.
 #[derive(Debug, Default)]
 pub struct Waiting {
@@ -51,7 +77,7 @@ pub struct Waiting {
     /// The last signal to each process: when, and the action.
     signals: HashMap<i32, (u64, u32)>,
     /// Connections that nobody has accepted yet.
-    connections: HashMap<i64, Vec<(Channel, Channel)>>,
+    connections: HashMap<i64, Vec<Connection>>,
 }
 
 impl Waiting {
@@ -93,15 +119,20 @@ impl Waiting {
         self.signals.get(&process).filter(|(at, _)| *at >= since).map(|(_, action)| *action)
     }
 
-    /// Somebody connects to an address: the streams to there and from there.
-    pub fn connect(&mut self, address: i64) -> (Channel, Channel) {
-        let streams = (Channel::default(), Channel::default());
-        self.connections.entry(address).or_default().push(streams.clone());
-        streams
+    /// What interrupted a wait from a moment until another: a signal, or the end of a process just before, of which the kernel sends one.
+    pub fn interrupted(&self, process: i32, (from, until): (u64, u64)) -> Option<u32> {
+        self.signalled(process, from).or_else(|| self.any_end(from.max(until.saturating_sub(JUST_BEFORE))))
     }
 
-    /// Somebody accepts the oldest connection to an address: the streams from there and to there.
-    pub fn accept(&mut self, address: i64) -> Option<(Channel, Channel)> {
+    /// Somebody connects to an address with this action.
+    pub fn connect(&mut self, address: i64, by: u32) -> Connection {
+        let made = Connection { there: Channel::default(), back: Channel::default(), by };
+        self.connections.entry(address).or_default().push(made.clone());
+        made
+    }
+
+    /// Somebody accepts the oldest connection to an address.
+    pub fn accept(&mut self, address: i64) -> Option<Connection> {
         let waiting = self.connections.get_mut(&address)?;
         (!waiting.is_empty()).then(|| waiting.remove(0))
     }
@@ -110,6 +141,25 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_writer_goes_on_after_the_last_who_made_room_before_it_did() {
+        let mut stream = Stream::default();
+        [(10, 1), (20, 4), (30, 6)].into_iter().for_each(|(at, action)| stream.drain(at, action));
+        assert_eq!([5, 10, 25, 40].map(|until| stream.drained(until)), [None, Some(1), Some(4), Some(6)]);
+    }
+
+    #[test]
+    fn a_wait_is_interrupted_by_a_signal_or_by_an_end_just_before() {
+        let mut waiting = Waiting::default();
+        let second = 1_000_000_000;
+        waiting.end(7, 3, 11, second);
+        assert_eq!(waiting.interrupted(5, (0, second + 1)), Some(11));
+        assert_eq!(waiting.interrupted(5, (0, 2 * second)), None);
+        assert_eq!(waiting.interrupted(5, (second + 1, second + 2)), None);
+        waiting.signal(5, second, 12);
+        assert_eq!(waiting.interrupted(5, (0, 2 * second)), Some(12));
+    }
 
     #[test]
     fn a_reader_waits_for_the_write_that_its_bytes_came_with_and_no_later_one() {

@@ -97,9 +97,23 @@ fn who_reads_from_a_pipe_comes_after_who_writes_into_it() {
     let slept: u64 = trace
         .actions
         .iter()
-        .map(|action| if let Call::Sleep { ns } = action.call { ns } else { action.think_ns })
+        .map(|action| if let Call::Sleep { ns, .. } = action.call { ns } else { action.think_ns })
         .sum();
     assert!(slept > 300_000_000, "sleeping is the program's own time: {slept}");
+}
+
+#[test]
+fn the_wait_for_a_processor_is_not_the_programs_own_time() {
+    needs!(root, bpftrace);
+    let folder = laid_out();
+    // Four programs that compute share one processor.
+    let count = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+    let line = format!("taskset -pc 0 $$ >/dev/null; for each in 1 2 3 4; do sh -c '{count}' & done; wait");
+    let trace = recorded(folder.path(), Watcher::Ebpf, &line);
+    let own: u64 = trace.actions.iter().map(|action| action.think_ns).sum();
+    let elapsed = trace.header.elapsed_ns;
+    assert!(own < elapsed + elapsed / 4, "of {elapsed} ns on one processor {own} are said to be their own");
+    assert!(own > elapsed / 2, "of {elapsed} ns {own}");
 }
 
 #[test]

@@ -167,10 +167,15 @@ impl Files<'_> {
         Ok(0)
     }
 
-    /// What is mapped is read, once and in order.
+    /// What is mapped is looked at, each page once and in order; where the kernel or the filesystem cannot do that at once, it is read.
     fn map(&self, handle: u32, offset: u64, length: u64, buffers: &mut Buffers) -> Answer {
         const STEP: u64 = 128 << 10;
         let fd = self.get(handle)?;
+        let there = fs::fstat(&fd)?.st_size.max(0) as u64;
+        let length = length.min(there.saturating_sub(offset));
+        if sys::populate(fd.as_raw_fd(), offset, length).is_ok() {
+            return Ok(length as i64);
+        }
         let mut at = 0;
         while at < length {
             let read = io::pread(&fd, buffers.room((length - at).min(STEP)), offset + at)?;

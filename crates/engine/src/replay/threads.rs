@@ -22,11 +22,15 @@ use workload::program::{Content, Replay};
 /// Stack of a thread: its calls need little.
 const STACK: usize = 256 << 10;
 /// Nanoseconds for which another thread's call is waited for without sleeping.
-const SPIN: u64 = 5_000;
+const SPIN: u64 = 1_000;
 /// Shorter waits than this are spun out: a sleep would be later by more.
 const SLEEP: u64 = 200_000;
+/// After a longer step of the clock it is asked whether another thread had the processor.
+const LONG: u64 = 5_000;
 /// Longest sleep before looking whether to stop.
 const LOOK: u64 = 50_000_000;
+/// The same where the sleep may end early.
+const LOOK_EARLY: u64 = 2_000_000;
 
 /// Makes the calls, as one worker's share.
 pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
@@ -52,6 +56,7 @@ pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
         trace: &trace,
         files,
         progress: of_threads.iter().map(|_| Progress::new()).collect(),
+        ends: ends(&trace, &of_threads),
         of_threads,
         places,
         histograms,
@@ -81,6 +86,22 @@ pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
     Ok(())
 }
 
+/// Sleeps in which a thread waited in vain, each with its next wait: what ends that would have ended them.
+fn ends(trace: &Trace, of_threads: &[Vec<u32>]) -> HashMap<u32, u32> {
+    let mut ends = HashMap::new();
+    for own in of_threads {
+        let mut next = None;
+        for action in own.iter().rev() {
+            match trace.actions[*action as usize].call {
+                Call::Wait => next = Some(*action),
+                Call::Sleep { wakes: true, .. } => ends.extend(next.map(|wait| (*action, wait))),
+                _ => {}
+            }
+        }
+    }
+    ends
+}
+
 /// How many of its actions a thread has done, and how many somebody sleeps for: nobody is woken for fewer.
 struct Progress {
     done: AtomicU64,
@@ -103,6 +124,8 @@ struct Run<'a> {
     of_threads: Vec<Vec<u32>>,
     /// Place of each action among its thread's.
     places: Vec<u32>,
+    /// Sleeps that end early, each with the wait of its thread that comes next.
+    ends: HashMap<u32, u32>,
     /// Histogram of each action; None for those that are not timed.
     histograms: Vec<Option<usize>>,
     content: Content,
@@ -139,7 +162,9 @@ impl Run<'_> {
             match &action.call {
                 Call::Start { thread } => self.start(*thread, scope),
                 Call::Tell | Call::Wait => {}
-                Call::Sleep { ns } if self.think => self.pass(self.clock().now() + ns, true),
+                Call::Sleep { ns, wakes } if self.think => {
+                    self.sleep(*ns, wakes.then(|| self.ends.get(&index)).flatten())
+                }
                 Call::Sleep { .. } => {}
                 _ => {
                     // What measuring takes after the call is part of the program's own time, as far as that is longer.
@@ -173,30 +198,82 @@ impl Run<'_> {
             self.hand_in(account);
         }
         if self.think && action.think_ns > 0 {
-            self.pass(free + action.think_ns, false);
+            if self.trace.header.think_on_processor {
+                self.compute(free, action.think_ns, &mut account.preempted);
+            } else {
+                self.compute_until(free + action.think_ns);
+            }
         }
-        for other in &action.after {
-            let whose = &self.progress[self.trace.actions[*other as usize].thread as usize];
-            if !self.wait(whose, u64::from(self.places[*other as usize]) + 1) {
+        for other in self.after(index) {
+            let (whose, count) = self.until(other);
+            if !self.wait(whose, count) {
                 return false;
             }
         }
         !self.stopped()
     }
 
-    /// Until a moment of the clock. A program that computes keeps its processor busy; one that sleeps does not.
-    fn pass(&self, until: u64, sleeps: bool) {
+    /// What an action must come after.
+    fn after(&self, action: u32) -> impl Iterator<Item = u32> {
+        self.trace.actions[action as usize].after.iter().copied()
+    }
+
+    /// Sleeps for so long, or until all is done that this action waits for.
+    fn sleep(&self, ns: u64, early: Option<&u32>) {
+        let until = self.clock().now() + ns;
+        let look = if early.is_some() { LOOK_EARLY } else { LOOK };
         loop {
             let now = self.clock().now();
-            if now >= until || self.stopped() {
+            if now >= until
+                || self.stopped()
+                || early.is_some_and(|wait| self.after(*wait).all(|other| self.is_done(other)))
+            {
                 return;
             }
             let left = until - now;
-            if sleeps && left > SLEEP {
-                std::thread::sleep(std::time::Duration::from_nanos((left - SLEEP / 2).min(LOOK)));
+            if left > SLEEP {
+                std::thread::sleep(std::time::Duration::from_nanos((left - SLEEP / 2).min(look)));
             } else {
                 std::hint::spin_loop();
             }
+        }
+    }
+
+    /// Whose action it is, and how many that thread has done when it is done.
+    fn until(&self, action: u32) -> (&Progress, u64) {
+        let thread = self.trace.actions[action as usize].thread;
+        (&self.progress[thread as usize], u64::from(self.places[action as usize]) + 1)
+    }
+
+    fn is_done(&self, action: u32) -> bool {
+        let (whose, count) = self.until(action);
+        whose.done.load(Ordering::Acquire) >= count
+    }
+
+    /// Keeps a processor busy until a moment of the clock.
+    fn compute_until(&self, until: u64) {
+        while self.clock().now() < until && !self.stopped() {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Keeps a processor busy for so long, from a moment on. While others have the processor it gets nowhere, as the program would not.
+    fn compute(&self, since: u64, ns: u64, preempted: &mut u64) {
+        let mut last = self.clock().now();
+        let mut done = last - since;
+        while done < ns && !self.stopped() {
+            std::hint::spin_loop();
+            let now = self.clock().now();
+            let step = now - last;
+            last = now;
+            if step >= LONG {
+                // The machine may have done something else meanwhile, as it did when the program ran; another thread has not counted.
+                let preemptions = process::preemptions_of_thread();
+                if std::mem::replace(preempted, preemptions) != preemptions {
+                    continue;
+                }
+            }
+            done += step;
         }
     }
 
@@ -289,4 +366,6 @@ struct Account {
     read: usize,
     written: usize,
     ended: u64,
+    /// How often others had got its processor when that was last asked.
+    preempted: u64,
 }

@@ -1,0 +1,170 @@
+//! What watching costs. The watcher's own moments are seen in each call and left out; what no moment of its shows is measured beforehand.
+//! In: watched programs that do nothing but calls. Out: what is to be taken off the time of other programs.
+
+use crate::events::{Event, Seen};
+use crate::recorder::{Watcher, watch};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Calls of the program that does nothing else.
+const MEASURED: u64 = 4000;
+
+/// Nanoseconds that watching adds to a call and that none of its moments shows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PerCall {
+    /// After it.
+    pub between: u64,
+    /// Within it.
+    pub within: u64,
+}
+
+/// The same wherever it happens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cost {
+    /// On the first processor: there bpftrace opens its tracepoints, and the kernel makes a sample of each call that nobody reads.
+    pub first: PerCall,
+    /// On the others.
+    pub others: PerCall,
+    /// More after a call for each text that had to be read from the program's memory.
+    pub text: u64,
+}
+
+impl Cost {
+    /// Of one call.
+    pub fn of(&self, seen: &Seen) -> PerCall {
+        let on = if seen.cpu == 0 { self.first } else { self.others };
+        PerCall { between: on.between + self.text * seen.texts.len() as u64, ..on }
+    }
+
+    /// What watching added to calls in the mean, with what its own moments showed.
+    pub fn mean<'a>(&self, calls: impl Iterator<Item = &'a Seen>) -> PerCall {
+        let mut sum = PerCall::default();
+        let (mut count, mut released) = (0, 0);
+        let mut last: HashMap<i32, u64> = HashMap::new();
+        for seen in calls {
+            let one = self.of(seen);
+            sum.between += one.between;
+            sum.within += one.within + seen.entered.saturating_sub(seen.start);
+            released += last.insert(seen.thread, seen.end).map_or(0, |end| seen.released.saturating_sub(end));
+            count += 1;
+        }
+        let count = count.max(1);
+        PerCall { between: (sum.between + released) / count, within: sum.within / count }
+    }
+}
+
+/// What a watcher adds to calls. The programs do nothing else worth telling, so that the time between their calls is the watcher's.
+///
+/// # Errors
+/// It cannot watch here; in a sentence.
+pub fn measure(watcher: Watcher) -> Result<Cost, String> {
+    match watcher {
+        Watcher::Ebpf => of_ebpf(),
+        Watcher::Strace => of_strace(),
+    }
+}
+
+/// Bytes copied one by one, which makes two calls for each.
+fn copies(count: u64) -> String {
+    format!("dd if=/dev/zero of=/dev/null bs=1 status=none count={count}")
+}
+
+fn is_copy(seen: &Seen) -> bool {
+    matches!(seen.call, libc::SYS_read | libc::SYS_write)
+}
+
+/// On the first processor and on others, as far as one may run there.
+fn of_ebpf() -> Result<Cost, String> {
+    let others = std::thread::available_parallelism().map_or(1, usize::from).max(2) - 1;
+    let copy = copies(MEASURED);
+    let line = format!("{copy}; taskset -c 0 {copy}; taskset -c 1-{others} {copy}; :");
+    let seen = calls(Watcher::Ebpf, &["sh", "-c", &line].map(str::to_owned), 12 * MEASURED)?;
+    let gaps = Gaps::of(&seen, is_copy);
+    let on = |first: bool| gaps.middle(|seen| (seen.cpu == 0) == first);
+    let either = on(true).or(on(false)).ok_or_else(|| gaps.too_few())?;
+    Ok(Cost { first: on(true).unwrap_or(either), others: on(false).unwrap_or(either), text: 0 })
+}
+
+/// Also of a program that removes files that are not there: texts are read while the program waits.
+fn of_strace() -> Result<Cost, String> {
+    let words: Vec<String> = copies(MEASURED).split(' ').map(str::to_owned).collect();
+    let plain = Gaps::of(&calls(Watcher::Strace, &words, 0)?, is_copy).mean()?;
+    let names = (0..MEASURED).map(|number| format!("/bakeoff-is-not-here/{number}"));
+    let words: Vec<String> = ["rm", "-f", "--"].map(str::to_owned).into_iter().chain(names).collect();
+    let is_removal = |seen: &Seen| seen.texts.first().is_some_and(|text| text.starts_with("/bakeoff-is-not-here/"));
+    let texts = Gaps::of(&calls(Watcher::Strace, &words, 0)?, is_removal).mean()?;
+    Ok(Cost { first: plain, others: plain, text: texts.between.saturating_sub(plain.between) })
+}
+
+fn calls(watcher: Watcher, words: &[String], room: u64) -> Result<Vec<Seen>, String> {
+    let watched = watch(watcher, words, Path::new("/"), room)?;
+    let call = |event| if let Event::Call(seen) = event { Some(*seen) } else { None };
+    Ok(watched.events.into_iter().filter_map(call).collect())
+}
+
+/// Calls of one kind that came one after the other, with the time after each and within it.
+struct Gaps<'a>(Vec<(&'a Seen, u64, u64)>);
+
+impl<'a> Gaps<'a> {
+    fn of(calls: &'a [Seen], is_meant: impl Fn(&Seen) -> bool) -> Gaps<'a> {
+        let pairs = calls.iter().zip(calls.iter().skip(1));
+        let pairs = pairs.filter(|(one, next)| one.thread == next.thread && is_meant(one) && is_meant(next));
+        Gaps(
+            pairs
+                .map(|(one, next)| (one, gap(one, next), one.end.saturating_sub(one.start.max(one.entered))))
+                .collect(),
+        )
+    }
+
+    fn too_few(&self) -> String {
+        format!("of {MEASURED} calls that a program made it saw {}", self.0.len())
+    }
+
+    /// The medians of those that are meant, where there are enough.
+    fn middle(&self, is_meant: impl Fn(&Seen) -> bool) -> Option<PerCall> {
+        let (mut between, mut within): (Vec<u64>, Vec<u64>) =
+            self.0.iter().filter(|(seen, ..)| is_meant(seen)).map(|(_, between, within)| (between, within)).unzip();
+        let enough = between.len() as u64 > MEASURED / 4;
+        between.sort_unstable();
+        within.sort_unstable();
+        enough.then(|| PerCall { between: between[between.len() / 2], within: within[within.len() / 2] })
+    }
+
+    /// The mean gap, and the median time within; a tenth of the gaps at either end is left out.
+    fn mean(&self) -> Result<PerCall, String> {
+        let PerCall { within, .. } = self.middle(|_| true).ok_or_else(|| self.too_few())?;
+        let mut between: Vec<u64> = self.0.iter().map(|(_, between, _)| *between).collect();
+        between.sort_unstable();
+        let kept = &between[between.len() / 10..between.len() - between.len() / 10];
+        Ok(PerCall { between: kept.iter().sum::<u64>() / kept.len() as u64, within })
+    }
+}
+
+/// Nanoseconds on a processor between two calls of a thread, but for those in which the watcher is seen at work.
+fn gap(one: &Seen, next: &Seen) -> u64 {
+    let off = next.off_at_start.since(one.off_at_end).in_all();
+    next.start.saturating_sub(one.end.max(next.released)).saturating_sub(off)
+}
+
+/// strace's cost as it was in the command itself, where caches are colder than in a program that does one thing: a fifth of its gaps are as
+/// short as gaps get. At most twice what was measured, as a program may compute before each of its calls.
+pub fn in_place<'a>(calls: impl Iterator<Item = &'a Seen>, cost: Cost) -> Cost {
+    let mut last: HashMap<i32, &Seen> = HashMap::new();
+    let mut gaps: [Vec<u64>; 2] = Default::default();
+    for seen in calls {
+        if let Some(before) = last.insert(seen.thread, seen)
+            && let Some(gaps) = gaps.get_mut(before.texts.len())
+        {
+            gaps.push(gap(before, seen));
+        }
+    }
+    let [plain, text] = gaps.map(|mut gaps| {
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 5).copied().unwrap_or(0)
+    });
+    let measured = cost.others.between;
+    let between = plain.clamp(measured, 2 * measured);
+    let with_text = text.clamp(measured + cost.text, 2 * (measured + cost.text));
+    let each = PerCall { between, ..cost.others };
+    Cost { first: each, others: each, text: with_text.saturating_sub(between) }
+}
