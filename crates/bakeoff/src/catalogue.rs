@@ -4,7 +4,7 @@
 
 use crate::failure::Failure;
 use crate::own_files::{self, Text, in_folder, one, refusal};
-use staging::Registry;
+use staging::{Registry, StagingError};
 use std::path::{Path, PathBuf};
 use system::input::{TEXT_LIMIT, text_file};
 use workload::catalogue::{Kind, WorkCatalogue};
@@ -34,7 +34,7 @@ impl Catalogue {
     pub fn with(folders: &[PathBuf], named: &[PathBuf]) -> Result<Self, Failure> {
         let mut catalogue = Self { filesystems: Registry::embedded()?, work: WorkCatalogue::builtin()? };
         for folder in system::folders::config().iter().chain(folders) {
-            catalogue.add_folder(folder)?;
+            catalogue.add_folder(folder);
         }
         for path in named {
             catalogue.add_named(path)?;
@@ -42,19 +42,30 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    fn add_folder(&mut self, folder: &Path) -> Result<(), Failure> {
-        for text in in_folder(&folder.join("filesystems"), NAME_IT) {
-            self.add_filesystem(text)?;
-        }
+    fn add_folder(&mut self, folder: &Path) {
+        in_folder(&folder.join("filesystems"), NAME_IT).into_iter().for_each(|text| self.add_filesystem_unasked(text));
         for (name, kind) in [("workloads", Kind::Workload), ("plans", Kind::Plan), ("ages", Kind::Age)] {
             in_folder(&folder.join(name), OWN_IT).into_iter().for_each(|text| self.add_work(kind, text));
         }
         one(&folder.join("contenders.toml"), OWN_IT).into_iter().for_each(|text| self.add_work(Kind::Contenders, text));
-        Ok(())
     }
 
     fn add_work(&mut self, kind: Kind, (path, text): Text) {
         self.work.add(kind, &path, text.as_deref().map_err(ToString::to_string));
+    }
+
+    /// A file that nobody named stops nothing: it is passed over, with a warning.
+    fn add_filesystem_unasked(&mut self, (path, text): Text) {
+        let added = text.map_err(|why| why.to_string()).and_then(|text| {
+            self.filesystems.add_file(&path, &text).map_err(|error| match error {
+                StagingError::Description { problem, .. } => problem,
+                other => other.to_string(),
+            })
+        });
+        if let Err(why) = added {
+            own_files::warn_once(&path, &format!("{} is passed over: {why}", path.display()));
+            self.filesystems.pass_over(&path, why);
+        }
     }
 
     fn add_filesystem(&mut self, (path, text): Text) -> Result<(), Failure> {

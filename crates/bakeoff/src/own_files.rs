@@ -40,12 +40,16 @@ pub fn toml_files(folder: &Path) -> Vec<PathBuf> {
 
 fn may_be_loaded(path: &Path, way: &str) -> bool {
     let Err(untrusted) = system::owned_path(path) else { return true };
-    // Catalogues are opened several times in one call; one warning is enough.
+    warn_once(path, &refusal(path, &untrusted, way));
+    false
+}
+
+/// Says something of a file. Catalogues are opened several times in one call; one warning is enough.
+pub fn warn_once(path: &Path, warning: &str) {
     static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if WARNED.lock().is_ok_and(|mut warned| warned.insert(path.to_owned())) {
-        eprintln!("{}", refusal(path, &untrusted, way));
+        eprintln!("{warning}");
     }
-    false
 }
 
 /// Why a file is not loaded: whose it is, its mode, and the way out.

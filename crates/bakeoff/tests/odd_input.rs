@@ -67,6 +67,19 @@ fn odd_things_in_the_users_own_folders_do_not_hold_anything_up() {
 }
 
 #[test]
+fn a_broken_description_of_a_filesystem_stops_only_those_who_ask_for_it() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("config/bakeoff/filesystems")).expect("made");
+    place.write("config/bakeoff/filesystems/mine.toml", "titel = \"x\"\n");
+    place.shell("mkfifo config/bakeoff/filesystems/ext2.toml").well();
+    let said = place.shell("$BAKEOFF plan small-files --dir .").well();
+    assert!(said.err.contains("mine.toml is passed over: ") && said.err.contains("titel"), "{}", said.err);
+    assert!(said.err.contains("ext2.toml is passed over: it is a FIFO"), "{}", said.err);
+    place.shell("$BAKEOFF plan small-files --fs mine").refused(&["mine.toml", "titel"]);
+    place.shell("$BAKEOFF plan small-files --fs ext4,ext2").refused(&["ext2.toml", "FIFO"]);
+}
+
+#[test]
 fn without_a_home_everything_works_that_needs_none() {
     let place = Place::in_memory();
     let small = "run small-files --dir . --set files=60 --set some=20 --samples 1 --plain --no-report";

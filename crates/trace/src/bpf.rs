@@ -48,7 +48,7 @@ tracepoint:sched:sched_process_fork /@t[tid]/ {{
   printf("F %d %llu %d %d %lx\n", tid, nsecs, args->child_pid, @c[tid].7, @c[tid].1);
 }}
 tracepoint:sched:sched_process_fork /@t[tid]/ {{ printf("G %d %lx\n", args->child_pid, *(uint64*)uptr(@c[tid].1)); }}
-tracepoint:sched:sched_process_exit /@t[tid]/ {{ 
+tracepoint:sched:sched_process_exit /@t[tid]/ {{
   printf("X %d %llu %llu %llu %llu\n", tid, nsecs, @r[tid], @d[tid], @s[tid]);
   delete(@t[tid]); delete(@c[tid]); delete(@r[tid]); delete(@d[tid]); delete(@s[tid]); delete(@b[tid]); delete(@x[tid]);
 }}

@@ -313,8 +313,8 @@ fn start_bpftrace(process: u32, place: &Path, room: u64) -> Result<Child, String
 
 /// Calls that there is memory for: a quarter of what is free may be taken.
 fn room(free_memory: u64) -> u64 {
-    // Five maps of 8 to 270 bytes an entry, and what the kernel keeps with each.
-    const BYTES: u64 = 1024;
+    // Fourteen maps of 8 to 270 bytes an entry, and what the kernel keeps with each.
+    const BYTES: u64 = 2048;
     (free_memory / 4 / BYTES).clamp(100_000, 1_500_000)
 }
 

@@ -260,11 +260,11 @@ impl Run<'_> {
     /// Keeps a processor busy for so long, from a moment on. While others have the processor it gets nowhere, as the program would not.
     fn compute(&self, since: u64, ns: u64, preempted: &mut u64) {
         let mut last = self.clock().now();
-        let mut done = last - since;
+        let mut done = last.saturating_sub(since);
         while done < ns && !self.stopped() {
             std::hint::spin_loop();
             let now = self.clock().now();
-            let step = now - last;
+            let step = now.saturating_sub(last);
             last = now;
             if step >= LONG {
                 // The machine may have done something else meanwhile, as it did when the program ran; another thread has not counted.

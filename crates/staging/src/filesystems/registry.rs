@@ -14,6 +14,8 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../filesystems")
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registry {
     filesystems: BTreeMap<String, Filesystem>,
+    /// Users' files that cannot be read, by the names that they would have given: file, and why.
+    unreadable: BTreeMap<String, (String, String)>,
 }
 
 impl Registry {
@@ -28,7 +30,7 @@ impl Registry {
                 filesystems.insert(name, read);
             }
         }
-        Ok(Registry { filesystems })
+        Ok(Registry { filesystems, unreadable: BTreeMap::new() })
     }
 
     /// Adds the description that a user's file `NAME.toml` holds. It is only described, and nothing of it is run, until
@@ -47,6 +49,15 @@ impl Registry {
         Ok(())
     }
 
+    /// Passes over a user's file that cannot be read: others can be used meanwhile, and whoever asks for its name is told why. A compiled
+    /// filesystem of that name is not meant any more.
+    pub fn pass_over(&mut self, path: &Path, why: String) {
+        if let Some(name) = name_of(path) {
+            self.filesystems.remove(&name);
+            self.unreadable.insert(name, (path.display().to_string(), why));
+        }
+    }
+
     /// Has commands of users' files run from here on. Before this is called, the files were found to be the user's own, or
     /// named by the user.
     pub fn may_run(mut self) -> Registry {
@@ -57,7 +68,8 @@ impl Registry {
     /// Only those of these names.
     pub fn only(&self, names: &[&str]) -> Registry {
         let kept = self.filesystems.iter().filter(|(name, _)| names.contains(&name.as_str()));
-        Registry { filesystems: kept.map(|(name, filesystem)| (name.clone(), filesystem.clone())).collect() }
+        let filesystems = kept.map(|(name, filesystem)| (name.clone(), filesystem.clone())).collect();
+        Registry { filesystems, unreadable: self.unreadable.clone() }
     }
 
     /// Adds one, in place of another of the same name.
@@ -67,6 +79,9 @@ impl Registry {
 
     /// Looks one up.
     pub fn get(&self, name: &str) -> Result<&Filesystem, StagingError> {
+        if let Some((file, why)) = self.unreadable.get(name) {
+            return Err(StagingError::Description { file: file.clone(), problem: why.clone() });
+        }
         self.filesystems.get(name).ok_or_else(|| StagingError::unknown("filesystem", name, self.names()))
     }
 
@@ -110,6 +125,15 @@ mod tests {
         assert_eq!((mine.title.as_str(), mine.only_described), ("ext2", true));
         assert!(mine.programs().contains("mkfs.ext2") && mine.programs().contains("mount"));
         assert!(!registry.may_run().get("mine").expect("it is known").only_described);
+    }
+
+    #[test]
+    fn a_file_that_is_passed_over_takes_its_name_with_it_and_no_other() {
+        let mut registry = Registry::embedded().expect("good");
+        registry.pass_over(Path::new("/x/ext2.toml"), "no title".into());
+        let error = registry.get("ext2").expect_err("it is not the compiled one").to_string();
+        assert!(error.contains("/x/ext2.toml") && error.contains("no title"), "{error}");
+        assert!(registry.get("ext4").is_ok() && registry.names().all(|name| name != "ext2"));
     }
 
     #[test]
