@@ -38,6 +38,24 @@ fn the_one_that_is_never_far_behind_is_taken_and_its_bound_said() {
 }
 
 #[test]
+fn what_is_only_likely_in_its_lines_is_not_beyond_doubt_in_the_choice() {
+    let mut found = [0; 3];
+    for step in 0..150 {
+        let slower = 10.0 * (1.0 + f64::from(step) / 1000.0);
+        let lines = ["create", "read", "list", "delete", "rename", "copy"];
+        let bake = lines
+            .iter()
+            .fold(Bake::new(), |bake, line| bake.time(line).at("xfs", 10.0, &CALM).at("ext4", slower, &CALM_TOO));
+        let judgement = judge::judge(&bake.table).unwrap();
+        let worse = judgement.rankings.iter().any(|line| line.others[0].relation.is_worse());
+        let certainty = answer(&bake.table).unwrap().groups[0].take.as_ref().unwrap().certainty;
+        assert!(worse || certainty != Certainty::BeyondDoubt, "{slower}: no line says so");
+        found[certainty as usize] += 1;
+    }
+    assert!(found.iter().all(|count| *count > 0), "each is met: {found:?}");
+}
+
+#[test]
 fn a_faster_one_that_keeps_data_less_safely_is_named_beside_the_answer() {
     let bake = Bake::new()
         .time("create")

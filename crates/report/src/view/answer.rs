@@ -195,7 +195,12 @@ impl Said<'_> {
         let weaker = group.is_some_and(|group| choice.class.is_none() && !group.less_safe.is_empty());
         let among = if weaker { " of those that keep data as safely" } else { "" };
         match choice.shortfall.at_most {
-            close if close < 1.0 + self.view.smallest_effect => format!("as good as the best{among} in everything"),
+            close if close < 1.0 + self.view.smallest_effect => {
+                // Steps that add up to a whole count as that: in one of them it may be behind.
+                let summed = self.view.table.operations.iter().any(|operation| operation.summary);
+                let all = if summed { "over all steps" } else { "in everything" };
+                format!("as good as the best{among} {all}")
+            }
             far => format!("never more than {}x behind the best{among}", number::times(far)),
         }
     }

@@ -100,7 +100,12 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
             let worth = at_most(view, pivot).map_or_else(String::new, |times| {
                 format!(" Over all steps the choice is worth at most {}x.", crate::number::times(times))
             });
-            format!("{}: no difference is shown in {of}, and {open} can't tell yet.{worth}", axis.name)
+            let still = if open == lines {
+                "none of them can tell yet".into()
+            } else {
+                format!("{open} of them can't tell yet")
+            };
+            format!("{}: no difference is shown in {of}; {still}.{worth}", axis.name)
         }
     }
 }
