@@ -281,6 +281,7 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
                 name: planned.name.clone(),
                 title: workload.title.clone(),
                 about: workload.about.clone(),
+                weaker_in_place: workload.weaker_in_place(&compiled.settings),
                 compiled,
             });
         }

@@ -137,6 +137,9 @@ pub struct Work {
     /// What it does, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
+    /// Settings with which a crash may destroy data on filesystems that write in place, by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weaker_in_place: Vec<String>,
     /// Compiled for its scale and settings.
     pub compiled: Compiled,
 }
@@ -256,6 +259,7 @@ impl ResolvedPlan {
                 scale: work.compiled.scale.clone(),
                 title: work.title.clone(),
                 about: work.about.clone(),
+                weaker_in_place: work.weaker_in_place.clone(),
                 settings: work.compiled.settings.clone(),
                 phases: work.compiled.phases.clone(),
                 totals: work.compiled.totals.clone(),

@@ -76,6 +76,9 @@ pub struct WorkRecord {
     /// What it does, in words; empty in runs of version 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
+    /// Options whose value is such that a crash may destroy data on filesystems that write in place, by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weaker_in_place: Vec<String>,
     /// Every option with its value.
     pub settings: BTreeMap<String, String>,
     /// Names, phrases and figures of its phases, in order.

@@ -161,6 +161,20 @@ fn the_first_screen_needs_no_colour_and_no_unicode() {
 }
 
 #[test]
+fn a_variant_after_which_a_crash_may_destroy_data_is_not_the_one_to_take() {
+    let (_, view) = viewed(&support::weaker_in_place(4));
+    let of =
+        |name: &str| view.variants.iter().find(|one| one.name == name).expect("it did the work").take.clone().unwrap();
+    let (ext4, btrfs) = (of("ext4"), of("btrfs"));
+    assert!(!ext4.contains("take processes=8") && ext4.contains("processes=8 ! "), "{ext4}");
+    assert!(ext4.ends_with("but a crash may destroy data."), "{ext4}");
+    assert!(btrfs.contains("take processes=8:") && !btrfs.contains('!'), "{btrfs}");
+    let warned = view.warnings.join(" ");
+    let said = "In small-files-parallel with processes=8 a crash may destroy data that is written in place: on ext4.";
+    assert!(warned.contains(said), "{warned}");
+}
+
+#[test]
 fn variants_of_the_work_are_compared_within_each_contender() {
     let (_, view) = viewed(&support::filled_and_scaled(4));
     assert!(!view.variants.is_empty(), "the work was done with several values of an option");

@@ -72,9 +72,10 @@ pub struct Overhead {
     pub watcher: String,
     /// Calls that were watched, those outside the folder too.
     pub calls: u64,
-    /// Nanoseconds between two calls that recording adds, measured with a program that does nothing else; they are taken off the time of the program's own.
+    /// Nanoseconds between two calls that recording added in the mean: seen call by call, or measured with a program that does nothing else. They
+    /// are taken off the time of the program's own.
     pub between_ns: u64,
-    /// Nanoseconds that it adds within a call.
+    /// Nanoseconds that it added within a call.
     pub within_ns: u64,
 }
 

@@ -48,9 +48,10 @@ fn facts(raw: &RawWorkload, name: &toml::Spanned<String>, option: &RawOption) ->
         about: option.about.clone(),
         default,
         allowed: allowed(option),
+        weaker_in_place: option.weaker_in_place.iter().map(|value| value.0.clone()).collect(),
         parts: option.parts.clone(),
     };
-    for value in facts.default.values() {
+    for value in facts.default.values().chain(&facts.weaker_in_place) {
         check_allowed(name, value, &facts.allowed).map_err(|problem| problem.at(place.clone()))?;
     }
     Ok(facts)

@@ -105,6 +105,9 @@ pub(crate) struct RawOption {
     pub default: Option<Scalar>,
     #[serde(default)]
     pub allowed: Vec<Scalar>,
+    /// Values with which a crash may destroy data on filesystems that write in place.
+    #[serde(default)]
+    pub weaker_in_place: Vec<Scalar>,
     /// Values that set variables of their own; these are then the only ones allowed.
     #[serde(default)]
     pub values: BTreeMap<String, BTreeMap<String, Scalar>>,

@@ -46,6 +46,8 @@ pub struct OptionFacts {
     pub default: BTreeMap<String, String>,
     /// The only values that are taken; empty: any that fits where it is used.
     pub allowed: Vec<String>,
+    /// Values with which a crash may destroy data on filesystems that write in place.
+    pub weaker_in_place: Vec<String>,
     /// Names of the parts, for an option written as `a:b:c`.
     pub parts: Vec<String>,
 }
@@ -72,6 +74,14 @@ impl Workload {
             workload.compile(scale, &BTreeMap::new(), 0)?;
         }
         Ok(workload)
+    }
+
+    /// Of these settings those with which a crash may destroy data on filesystems that write in place.
+    pub fn weaker_in_place(&self, settings: &BTreeMap<String, String>) -> Vec<String> {
+        let is_weaker = |option: &&OptionFacts| {
+            settings.get(&option.name).is_some_and(|value| option.weaker_in_place.contains(value))
+        };
+        self.options.iter().filter(is_weaker).map(|option| option.name.clone()).collect()
     }
 
     /// Compiles it for one scale. Settings are options by name; the seed decides every random choice of the engine.

@@ -83,6 +83,8 @@ struct Choice {
     default: BTreeMap<String, String>,
     /// The only values that it takes; empty: any that fits where it is used.
     allowed: Vec<String>,
+    /// Those with which a crash may destroy data on filesystems that write in place.
+    weaker_in_place: Vec<String>,
     /// Names of its parts, for one that is written as `a:b:c`.
     parts: Vec<String>,
 }
@@ -168,6 +170,7 @@ fn shown(workload: &Workload) -> Result<Shown, Failure> {
         about: option.about.clone(),
         default: option.default.clone(),
         allowed: option.allowed.clone(),
+        weaker_in_place: option.weaker_in_place.clone(),
         parts: option.parts.clone(),
     });
     Ok(Shown {

@@ -180,6 +180,7 @@ fn work(name: &str, phases: Vec<PhaseFacts>, totals: Vec<TotalFacts>) -> WorkRec
         scale: "quick".into(),
         title: name.into(),
         about: String::new(),
+        weaker_in_place: Vec::new(),
         settings,
         phases,
         totals,

@@ -53,6 +53,7 @@ fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
                 name: trial.workload.clone(),
                 scale: trial.scale.clone(),
                 about: String::new(),
+                weaker_in_place: Vec::new(),
                 title: trial.workload.clone(),
                 settings: BTreeMap::new(),
                 phases: Vec::new(),

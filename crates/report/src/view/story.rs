@@ -39,6 +39,7 @@ pub(super) fn warnings(
     }
     said.extend(guests(contenders));
     said.extend(safety_warning(contenders));
+    said.extend(weaker_settings(&run.new, contenders));
     if counts.failed > 0 {
         said.push(format!("{} failed; the reasons are listed below.", plural(counts.failed, "trial")));
     }
@@ -114,6 +115,22 @@ fn safety_warning(contenders: &[ContenderView]) -> Option<String> {
     };
     let groups: Vec<String> = classes.iter().map(|class| members(class)).collect();
     Some(format!("The contenders do not keep data equally safe: {}.", groups.join("; ")))
+}
+
+/// Settings of the work with which a crash may destroy data, and with whom.
+fn weaker_settings(new: &NewRun, contenders: &[ContenderView]) -> Option<String> {
+    let works = new.works.iter().flat_map(|work| {
+        let value = |name: &String| work.settings.get(name).map(|value| format!("{} with {name}={value}", work.name));
+        work.weaker_in_place.iter().filter_map(value)
+    });
+    let works: BTreeSet<String> = works.collect();
+    let measured = contenders.iter().filter(|contender| contender.error.is_none());
+    let in_place = measured.filter(|contender| contender.durability.copy_on_write != Some(true));
+    let names: Vec<&str> = in_place.map(|contender| contender.name.as_str()).collect();
+    (!works.is_empty() && !names.is_empty()).then(|| {
+        let works: Vec<String> = works.into_iter().collect();
+        format!("In {} a crash may destroy data that is written in place: on {}.", works.join(", "), names.join(", "))
+    })
 }
 
 /// Which contenders ran in guests, and what that means for their figures.

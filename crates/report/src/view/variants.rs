@@ -1,7 +1,7 @@
 //! Variants of the work, compared within each contender by the same judge: one large directory against hashed ones, one process against four.
 //! In: a run's works and the judge's table of it. Out: a [`VariantsView`] for each contender that did an operation in several ways.
 
-use judge::{Cell, Contender, Operation, Table};
+use judge::{Cell, Contender, Durability, Judgement, Operation, Table};
 use records::facts::PhaseFacts;
 use records::{RunRecord, WorkRecord};
 use serde::Serialize;
@@ -21,8 +21,17 @@ pub struct VariantsView {
     pub sentences: Vec<String>,
 }
 
-/// The ways in which one operation was done: label, and the row of the judge's table.
-type Ways = Vec<(String, usize)>;
+/// One of the ways in which an operation was done.
+struct Way {
+    label: String,
+    /// Row of the judge's table.
+    row: usize,
+    /// Whether a crash may destroy data where it is written in place.
+    weaker: bool,
+}
+
+/// The ways in which one operation was done.
+type Ways = Vec<Way>;
 
 /// All contenders' variants; empty where nothing but contenders was varied.
 pub(super) fn variants(run: &RunRecord, table: &Table) -> Vec<VariantsView> {
@@ -49,8 +58,8 @@ fn ways(run: &RunRecord, table: &Table) -> BTreeMap<(String, String, String), Wa
             let key = (work.name.clone(), facts.operation.clone(), facts.cache_label.clone());
             let label = label(works, work, facts);
             let known = ways.entry(key).or_default();
-            if !known.iter().any(|way| way.0 == label) {
-                known.push((label, row));
+            if !known.iter().any(|way| way.label == label) {
+                known.push(Way { label, row, weaker: !work.weaker_in_place.is_empty() });
             }
         }
     }
@@ -76,6 +85,12 @@ fn of_contender(table: &Table, ways: &[(String, Ways)], contender: usize) -> Opt
     let answer = judge::answer(&turned).ok()?;
     let name = table.contenders[contender].name.clone();
     let choice = answer.groups.first().and_then(|group| group.take.as_ref());
+    let keeps = |at: &usize| turned.contenders[*at].durability.class().keeps_data();
+    let safe: Vec<usize> = (0..turned.contenders.len()).filter(keeps).collect();
+    let only = safe.first().filter(|_| safe.len() == 1 && choice.is_none());
+    let taken = choice.map(|choice| choice.shortfall.contender).or(only.copied());
+    let weaker = taken.map_or_else(String::new, |taken| weaker(&turned, &judged, taken));
+    let alone = only.map(|&only| format!("On {name} take {}{weaker}.", turned.contenders[only].name));
     let take = choice.map(|choice| {
         let label = &turned.contenders[choice.shortfall.contender].name;
         let others: Vec<&str> = choice.rivals.iter().map(|&rival| turned.contenders[rival].name.as_str()).collect();
@@ -84,10 +99,31 @@ fn of_contender(table: &Table, ways: &[(String, Ways)], contender: usize) -> Opt
             close if close < 1.0 + turned.margin() => "as good as the best in everything".to_owned(),
             far => format!("never more than {}x behind the best", crate::number::times(far)),
         };
-        format!("On {name} take {label}: {bound}{rest}.")
+        format!("On {name} take {label}: {bound}{rest}{weaker}.")
     });
+    let take = take.or(alone);
     let sentences = judged.sentences.into_iter().map(|sentence| sentence.text).collect();
     Some(VariantsView { contender, name, take, sentences })
+}
+
+/// What is said of variants after which a crash may destroy data: how much faster they are, where that is shown.
+fn weaker(turned: &Table, judged: &Judgement, taken: usize) -> String {
+    let keeps = |at: usize| turned.contenders[at].durability.class().keeps_data();
+    let said = (0..turned.contenders.len()).filter(|&at| keeps(taken) && !keeps(at)).map(|at| {
+        let faster = judged.rankings.iter().filter(|ranking| ranking.best == at).filter_map(|ranking| {
+            let behind = ranking.others.iter().find(|other| other.contender == taken && other.relation.is_worse())?;
+            Some((behind.ratio, &turned.operations[ranking.operation].id.operation))
+        });
+        let name = &turned.contenders[at].name;
+        match faster.max_by(|one, other| one.0.total_cmp(&other.0)) {
+            Some((ratio, operation)) => {
+                let times = crate::number::times(ratio);
+                format!("; {name} is {times}x faster in \"{operation}\", but a crash may destroy data")
+            }
+            None => format!("; with {name} a crash may destroy data"),
+        }
+    });
+    said.collect()
 }
 
 /// The table with one contender's variants as contenders.
@@ -95,8 +131,7 @@ fn turned(table: &Table, ways: &[(String, Ways)], contender: usize) -> Table {
     let mut turned = Table { margin: table.margin, ..Table::default() };
     for (name, ways) in ways {
         let measured = |row: usize| table.cell(row, contender).filter(|cell| !cell.samples.is_empty());
-        let known: Vec<(&String, &Cell)> =
-            ways.iter().filter_map(|(label, row)| Some((label, measured(*row)?))).collect();
+        let known: Vec<(&Way, &Cell)> = ways.iter().filter_map(|way| Some((way, measured(way.row)?))).collect();
         let [(_, first), ..] = known.as_slice() else { continue };
         if known.len() < 2 {
             continue;
@@ -104,9 +139,12 @@ fn turned(table: &Table, ways: &[(String, Ways)], contender: usize) -> Table {
         let operation = turned.operations.len();
         let like = &table.operations[first.operation];
         turned.operations.push(Operation { secondary: false, phrase: name.clone(), ..like.clone() });
-        for (label, cell) in known {
-            let index = turned.contender(label).unwrap_or_else(|| {
-                turned.contenders.push(Contender { name: label.clone(), ..Contender::default() });
+        for (way, cell) in known {
+            let weaker = way.weaker && table.contenders[contender].durability.copy_on_write != Some(true);
+            let label = if weaker { format!("{} !", way.label) } else { way.label.clone() };
+            let index = turned.contender(&label).unwrap_or_else(|| {
+                let durability = Durability { ordered: weaker.then_some(false), ..Durability::default() };
+                turned.contenders.push(Contender { name: label, durability, ..Contender::default() });
                 turned.contenders.len() - 1
             });
             turned.cells.push(Cell { operation, contender: index, ..cell.clone() });

@@ -120,6 +120,14 @@ pub fn filled_and_scaled(blocks: u32) -> Bench {
     made_of(&entries, works::scaled(), blocks)
 }
 
+/// One filesystem that writes in place and one that does not, and work by one to eight processes; with eight a crash may destroy what is in place.
+pub fn weaker_in_place(blocks: u32) -> Bench {
+    let entries = ["ext4", "btrfs"].map(|label| Entry::new(label, 1.0, Contender::plain(label)));
+    let mut works = works::scaled();
+    works[3].weaker_in_place = vec!["processes".into()];
+    made_of(&entries, works, blocks)
+}
+
 fn made_of(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32) -> Bench {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path: PathBuf = folder.path().join("bakeoff.db");

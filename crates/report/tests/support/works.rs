@@ -96,6 +96,7 @@ fn work(name: &str, title: &str, lines: &[Line]) -> WorkRecord {
         name: name.into(),
         scale: "quick".into(),
         about: String::new(),
+        weaker_in_place: Vec::new(),
         title: title.into(),
         settings: settings(name),
         phases: lines.iter().map(facts).collect(),

@@ -164,6 +164,12 @@ fn plan(folders: Vec<PathBuf>, samples: u32) -> ResolvedPlan {
     let workload = workload.expect("it ships");
     let compiled = workload.compile("quick", &BTreeMap::from(settings), 7).expect("it compiles");
     let contenders = folders.iter().map(entry).collect();
-    let work = Work { name: "small-files".into(), title: "Small files".into(), about: String::new(), compiled };
+    let work = Work {
+        name: "small-files".into(),
+        title: "Small files".into(),
+        about: String::new(),
+        weaker_in_place: Vec::new(),
+        compiled,
+    };
     crate::plans::plan("two directories", Place::Directories(folders), contenders, work, samples)
 }

@@ -386,7 +386,13 @@ fn plan(samples: u32) -> ResolvedPlan {
         twin_of: None,
         works: Vec::new(),
     };
-    let work = Work { name: "small".into(), title: "Small".into(), about: String::new(), compiled: compiled() };
+    let work = Work {
+        name: "small".into(),
+        title: "Small".into(),
+        about: String::new(),
+        weaker_in_place: Vec::new(),
+        compiled: compiled(),
+    };
     plans::plan("two stand-ins", Place::Directories(vec![]), vec![entry("ext4"), entry("xfs")], work, samples)
 }
 
