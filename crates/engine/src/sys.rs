@@ -245,49 +245,22 @@ pub fn cached_pages(fd: Fd) -> Answer<u64> {
     if r < 0 { Err(Errno::last()) } else { Ok(found[0]) }
 }
 
-/// Pages of an open file that are in the page cache, by mmap(2) and mincore(2); for kernels without cachestat(2).
-pub fn resident_pages(fd: Fd, size: u64) -> Answer<u64> {
-    const WINDOW: u64 = 1 << 30;
-    let page = page_size();
-    let mut found = 0;
-    let mut marks = vec![0u8; (WINDOW / page) as usize];
-    let mut at = 0;
-    while at < size {
-        let length = (size - at).min(WINDOW) as usize;
-        // SAFETY: a fresh mapping that nothing else knows is made, asked about and removed; `marks` has a byte for each page.
-        unsafe {
-            let map = libc::mmap64(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd, at as i64);
-            if map == libc::MAP_FAILED {
-                return Err(Errno::last());
-            }
-            let r = libc::mincore(map, length, marks.as_mut_ptr());
-            let failed = Errno::last();
-            libc::munmap(map, length);
-            if r < 0 {
-                return Err(failed);
-            }
-        }
-        let pages = (length as u64).div_ceil(page) as usize;
-        found += marks[..pages].iter().filter(|m| **m & 1 == 1).count() as u64;
-        at += WINDOW;
-    }
-    Ok(found)
-}
+/// Bytes of a file that are mapped at once.
+const WINDOW: u64 = 1 << 30;
 
-/// Reads a part of a file as a program does that maps it and touches each page: madvise(2) with MADV_POPULATE_READ, Linux 5.14 or newer.
-pub fn populate(fd: Fd, offset: u64, length: u64) -> Answer<()> {
-    const WINDOW: u64 = 1 << 30;
+/// Maps a part of a file, window by window, and has the kernel asked something of each: of memory that nobody reads or writes.
+fn each_window(fd: Fd, offset: u64, length: u64, mut ask: impl FnMut(*mut libc::c_void, usize) -> i32) -> Answer<()> {
     let mut at = 0;
     while at < length {
         let window = (length - at).min(WINDOW) as usize;
-        // SAFETY: a fresh mapping that nothing else knows is made, filled by the kernel and removed; nobody reads it.
+        // SAFETY: a fresh mapping that nothing else knows is made, asked about and removed.
         unsafe {
             let from = (offset + at) as i64;
             let map = libc::mmap64(std::ptr::null_mut(), window, libc::PROT_READ, libc::MAP_SHARED, fd, from);
             if map == libc::MAP_FAILED {
                 return Err(Errno::last());
             }
-            let r = libc::madvise(map, window, libc::MADV_POPULATE_READ);
+            let r = ask(map, window);
             let failed = Errno::last();
             libc::munmap(map, window);
             if r < 0 {
@@ -297,6 +270,29 @@ pub fn populate(fd: Fd, offset: u64, length: u64) -> Answer<()> {
         at += WINDOW;
     }
     Ok(())
+}
+
+/// Pages of an open file that are in the page cache, by mmap(2) and mincore(2); for kernels without cachestat(2).
+pub fn resident_pages(fd: Fd, size: u64) -> Answer<u64> {
+    let page = page_size();
+    let mut found = 0;
+    let mut marks = vec![0u8; (WINDOW / page) as usize];
+    each_window(fd, 0, size, |map, length| {
+        // SAFETY: the mapping is that long, and `marks` has a byte for each of its pages.
+        let r = unsafe { libc::mincore(map, length, marks.as_mut_ptr()) };
+        if r == 0 {
+            let pages = (length as u64).div_ceil(page) as usize;
+            found += marks[..pages].iter().filter(|m| **m & 1 == 1).count() as u64;
+        }
+        r
+    })?;
+    Ok(found)
+}
+
+/// Reads a part of a file as a program does that maps it and touches each page: madvise(2) with MADV_POPULATE_READ, Linux 5.14 or newer.
+pub fn populate(fd: Fd, offset: u64, length: u64) -> Answer<()> {
+    // SAFETY: the mapping is that long, and pages of it are only made present.
+    each_window(fd, offset, length, |map, length| unsafe { libc::madvise(map, length, libc::MADV_POPULATE_READ) })
 }
 
 /// Bytes of a page.

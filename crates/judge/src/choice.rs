@@ -100,10 +100,8 @@ pub fn choose(fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyCl
     let rivals: Vec<usize> =
         others().filter(|other| other.at_least < best.at_most).map(|other| other.contender).collect();
     let certainty = match () {
-        // Where the one to take is never behind, its bound is 1, which is also what nothing proven comes to.
-        () if others().all(|other| other.at_least_proven > 1.0 && other.at_least_proven >= best.at_most) => {
-            Certainty::BeyondDoubt
-        }
+        // More than the bound: that is 1 where the one to take is never behind, and so is what nothing proven comes to.
+        () if others().all(|other| other.at_least_proven > best.at_most) => Certainty::BeyondDoubt,
         () if rivals.is_empty() => Certainty::Likely,
         () => Certainty::Open,
     };

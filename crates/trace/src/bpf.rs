@@ -36,6 +36,9 @@ pub fn script(process: u32) -> String {
         };
         let _ = write!(begin, "@w[{}] = {kind}; ", call.number);
     }
+    // Of each thread: t watched, c the call at hand, b when it was let into that (0: in none), x when it was let go on from the one before,
+    // o when it left its processor, with why; r, d, s nanoseconds without one: queued, blocked, asleep. Of each call, by thread and beginning:
+    // e what it was, p and q its texts, n its numbers. w says which calls are watched, k how many were.
     // Calls gather in maps, which are printed at the end: to print each would wake bpftrace each time, for eight times the cost.
     format!(
         r#"BEGIN {{ @t[{process}] = 1; @r[{process}] = 0; @d[{process}] = 0; @s[{process}] = 0; @b[{process}] = nsecs; @x[{process}] = nsecs; {begin} printf("{READY}\n"); unroll(90) {{ printf("{FILLING}\n"); }} unroll(90) {{ printf("{FILLING}\n"); }} }}

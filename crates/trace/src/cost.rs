@@ -1,8 +1,8 @@
 //! What watching costs. The watcher's own moments are seen in each call and left out; what no moment of its shows is measured beforehand.
 //! In: watched programs that do nothing but calls. Out: what is to be taken off the time of other programs.
 
-use crate::events::{Event, Seen};
-use crate::recorder::{Watcher, watch};
+use crate::events::Seen;
+use crate::recorder::{Watched, Watcher, watch};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -78,7 +78,7 @@ fn of_ebpf() -> Result<Cost, String> {
     let others = std::thread::available_parallelism().map_or(1, usize::from).max(2) - 1;
     let copy = copies(MEASURED);
     let line = format!("{copy}; (taskset -c 0 {copy}; taskset -c 1-{others} {copy}) 2>/dev/null; :");
-    let seen = calls(Watcher::Ebpf, &["sh", "-c", &line].map(str::to_owned), 12 * MEASURED)?;
+    let seen = watch(Watcher::Ebpf, &["sh", "-c", &line].map(str::to_owned), Path::new("/"), 12 * MEASURED)?;
     let gaps = Gaps::of(&seen, is_copy);
     let on = |first: bool| gaps.middle(|seen| (seen.cpu == 0) == first);
     let either = on(true).or(on(false)).ok_or_else(|| gaps.too_few())?;
@@ -88,26 +88,20 @@ fn of_ebpf() -> Result<Cost, String> {
 /// Also of a program that removes files that are not there: texts are read while the program waits.
 fn of_strace() -> Result<Cost, String> {
     let words: Vec<String> = copies(MEASURED).split(' ').map(str::to_owned).collect();
-    let plain = Gaps::of(&calls(Watcher::Strace, &words, 0)?, is_copy).mean()?;
+    let plain = Gaps::of(&watch(Watcher::Strace, &words, Path::new("/"), 0)?, is_copy).mean()?;
     let names = (0..MEASURED).map(|number| format!("/bakeoff-is-not-here/{number}"));
     let words: Vec<String> = ["rm", "-f", "--"].map(str::to_owned).into_iter().chain(names).collect();
     let is_removal = |seen: &Seen| seen.texts.first().is_some_and(|text| text.starts_with("/bakeoff-is-not-here/"));
-    let texts = Gaps::of(&calls(Watcher::Strace, &words, 0)?, is_removal).mean()?;
+    let texts = Gaps::of(&watch(Watcher::Strace, &words, Path::new("/"), 0)?, is_removal).mean()?;
     Ok(Cost { first: plain, others: plain, text: texts.between.saturating_sub(plain.between) })
-}
-
-fn calls(watcher: Watcher, words: &[String], room: u64) -> Result<Vec<Seen>, String> {
-    let watched = watch(watcher, words, Path::new("/"), room)?;
-    let call = |event| if let Event::Call(seen) = event { Some(*seen) } else { None };
-    Ok(watched.events.into_iter().filter_map(call).collect())
 }
 
 /// Calls of one kind that came one after the other, with the time after each and within it.
 struct Gaps<'a>(Vec<(&'a Seen, u64, u64)>);
 
 impl<'a> Gaps<'a> {
-    fn of(calls: &'a [Seen], is_meant: impl Fn(&Seen) -> bool) -> Gaps<'a> {
-        let pairs = calls.iter().zip(calls.iter().skip(1));
+    fn of(watched: &'a Watched, is_meant: impl Fn(&Seen) -> bool) -> Gaps<'a> {
+        let pairs = watched.calls().zip(watched.calls().skip(1));
         let pairs = pairs.filter(|(one, next)| one.thread == next.thread && is_meant(one) && is_meant(next));
         Gaps(
             pairs

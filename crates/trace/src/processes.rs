@@ -138,14 +138,13 @@ const CLONE_FILES: u64 = libc::CLONE_FILES as u64;
 const CLONE_THREAD: u64 = libc::CLONE_THREAD as u64;
 
 impl Thread {
-    /// The first thread.
-    pub fn first(process: i32, place: Place, seen: u64) -> Thread {
+    fn new(number: u32, process: i32, table: Rc<RefCell<Table>>, place: Rc<RefCell<Place>>, seen: u64) -> Thread {
         Thread {
-            number: 0,
+            number,
             process,
-            table: Rc::default(),
-            place: Rc::new(RefCell::new(place)),
-            memory: 0,
+            table,
+            place,
+            memory: number,
             seen,
             off: OffCpu::default(),
             think: 0,
@@ -157,6 +156,11 @@ impl Thread {
         }
     }
 
+    /// The first thread.
+    pub fn first(process: i32, place: Place, seen: u64) -> Thread {
+        Thread::new(0, process, Rc::default(), Rc::new(RefCell::new(place)), seen)
+    }
+
     /// One that this one makes.
     pub fn child(&self, number: u32, child: i32, flags: u64, at: u64) -> Thread {
         let table = if flags & CLONE_FILES != 0 {
@@ -166,21 +170,9 @@ impl Thread {
         };
         let place =
             if flags & CLONE_FS != 0 { self.place.clone() } else { Rc::new(RefCell::new(self.place.borrow().clone())) };
-        Thread {
-            number,
-            process: if flags & CLONE_THREAD != 0 { self.process } else { child },
-            table,
-            place,
-            memory: if flags & CLONE_VM != 0 { self.memory } else { number },
-            seen: at,
-            off: OffCpu::default(),
-            think: 0,
-            owed: 0,
-            room: None,
-            waited: 0,
-            waited_since: 0,
-            waited_until: 0,
-        }
+        let process = if flags & CLONE_THREAD != 0 { self.process } else { child };
+        let made = Thread::new(number, process, table, place, at);
+        if flags & CLONE_VM != 0 { Thread { memory: self.memory, ..made } } else { made }
     }
 
     /// A program is executed: nothing is shared any more. What was closed by it.

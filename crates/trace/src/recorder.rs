@@ -83,9 +83,8 @@ pub fn record(asked: &Recording) -> Result<Recorded, String> {
     let compressible_before = compressible::percent(&folder, &before);
     let (watcher, cost, without_ebpf) = watcher(asked.watcher)?;
     let watched = watch(watcher, &asked.command, &folder, room(asked.free_memory))?;
-    let seen = || watched.events.iter().filter_map(as_call);
-    let cost = if watcher == Watcher::Strace { cost::in_place(seen(), cost) } else { cost };
-    let (calls, mean) = (seen().count() as u64, cost.mean(seen()));
+    let cost = if watcher == Watcher::Strace { cost::in_place(watched.calls(), cost) } else { cost };
+    let (calls, mean) = (watched.calls().count() as u64, cost.mean(watched.calls()));
     let roots = roots(&folder, &asked.folder);
     let mut builder = Builder::new(roots, &before, watched.process, watched.begin(), cost);
     for event in &watched.events {
@@ -145,19 +144,12 @@ fn watcher(asked: Option<Watcher>) -> Result<(Watcher, Cost, Option<String>), St
     }
 }
 
-fn as_call(event: &Event) -> Option<&Seen> {
-    match event {
-        Event::Call(seen) => Some(seen),
-        _ => None,
-    }
-}
-
 /// A command that has run, and what was seen.
 pub struct Watched {
     process: i32,
     status: ExitStatus,
     /// In order of time.
-    pub events: Vec<Event>,
+    events: Vec<Event>,
 }
 
 impl Watched {
@@ -166,19 +158,27 @@ impl Watched {
         Watched { process, status, events }
     }
 
+    /// The calls among the events.
+    pub fn calls(&self) -> impl Iterator<Item = &Seen> {
+        self.events.iter().filter_map(|event| match event {
+            Event::Call(seen) => Some(&**seen),
+            _ => None,
+        })
+    }
+
     /// When the command itself ended.
     fn end(&self) -> u64 {
         let ends = self.events.iter().rev().find_map(|event| match event {
             Event::End { at, thread, .. } if *thread == self.process => Some(*at),
             _ => None,
         });
-        ends.or(self.events.iter().filter_map(as_call).map(|seen| seen.end).max()).unwrap_or(0)
+        ends.or(self.calls().map(|seen| seen.end).max()).unwrap_or(0)
     }
 
     /// When the command itself began: its program was executed.
     fn begin(&self) -> u64 {
         let executed = |seen: &&Seen| seen.call == libc::SYS_execve && seen.result == 0 && seen.thread == self.process;
-        self.events.iter().filter_map(as_call).find(executed).map_or(0, |seen| seen.end)
+        self.calls().find(executed).map_or(0, |seen| seen.end)
     }
 }
 

@@ -42,17 +42,7 @@ impl Stream {
         }
         self.told.get(self.from).or(self.told.last()).map(|(_, action)| *action)
     }
-}
 
-/// A connection that was asked for: the streams to there and from there, and the action that asked.
-#[derive(Debug, Clone)]
-pub struct Connection {
-    pub there: Channel,
-    pub back: Channel,
-    pub by: u32,
-}
-
-impl Stream {
     /// Room is made at a moment, with this action.
     pub fn drain(&mut self, at: u64, action: u32) {
         self.drained.push((at, action));
@@ -61,8 +51,16 @@ impl Stream {
     /// The last that made room until a moment.
     pub fn drained(&self, until: u64) -> Option<u32> {
         let later = self.drained.partition_point(|(at, _)| *at <= until);
-        later.checked_sub(1).and_then(|last| self.drained.get(last)).map(|(_, action)| *action)
+        self.drained[..later].last().map(|(_, action)| *action)
     }
+}
+
+/// A connection that was asked for: the streams to there and from there, and the action that asked.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    pub there: Channel,
+    pub back: Channel,
+    pub by: u32,
 }
 
 /// Everything by which threads wait for each other, but for streams.

@@ -48,6 +48,7 @@ pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
         places.push(own.len() as u32);
         own.push(number as u32);
     }
+    let ends = ends(&trace, &of_threads);
     let files = Files::new(&root, trace.header.handles);
     let content = Content { compressible_percent: trace.header.compressible_after.min(100), ..Content::default() };
     task.wait_for_start();
@@ -56,7 +57,7 @@ pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
         trace: &trace,
         files,
         progress: of_threads.iter().map(|_| Progress::new()).collect(),
-        ends: ends(&trace, &of_threads),
+        ends,
         of_threads,
         places,
         histograms,
@@ -113,6 +114,10 @@ impl Progress {
     fn new() -> Progress {
         Progress { done: AtomicU64::new(0), wanted: AtomicU64::new(u64::MAX), bell: AtomicU64::new(0) }
     }
+
+    fn has_done(&self, count: u64) -> bool {
+        self.done.load(Ordering::Acquire) >= count
+    }
 }
 
 struct Run<'a> {
@@ -162,9 +167,7 @@ impl Run<'_> {
             match &action.call {
                 Call::Start { thread } => self.start(*thread, scope),
                 Call::Tell | Call::Wait => {}
-                Call::Sleep { ns, wakes } if self.think => {
-                    self.sleep(*ns, wakes.then(|| self.ends.get(&index)).flatten())
-                }
+                Call::Sleep { ns, .. } if self.think => self.sleep(*ns, self.ends.get(&index)),
                 Call::Sleep { .. } => {}
                 _ => {
                     // What measuring takes after the call is part of the program's own time, as far as that is longer.
@@ -247,7 +250,7 @@ impl Run<'_> {
 
     fn is_done(&self, action: u32) -> bool {
         let (whose, count) = self.until(action);
-        whose.done.load(Ordering::Acquire) >= count
+        whose.has_done(count)
     }
 
     /// Keeps a processor busy until a moment of the clock.
@@ -280,7 +283,7 @@ impl Run<'_> {
     fn wait(&self, whose: &Progress, count: u64) -> bool {
         let begun = self.clock().now();
         loop {
-            if whose.done.load(Ordering::Acquire) >= count {
+            if whose.has_done(count) {
                 return true;
             }
             if self.stopped() {
