@@ -40,7 +40,7 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
     };
     let candidates = group.candidates(table);
     let whole = group.whole(table, fit);
-    let take = choose(fit, &whole, &candidates, None);
+    let take = choose(fit, &whole, &candidates, None).or_else(|| alone(fit, &whole, group, &candidates));
     let mut classes: Vec<SafetyClass> = group.contenders.iter().map(|&contender| class(contender)).collect();
     classes.sort_unstable();
     classes.dedup();
@@ -62,6 +62,13 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
         by_class,
         over_all,
     }
+}
+
+/// The only one that keeps data as expected is the one to take, however fast others are.
+fn alone(fit: &Fit, whole: &[usize], group: &Group, candidates: &[usize]) -> Option<Choice> {
+    let [only] = *candidates else { return None };
+    let shortfall = shortfall(fit, whole, candidates, only).filter(|_| group.contenders.len() > 1)?;
+    Some(Choice { class: None, shortfall, certainty: Certainty::BeyondDoubt, rivals: Vec::new() })
 }
 
 /// All contenders: candidates first, each part by its bound, then by what was measured.

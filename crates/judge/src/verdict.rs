@@ -26,7 +26,7 @@ pub struct GroupAnswer {
     /// All of them, those that keep data as expected first, then by the bound of their worst shortfall.
     pub order: Vec<usize>,
     /// Which to take over all workloads: among those that keep data as expected, or among all where none does. `None` where nothing can be
-    /// said, or where there is one contender only.
+    /// said, or where there is one contender only. One that alone keeps data as expected is behind nobody that counts.
     pub take: Option<Choice>,
     /// How far the one to take can be behind in any single operation, where workloads were chosen by their sums.
     pub furthest: Option<Shortfall>,
@@ -38,8 +38,15 @@ pub struct GroupAnswer {
     pub workloads: Vec<WorkloadAnswer>,
     /// Contenders that are far behind somewhere, the worst first.
     pub avoid: Vec<Avoid>,
-    /// Contenders that are faster than the one to take somewhere and keep data less safely, by how much.
+    /// Contenders that keep data less safely than the one to take, and by how much they are faster somewhere.
     pub less_safe: Vec<LessSafe>,
+}
+
+impl GroupAnswer {
+    /// Whether the one to take is the only one of several that keeps data as expected: then nothing but that was the choice.
+    pub fn is_alone(&self) -> bool {
+        !self.less_safe.is_empty() && self.less_safe.len() + 1 == self.order.len()
+    }
 }
 
 /// The answer for one workload.
@@ -108,7 +115,7 @@ pub struct Avoid {
     pub certainty: Certainty,
 }
 
-/// A contender that is faster than the one to take and keeps data less safely.
+/// A contender that keeps data less safely than the one to take.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LessSafe {
     /// Which.

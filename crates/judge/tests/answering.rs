@@ -80,6 +80,25 @@ fn a_faster_one_that_keeps_data_less_safely_is_named_beside_the_answer() {
 }
 
 #[test]
+fn the_only_one_that_keeps_data_is_taken_however_fast_others_are() {
+    let bake = Bake::new()
+        .time("create")
+        .at("ext2", 10.0, &CALM)
+        .who("ext2", unordered)
+        .at("ext4", 13.0, &CALM_TOO)
+        .who("ext4", safe);
+    let group = answer(&bake.table).unwrap().groups[0].clone();
+    let take = group.take.as_ref().unwrap();
+    assert_eq!((take.shortfall.contender, take.shortfall.at_most, take.rivals.len()), (1, 1.0, 0));
+    assert!(group.is_alone() && group.order == [1, 0] && group.less_safe[0].contender == 0);
+
+    let both = answer(&bake.at("xfs", 14.0, &CALM).who("xfs", safe).table).unwrap().groups[0].clone();
+    assert!(!both.is_alone() && both.take.is_some());
+    let one = answer(&Bake::new().time("create").at("ext4", 13.0, &CALM).who("ext4", safe).table).unwrap();
+    assert!(one.groups[0].take.is_none() && !one.groups[0].is_alone(), "with nobody beside it nothing is chosen");
+}
+
+#[test]
 fn one_that_is_far_behind_is_to_be_avoided_and_where_is_said() {
     let bake = Bake::new()
         .time("create")

@@ -175,6 +175,24 @@ fn a_variant_after_which_a_crash_may_destroy_data_is_not_the_one_to_take() {
 }
 
 #[test]
+fn settings_of_one_workload_can_be_told_apart_in_the_table() {
+    let (_, view) = viewed(&support::filled_and_scaled(4));
+    let text = answer(&view, Style::plain(80));
+    for processes in [1, 2, 4, 8] {
+        assert!(text.contains(&format!("processes {processes}")), "{processes}: {text}");
+    }
+    assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+}
+
+#[test]
+fn the_only_one_that_keeps_data_is_taken_and_the_faster_one_named() {
+    let (_, view) = viewed(&support::one_that_keeps_data(4));
+    let text = answer(&view, Style::plain(80));
+    assert!(text.starts_with("Take ext4: no other of these keeps data as safely.\n"), "{text}");
+    assert!(text.contains("Less safe but faster: ext2, up to 1."), "{text}");
+}
+
+#[test]
 fn variants_of_the_work_are_compared_within_each_contender() {
     let (_, view) = viewed(&support::filled_and_scaled(4));
     assert!(!view.variants.is_empty(), "the work was done with several values of an option");

@@ -18,8 +18,8 @@ const COLUMN: (usize, usize) = (7, 12);
 const ABREAST: usize = 6;
 /// What the figures are.
 const SCALE: &str = "TIMES SLOWER THAN BEST";
-/// What follows a workload's name in the line of its sum.
-const ALL_STEPS: &str = ", all steps";
+/// What the line of a workload's sum is called.
+const ALL_STEPS: &str = "all steps";
 /// Lines of a contender's heading.
 const HEADING: usize = 3;
 
@@ -107,7 +107,7 @@ fn said(tone: Tone, text: &str, style: Style) -> Vec<String> {
 /// One line of the table.
 struct Line<'a> {
     title: String,
-    /// Absent in the line above the operations of a workload.
+    /// Absent in the line above the operations of a workload, which has the whole width.
     row: Option<&'a RowView>,
 }
 
@@ -118,7 +118,8 @@ fn table(view: &View, style: Style) -> String {
     if lines.is_empty() || shown.len() < 2 {
         return text;
     }
-    let names = lines.iter().map(|line| line.title.width()).max().unwrap_or(0).clamp(SCALE.len(), NAMES);
+    let of_rows = lines.iter().filter(|line| line.row.is_some());
+    let names = of_rows.map(|line| line.title.width()).max().unwrap_or(0).clamp(SCALE.len(), NAMES);
     let word = |place: &usize| heading(&view.contenders[*place]).iter().map(|word| word.width()).max().unwrap_or(0);
     let room = style.width.saturating_sub(names + 1);
     let column = (shown.iter().map(word).max().unwrap_or(0) + 2).clamp(COLUMN.0, COLUMN.1);
@@ -129,11 +130,14 @@ fn table(view: &View, style: Style) -> String {
     line(&mut text, "");
     headings(&mut text, view, here, (names, column), style);
     for found in &lines {
-        let title = cut(&safe::terminal(&found.title), names);
+        let title = safe::terminal(&found.title);
+        let Some(row) = found.row else {
+            line(&mut text, &style.fitted(&cut(&title, style.width)));
+            continue;
+        };
+        let title = cut(&title, names);
         let mut one = format!("{}{}", title, " ".repeat(names + 1 - title.width()));
-        if let Some(row) = found.row {
-            here.iter().for_each(|&place| one.push_str(&cell(&row.cells[place], column, style)));
-        }
+        here.iter().for_each(|&place| one.push_str(&cell(&row.cells[place], column, style)));
         line(&mut text, &style.fitted(one.trim_end()));
     }
     legend(&mut text, view, (beyond.len(), left_out), style);
@@ -156,25 +160,23 @@ fn lines(view: &View) -> (Vec<Line<'_>>, usize) {
     let mut lines = Vec::new();
     for workload in &view.workloads {
         let rows = || workload.rows.iter().filter(|row| row.cells.iter().any(|cell| cell.ratio.is_some()));
-        lines.extend(rows().filter(|row| is_sum(row)).map(|row| Line { title: sum_title(workload), row: Some(row) }));
+        let summed = workload.rows.iter().any(is_sum);
         let mut parts = rows().filter(|row| !is_sum(row) && (all <= ROWS || spread(row) > least)).peekable();
-        if parts.peek().is_some() && view.workloads.len() > 1 && !workload.rows.iter().any(is_sum) {
-            lines.push(Line { title: short(workload), row: None });
-        }
+        let short = short(workload).filter(|_| summed);
+        let is_headed = if summed { short.is_none() } else { parts.peek().is_some() && view.workloads.len() > 1 };
+        lines.extend(is_headed.then(|| Line { title: workload.title.clone(), row: None }));
+        let sum = short.map_or_else(|| format!("  {ALL_STEPS}"), |name| format!("{name}, {ALL_STEPS}"));
+        lines.extend(rows().filter(|row| is_sum(row)).map(|row| Line { title: sum.clone(), row: Some(row) }));
         lines.extend(parts.map(|row| Line { title: format!("  {}", row.title), row: Some(row) }));
     }
     let left_out = all.saturating_sub(lines.iter().filter(|line| line.row.is_some()).count());
     (lines, left_out)
 }
 
-fn sum_title(workload: &WorkloadView) -> String {
-    format!("{}{ALL_STEPS}", short(workload))
-}
-
-/// A workload's title where it leaves room for what follows it, else its name.
-fn short(workload: &WorkloadView) -> String {
-    let room = NAMES - ALL_STEPS.len();
-    if workload.title.width() <= room { workload.title.clone() } else { cut(&workload.name, room) }
+/// A workload's title, else its name, where it leaves room for what follows it.
+fn short(workload: &WorkloadView) -> Option<&str> {
+    let room = NAMES - ", ".len() - ALL_STEPS.len();
+    [&workload.title, &workload.name].into_iter().find(|name| name.width() <= room).map(String::as_str)
 }
 
 /// How far apart the contenders of a line are.

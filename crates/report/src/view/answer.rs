@@ -6,7 +6,7 @@ use super::{View, plural};
 use crate::number;
 use judge::{
     Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, NoteKind, Ranking, Relation,
-    SafetyClass,
+    SafetyClass, Table,
 };
 use serde::Serialize;
 
@@ -98,6 +98,23 @@ fn is_vague(choice: &Choice) -> bool {
     choice.shortfall.at_most >= UNKNOWN.max(VAGUE * choice.shortfall.ratio)
 }
 
+/// "never more than 1.4x behind the best", "as good as the best in everything".
+pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> String {
+    if group.is_alone() {
+        return "no other of these keeps data as safely".into();
+    }
+    let among = if group.less_safe.is_empty() { "" } else { " of those that keep data as safely" };
+    match choice.shortfall.at_most {
+        close if close < 1.0 + table.margin() => {
+            // Steps that add up to a whole count as that: in one of them it may be behind.
+            let summed = table.operations.iter().any(|operation| operation.summary);
+            let all = if summed { "over all steps" } else { "in everything" };
+            format!("as good as the best{among} {all}")
+        }
+        far => format!("never more than {}x behind the best{among}", number::times(far)),
+    }
+}
+
 struct Said<'a> {
     view: &'a View,
     answer: &'a Answer,
@@ -169,8 +186,9 @@ impl Said<'_> {
             };
         };
         let name = self.name(choice.shortfall.contender);
-        let bound = self.bound(choice);
+        let bound = self.bound(group, choice);
         match choice.certainty {
+            _ if group.is_alone() => format!("Take {name}: {bound}."),
             Certainty::BeyondDoubt => format!("Take {name}: {bound}, and no other does as well, beyond doubt."),
             Certainty::Likely => format!("Take {name}: {bound}, and likely no other does as well."),
             // A bound that allows almost anything is no answer.
@@ -189,20 +207,8 @@ impl Said<'_> {
         }
     }
 
-    /// "never more than 1.4x behind the best", "the best in everything".
-    fn bound(&self, choice: &Choice) -> String {
-        let group = self.answer.groups.first();
-        let weaker = group.is_some_and(|group| choice.class.is_none() && !group.less_safe.is_empty());
-        let among = if weaker { " of those that keep data as safely" } else { "" };
-        match choice.shortfall.at_most {
-            close if close < 1.0 + self.view.smallest_effect => {
-                // Steps that add up to a whole count as that: in one of them it may be behind.
-                let summed = self.view.table.operations.iter().any(|operation| operation.summary);
-                let all = if summed { "over all steps" } else { "in everything" };
-                format!("as good as the best{among} {all}")
-            }
-            far => format!("never more than {}x behind the best{among}", number::times(far)),
-        }
+    fn bound(&self, group: &GroupAnswer, choice: &Choice) -> String {
+        bound(&self.view.table, group, choice)
     }
 
     /// Where the one to take is further behind than over any whole workload.
@@ -255,7 +261,7 @@ impl Said<'_> {
             (judge::Backend::Kvm, _) => "In a virtual machine".into(),
             (judge::Backend::Emulation, _) => "In an emulated machine".to_owned(),
         };
-        Some(format!("{place}: take {}, {}.", self.name(choice.shortfall.contender), self.bound(choice)))
+        Some(format!("{place}: take {}, {}.", self.name(choice.shortfall.contender), self.bound(group, choice)))
     }
 
     fn workloads(&self, group: &GroupAnswer) -> Vec<WorkloadLine> {

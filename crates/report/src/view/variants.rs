@@ -1,7 +1,7 @@
 //! Variants of the work, compared within each contender by the same judge: one large directory against hashed ones, one process against four.
 //! In: a run's works and the judge's table of it. Out: a [`VariantsView`] for each contender that did an operation in several ways.
 
-use judge::{Cell, Contender, Durability, Judgement, Operation, Table};
+use judge::{Cell, Contender, Durability, GroupAnswer, Operation, Table};
 use records::facts::PhaseFacts;
 use records::{RunRecord, WorkRecord};
 use serde::Serialize;
@@ -84,41 +84,27 @@ fn of_contender(table: &Table, ways: &[(String, Ways)], contender: usize) -> Opt
     let judged = judge::judge(&turned).ok()?;
     let answer = judge::answer(&turned).ok()?;
     let name = table.contenders[contender].name.clone();
-    let choice = answer.groups.first().and_then(|group| group.take.as_ref());
-    let keeps = |at: &usize| turned.contenders[*at].durability.class().keeps_data();
-    let safe: Vec<usize> = (0..turned.contenders.len()).filter(keeps).collect();
-    let only = safe.first().filter(|_| safe.len() == 1 && choice.is_none());
-    let taken = choice.map(|choice| choice.shortfall.contender).or(only.copied());
-    let weaker = taken.map_or_else(String::new, |taken| weaker(&turned, &judged, taken));
-    let alone = only.map(|&only| format!("On {name} take {}{weaker}.", turned.contenders[only].name));
-    let take = choice.map(|choice| {
-        let label = &turned.contenders[choice.shortfall.contender].name;
-        let others: Vec<&str> = choice.rivals.iter().map(|&rival| turned.contenders[rival].name.as_str()).collect();
+    let take = answer.groups.first().and_then(|group| {
+        let choice = group.take.as_ref()?;
+        let label = |at: usize| turned.contenders[at].name.as_str();
+        let others: Vec<&str> = choice.rivals.iter().map(|&rival| label(rival)).collect();
         let rest = if others.is_empty() { String::new() } else { format!("; {} may do as well", others.join(", ")) };
-        let bound = match choice.shortfall.at_most {
-            close if close < 1.0 + turned.margin() => "as good as the best in everything".to_owned(),
-            far => format!("never more than {}x behind the best", crate::number::times(far)),
-        };
-        format!("On {name} take {label}: {bound}{rest}{weaker}.")
+        let bound = super::answer::bound(&turned, group, choice);
+        let taken = label(choice.shortfall.contender);
+        Some(format!("On {name} take {taken}: {bound}{rest}{}.", less_safe(&turned, group)))
     });
-    let take = take.or(alone);
     let sentences = judged.sentences.into_iter().map(|sentence| sentence.text).collect();
     Some(VariantsView { contender, name, take, sentences })
 }
 
 /// What is said of variants after which a crash may destroy data: how much faster they are, where that is shown.
-fn weaker(turned: &Table, judged: &Judgement, taken: usize) -> String {
-    let keeps = |at: usize| turned.contenders[at].durability.class().keeps_data();
-    let said = (0..turned.contenders.len()).filter(|&at| keeps(taken) && !keeps(at)).map(|at| {
-        let faster = judged.rankings.iter().filter(|ranking| ranking.best == at).filter_map(|ranking| {
-            let behind = ranking.others.iter().find(|other| other.contender == taken && other.relation.is_worse())?;
-            Some((behind.ratio, &turned.operations[ranking.operation].id.operation))
-        });
-        let name = &turned.contenders[at].name;
-        match faster.max_by(|one, other| one.0.total_cmp(&other.0)) {
-            Some((ratio, operation)) => {
-                let times = crate::number::times(ratio);
-                format!("; {name} is {times}x faster in \"{operation}\", but a crash may destroy data")
+fn less_safe(turned: &Table, group: &GroupAnswer) -> String {
+    let said = group.less_safe.iter().map(|one| {
+        let name = &turned.contenders[one.contender].name;
+        match one.operation {
+            Some(operation) => {
+                let (times, doing) = (crate::number::times(one.ratio), &turned.operations[operation].id.operation);
+                format!("; {name} is up to {times}x faster in \"{doing}\", but a crash may destroy data")
             }
             None => format!("; with {name} a crash may destroy data"),
         }

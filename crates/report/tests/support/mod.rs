@@ -128,6 +128,13 @@ pub fn weaker_in_place(blocks: u32) -> Bench {
     made_of(&entries, works, blocks)
 }
 
+/// Two filesystems, of which the faster one does not keep data in order.
+pub fn one_that_keeps_data(blocks: u32) -> Bench {
+    let entries =
+        [("ext4", 1.0), ("ext2", 1.5)].map(|(label, speed)| Entry::new(label, speed, Contender::plain(label)));
+    made_of(&entries, works::all().into_iter().take(2).collect(), blocks)
+}
+
 fn made_of(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32) -> Bench {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path: PathBuf = folder.path().join("bakeoff.db");

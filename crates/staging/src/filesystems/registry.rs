@@ -74,6 +74,7 @@ impl Registry {
 
     /// Adds one, in place of another of the same name.
     pub(crate) fn add(&mut self, filesystem: Filesystem) {
+        self.unreadable.remove(&filesystem.name);
         self.filesystems.insert(filesystem.name.clone(), filesystem);
     }
 
@@ -134,6 +135,12 @@ mod tests {
         let error = registry.get("ext2").expect_err("it is not the compiled one").to_string();
         assert!(error.contains("/x/ext2.toml") && error.contains("no title"), "{error}");
         assert!(registry.get("ext4").is_ok() && registry.names().all(|name| name != "ext2"));
+        let ext2 = EMBEDDED.get_file("ext2.toml").and_then(|file| file.contents_utf8()).expect("it is there");
+        registry.add_file(Path::new("/y/ext2.toml"), ext2).expect("good");
+        assert_eq!(
+            registry.get("ext2").expect("a good one replaces it").file.as_deref(),
+            Some(Path::new("/y/ext2.toml"))
+        );
     }
 
     #[test]
