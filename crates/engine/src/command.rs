@@ -4,7 +4,7 @@
 //! whoever kills the worker, or whatever started it, kills them all.
 
 use crate::clock::kernel_ns;
-use crate::confine::{self, Handle, Hold, Waited};
+use crate::confine::{self, Event, Handle, Hold, Outside, Waited};
 use crate::ops::Ops;
 use crate::printed::{parts, printed};
 use crate::process::{self, Ending};
@@ -36,8 +36,9 @@ const NAMES: usize = 8;
 
 /// Runs a command as one worker's share.
 pub fn work(task: &Task, command: &Command) -> Result<(), String> {
+    let outside = Outside::here();
     let hold = confine::separate();
-    let worker = Worker { handle: Handle::of(None), number: std::process::id() as i32 };
+    let worker = Worker { handle: Handle::of(None), number: std::process::id() as i32, outside };
     let keeper = process::fork(|| match keep(task, command, hold, &worker) {
         Ok(()) => 0,
         Err(reason) => {
@@ -60,6 +61,7 @@ pub fn work(task: &Task, command: &Command) -> Result<(), String> {
 struct Worker {
     handle: Handle,
     number: i32,
+    outside: Outside,
 }
 
 /// User and group by which a command runs; None: those of the engine.
@@ -160,6 +162,7 @@ struct Running {
 struct Heard {
     wrote: bool,
     other_ended: bool,
+    mounts_changed: bool,
 }
 
 impl Running {
@@ -169,15 +172,17 @@ impl Running {
         Ok(Running { child, handle, output: Output::default(), errors: Output::default(), open: [true; 2] })
     }
 
-    /// Waits until it ends, writes, another one ends, or so many milliseconds are over, and takes in what it wrote.
-    fn listen(&mut self, other: i32, milliseconds: i32) -> Result<Heard, String> {
+    /// Waits until it ends, writes, the worker that it is held for ends or sees other mounts, or so many milliseconds are over, and takes in what
+    /// it wrote.
+    fn listen(&mut self, other: Option<&Worker>, milliseconds: i32) -> Result<Heard, String> {
         let (Some(output), Some(errors)) = (self.child.stdout.as_mut(), self.child.stderr.as_mut()) else {
             return Err("a command without pipes".into());
         };
         let fds = [(self.open[0], output.as_raw_fd()), (self.open[1], errors.as_raw_fd())];
-        let [first, second] = fds.map(|(open, fd)| if open { fd } else { -1 });
-        let [_, other_ended, wrote, failed] =
-            confine::wait_readable([self.handle.fd(), other, first, second], milliseconds)
+        let [first, second] = fds.map(|(open, fd)| (if open { fd } else { -1 }, Event::Readable));
+        let other = other.map_or([(-1, Event::Readable); 2], |other| [other.handle.end(), other.outside.changes()]);
+        let [_, other_ended, mounts_changed, wrote, failed] =
+            confine::wait_for([self.handle.end(), other[0], other[1], first, second], milliseconds)
                 .map_err(|e| format!("waiting for the command: {e}"))?;
         if wrote {
             self.open[0] = self.output.take(output);
@@ -185,14 +190,14 @@ impl Running {
         if failed {
             self.open[1] = self.errors.take(errors);
         }
-        Ok(Heard { wrote: wrote || failed, other_ended })
+        Ok(Heard { wrote: wrote || failed, other_ended, mounts_changed })
     }
 
     /// What is still in the pipes; they may be held open by others, and filled without end.
     fn hear_out(&mut self) {
         const MOST: usize = 64;
         for _ in 0..MOST {
-            if !self.listen(-1, 0).is_ok_and(|heard| heard.wrote) {
+            if !self.listen(None, 0).is_ok_and(|heard| heard.wrote) {
                 return;
             }
         }
@@ -260,10 +265,13 @@ fn watch(
 ) -> Result<Option<Ending>, String> {
     let main = running.child.id() as i32;
     // Without handles (before Linux 5.3) its end is found by looking.
-    let look = if running.handle.fd() < 0 { Duration::from_millis(1) } else { LOOK };
+    let look = if !running.handle.is_known() { Duration::from_millis(1) } else { LOOK };
     let mut looked = kernel_ns();
     loop {
-        let heard = running.listen(worker.handle.fd(), look.as_millis() as i32)?;
+        let heard = running.listen(Some(worker), look.as_millis() as i32)?;
+        if heard.mounts_changed {
+            worker.outside.follow();
+        }
         if let Some(ended) = reap_until(main) {
             return Ok(Some(ended));
         }

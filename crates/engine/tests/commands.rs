@@ -3,8 +3,10 @@
 
 mod common;
 use common::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
+use workload::message::Reply;
 use workload::outcome::CommandRun;
 use workload::program::*;
 
@@ -31,11 +33,15 @@ fn ran(root: &Path, phase: Phase) -> CommandRun {
     outcome.commands.into_iter().next().unwrap()
 }
 
-/// Whether a process with this in its command line is there; none is looked at that has ended.
+/// Where /proc has a process with this in its command line; none is looked at that has ended.
+fn process_with(mark: &str) -> Option<PathBuf> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let line = |process: &PathBuf| std::fs::read(process.join("cmdline")).unwrap_or_default();
+    entries.into_iter().find(|process| String::from_utf8_lossy(&line(process)).contains(mark))
+}
+
 fn is_there(mark: &str) -> bool {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let line = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-    entries.map(line).any(|line| String::from_utf8_lossy(&line).contains(mark))
+    process_with(mark).is_some()
 }
 
 /// A number of seconds that nobody else sleeps.
@@ -146,6 +152,61 @@ fn nothing_outlives_an_agent_that_is_killed() {
     assert!(is_there(&mark), "it was begun");
     agent.child.kill().unwrap();
     assert!(gone_soon(&mark));
+}
+
+/// Runs a line of the shell beside a command.
+fn beside(line: &str) {
+    let done = std::process::Command::new("sh").args(["-c", line]).status().unwrap();
+    assert!(done.success(), "{line}");
+}
+
+/// Memory with one file in it, mounted until this goes out of scope.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn at(point: PathBuf) -> Mounted {
+        let at = point.display();
+        beside(&format!("mkdir '{at}' && mount -t tmpfs tmpfs '{at}' && touch '{at}/stays'"));
+        Mounted(point)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").args(["-q", "--lazy"]).arg(&self.0).stderr(Stdio::null()).status();
+    }
+}
+
+#[test]
+fn what_is_unmounted_meanwhile_is_let_go_of_and_nothing_else() {
+    prerequisites::needs!(root);
+    let (dir, mark) = (folder(), long(8));
+    let root = dir.path().display();
+    let _mounted = ["one of two", "two"].map(|name| Mounted::at(dir.path().join(name)));
+    let line = format!(": {mark}; while ! [ -e go ]; do sleep 0.01; done; echo */stays");
+    let mut agent = Agent::with(&program(dir.path(), vec![], vec![shell(&line)]));
+    agent.send(r#"{"perform":{"phase":0,"pass":0}}"#);
+    // The first part of a name is enough: its spaces are written otherwise there.
+    let mounted = || {
+        let mounts = std::fs::read_to_string(process_with(&mark)?.join("mountinfo")).ok()?;
+        Some(["one", "two"].map(|name| mounts.contains(&format!("{root}/{name}"))))
+    };
+    let soon = |wanted| {
+        let begun = Instant::now();
+        while mounted() != Some(wanted) && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(mounted(), Some(wanted));
+    };
+    soon([true, true]);
+    beside(&format!("umount '{root}/one of two'"));
+    soon([false, true]);
+    beside(&format!("touch '{root}/go'"));
+    let ended = match agent.answer() {
+        Reply::Done(ended) => ended,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(ended.commands[0].output.trim(), "two/stays");
 }
 
 #[test]

@@ -50,9 +50,14 @@ impl Agent {
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"))
     }
 
-    /// Ask, and take the answer; progress on the way is passed over.
+    /// Ask, and take the answer.
     pub fn ask(&mut self, request: &Request) -> Reply {
         self.send(&serde_json::to_string(request).unwrap());
+        self.answer()
+    }
+
+    /// The answer to what was asked; progress on the way is passed over.
+    pub fn answer(&mut self) -> Reply {
         loop {
             match self.receive() {
                 Reply::Progress { .. } => {}
