@@ -4,7 +4,8 @@
 //! whoever kills the worker, or whatever started it, kills them all.
 
 use crate::clock::kernel_ns;
-use crate::confine::{self, Event, Handle, Hold, Outside, Waited};
+use crate::confine::{self, Event, Handle, Hold, Waited};
+use crate::mounts::Outside;
 use crate::ops::Ops;
 use crate::printed::{parts, printed};
 use crate::process::{self, Ending};

@@ -4,12 +4,9 @@
 //! one, as children of the process that adopts orphans.
 #![allow(unsafe_code)]
 
+use crate::mounts;
 use crate::process::Ending;
 use crate::sys::Errno;
-use std::ffi::CString;
-use std::fs::File;
-use std::io::{Read, Seek};
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use workload::outcome::CpuTime;
 
@@ -47,75 +44,8 @@ pub fn separate() -> Hold {
     Hold::Namespace
 }
 
-/// Below it each run has its mountpoints.
-const RUNS: &str = "/run/bakeoff/";
 /// Open files that programs may have, as in a login shell.
 const OPEN_FILES: u64 = 1024;
-
-/// The mounts of the namespace that a process was in before [`separate`]. What is unmounted there is to be let go of here too: where unmounting is
-/// not passed on, the copy here would keep its device in use for as long as programs run.
-pub struct Outside(Option<File>);
-
-impl Outside {
-    /// Those that this process sees now, and what becomes of them.
-    pub fn here() -> Outside {
-        Outside(File::open("/proc/self/mountinfo").ok())
-    }
-
-    /// For [`wait_for`]: whether they changed.
-    pub fn changes(&self) -> (i32, Event) {
-        (self.0.as_ref().map_or(-1, AsRawFd::as_raw_fd), Event::Changed)
-    }
-
-    /// Lets go of copies of what is not mounted outside any more. A user's own namespace may not (Linux locks what it copies for it).
-    pub fn follow(&self) {
-        let Some(mut file) = self.0.as_ref() else { return };
-        let mut outside = String::new();
-        let read = file.rewind().and_then(|()| file.read_to_string(&mut outside));
-        let inside = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        if read.is_err() || outside.is_empty() {
-            return;
-        }
-        let outside: Vec<_> = outside.lines().filter_map(mount).collect();
-        let gone = inside.lines().filter_map(mount).filter(|mount| mount.point != "/proc" && !outside.contains(mount));
-        detach(gone.map(|mount| mount.point));
-    }
-}
-
-/// What is mounted where.
-#[derive(PartialEq)]
-struct Mount<'a> {
-    device: &'a str,
-    root: &'a str,
-    point: &'a str,
-}
-
-/// A line of mountinfo.
-fn mount(line: &str) -> Option<Mount<'_>> {
-    let mut fields = line.split(' ').skip(2);
-    Some(Mount { device: fields.next()?, root: fields.next()?, point: fields.next()? })
-}
-
-/// Takes these out of sight in this namespace; from memory as soon as nobody has a file of it open.
-fn detach<'a>(points: impl Iterator<Item = &'a str>) {
-    for point in points.filter_map(|point| CString::new(unescaped(point)).ok()) {
-        // SAFETY: a C string that outlives the call. What is refused stays.
-        unsafe { libc::umount2(point.as_ptr(), libc::MNT_DETACH) };
-    }
-}
-
-/// Spaces and the like stand in mountinfo as three octal digits.
-fn unescaped(point: &str) -> Vec<u8> {
-    let (mut plain, mut rest) = (Vec::new(), point.as_bytes());
-    while let [first, after @ ..] = rest {
-        let code = after.get(..3).and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 8).ok());
-        match code.filter(|_| *first == b'\\') {
-            Some(code) => (plain.push(code), rest = &after[3..]),
-            None => (plain.push(*first), rest = after),
-        };
-    }
-    plain
-}
 
 /// Makes this process the one that holds: in a session without terminal, with a /proc that shows what is held and nothing else, never made to
 /// wait by what it holds. `root`: where the programs work.
@@ -139,17 +69,11 @@ pub fn settle(hold: Hold, root: &Path) {
         }
         let (none, slave) = (std::ptr::null(), libc::MS_REC | libc::MS_SLAVE);
         if libc::mount(none, c"/".as_ptr(), none, slave, std::ptr::null()) == 0 {
-            let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-            detach(mounts.lines().filter_map(mount).map(|mount| mount.point).filter(|point| is_foreign(point, root)));
+            mounts::leave_other_runs(root);
             let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
             libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), flags, std::ptr::null());
         }
     }
-}
-
-/// Whether another run has something mounted there, which it will mount and unmount many times, and nobody here needs.
-fn is_foreign(point: &str, root: &Path) -> bool {
-    point.starts_with(RUNS) && !root.starts_with(point)
 }
 
 /// Sends a signal to everything that is held.

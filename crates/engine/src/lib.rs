@@ -23,6 +23,7 @@ mod histogram;
 mod history;
 mod kinds;
 mod mapped;
+mod mounts;
 mod movers;
 mod names;
 mod ops;

@@ -292,7 +292,7 @@ impl Stage<'_> {
         Ok(None)
     }
 
-    /// Who still has the filesystem mounted although it was unmounted here: a process that copied this mount namespace
+    /// Who still has the filesystem in use although it was unmounted here: a process that copied this mount namespace
     /// meanwhile (a service, a container) keeps it, and its log is not yet written out. None once nobody does.
     fn holder_after_unmount(&self) -> Option<String> {
         let device = self.state.device.as_ref()?;
@@ -300,10 +300,13 @@ impl Stage<'_> {
         loop {
             // btrfs shows numbers of its own, and the device only as the source.
             let ours = |mount: &mounts::Mount| mount.number == device.number || Path::new(&mount.source) == device.path;
-            let elsewhere = mounts::everywhere().into_iter().find(ours)?;
+            let holder = match mounts::everywhere().into_iter().find(ours).map(|elsewhere| elsewhere.seen_by) {
+                Some(process) => format!("process {process} still has it mounted in a mount namespace of its own"),
+                None if self.is_held() => "a program, or a mount that was taken out of sight, still holds it".into(),
+                None => return None,
+            };
             if began.elapsed() > BUSY_LIMIT {
-                let seen_by = elsewhere.seen_by;
-                return Some(format!("process {seen_by} still has it mounted in a mount namespace of its own"));
+                return Some(holder);
             }
             std::thread::sleep(Duration::from_millis(50));
         }

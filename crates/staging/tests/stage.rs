@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Bench, Mounted, each_way, root, write_file};
+use common::{Bench, Mounted, each_way, root, run, write_file};
 use records::Cause;
 use staging::{DataMode, Journaling, StagingError, Where};
 use std::path::PathBuf;
@@ -206,6 +206,32 @@ fn a_daemons_namespace_does_not_keep_what_other_runs_have_mounted() {
     let closing = mounted.close().expect("nobody holds it");
     assert_eq!(closing.whole, Some(true), "{closing:?}");
     served.close().expect("closed");
+}
+
+#[test]
+fn a_device_that_a_mount_out_of_sight_still_holds_is_checked_when_that_is_gone() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(400)).expect("an image");
+    for name in ["ext4", "xfs", "btrfs"] {
+        let stage = target.stage(&bench.contender(name)).expect("staged");
+        let node = stage.device().expect("a loop device").path.display().to_string();
+        let point = bench.folder.path().join(name);
+        std::fs::create_dir(&point).expect("made");
+        let at = point.display().to_string();
+        run(&["mount", &node, &at]);
+        let open = std::fs::File::create(point.join("open")).expect("opened");
+        run(&["umount", "--lazy", &at]);
+        let letting_go = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(1));
+            drop(open);
+        });
+        let closing = stage.close().expect("nobody holds it any more");
+        assert_eq!((closing.whole, closing.damage.clone()), (Some(true), None), "{name}: {closing:?}");
+        letting_go.join().expect("it let go");
+    }
 }
 
 /// The kernel knows a file by where it lay; nobody else does once its folder is gone.

@@ -79,7 +79,7 @@ impl Stage<'_> {
     }
 
     /// Whether another process holds the device, which no command of ours does between two steps.
-    fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         let alone = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
         let device: Option<&BlockDevice> = self.state.device.as_ref();
         let ours =

@@ -1,0 +1,103 @@
+//! What is mounted in the namespace of a command, which begins as a copy of the machine's.
+//! In: the machine's mounts. Out: the copies that nobody needs are let go of, for each keeps its device in use as long as the command lives.
+//! Where the machine's mounts are shared the kernel passes an unmount on; elsewhere this does.
+#![allow(unsafe_code)]
+
+use crate::confine::Event;
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+/// The mounts of a namespace, as the kernel lists them.
+const LIST: &str = "/proc/self/mountinfo";
+/// Below it each run has its mountpoints.
+const RUNS: &str = "/run/bakeoff/";
+
+/// The machine's mounts, for those who have left its namespace.
+pub struct Outside(Option<File>);
+
+impl Outside {
+    /// Those that this process sees now, and what becomes of them.
+    pub fn here() -> Outside {
+        Outside(File::open(LIST).ok())
+    }
+
+    /// For [`crate::confine::wait_for`]: whether they changed.
+    pub fn changes(&self) -> (i32, Event) {
+        (self.0.as_ref().map_or(-1, AsRawFd::as_raw_fd), Event::Changed)
+    }
+
+    /// Lets go of copies of what is not mounted there any more. A user's own namespace may not: Linux locks what it copies for it.
+    pub fn follow(&self) {
+        let Some(mut file) = self.0.as_ref() else { return };
+        let mut outside = String::new();
+        let read = file.rewind().and_then(|()| file.read_to_string(&mut outside));
+        if read.is_err() || outside.is_empty() {
+            return;
+        }
+        let outside: Vec<Mount> = mounts(&outside).collect();
+        let inside = std::fs::read_to_string(LIST).unwrap_or_default();
+        // The one thing that is mounted here and was nowhere else is /proc.
+        let gone = mounts(&inside).filter(|mount| mount.point != "/proc" && !outside.contains(mount));
+        detach(gone.map(|mount| mount.point));
+    }
+}
+
+/// Lets go of what other runs have mounted, which they will unmount many times and nobody here needs. `root`: where programs work.
+pub fn leave_other_runs(root: &Path) {
+    let inside = std::fs::read_to_string(LIST).unwrap_or_default();
+    let points = mounts(&inside).map(|mount| mount.point);
+    detach(points.filter(|point| point.starts_with(RUNS) && !root.starts_with(point)));
+}
+
+/// What is mounted where, in the kernel's writing.
+#[derive(PartialEq)]
+struct Mount<'a> {
+    device: &'a str,
+    root: &'a str,
+    point: &'a str,
+}
+
+fn mounts(list: &str) -> impl Iterator<Item = Mount<'_>> {
+    list.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(2);
+        Some(Mount { device: fields.next()?, root: fields.next()?, point: fields.next()? })
+    })
+}
+
+/// Takes these out of sight in this namespace; out of memory as soon as nobody has a file of theirs open.
+fn detach<'a>(points: impl Iterator<Item = &'a str>) {
+    for point in points.filter_map(|point| CString::new(unescaped(point)).ok()) {
+        // SAFETY: a C string that outlives the call. What is refused stays.
+        unsafe { libc::umount2(point.as_ptr(), libc::MNT_DETACH) };
+    }
+}
+
+/// Blanks and the like are written as three octal digits. (`system::mounts` reads them too; the engine carries nothing of the host's.)
+fn unescaped(point: &str) -> Vec<u8> {
+    let (mut plain, mut rest) = (Vec::new(), point.as_bytes());
+    while let [first, after @ ..] = rest {
+        let code = after.get(..3).and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 8).ok());
+        let code = code.filter(|_| *first == b'\\');
+        plain.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[3..] } else { after };
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_are_read_with_their_blanks() {
+        let list = "42 27 7:0 / /mnt/a\\040b\\134 rw shared:1 - xfs /dev/loop0 rw\nodd line\n43 27 0:5 /sub /mnt/0401 rw - tmpfs x rw\n";
+        let found: Vec<Mount> = mounts(list).collect();
+        assert_eq!(found.len(), 2);
+        assert_eq!(unescaped(found[0].point), b"/mnt/a b\\");
+        assert_eq!((found[1].root, unescaped(found[1].point).as_slice()), ("/sub", b"/mnt/0401".as_slice()));
+        assert!(found[0] != found[1]);
+    }
+}
