@@ -12,8 +12,8 @@ use unicode_width::UnicodeWidthStr;
 const LINES: usize = 10;
 /// Lines of the table.
 const ROWS: usize = 12;
-/// Widest column that names the operations, and narrowest and widest of a contender.
-const NAMES: usize = 25;
+/// Widest column that names the operations beside many contenders and beside few, and narrowest and widest of a contender.
+const NAMES: (usize, usize) = (25, 48);
 const COLUMN: (usize, usize) = (7, 12);
 const ABREAST: usize = 6;
 /// What the figures are.
@@ -118,11 +118,14 @@ fn table(view: &View, style: Style) -> String {
     if lines.is_empty() || shown.len() < 2 {
         return text;
     }
-    let of_rows = lines.iter().filter(|line| line.row.is_some());
-    let names = of_rows.map(|line| line.title.width()).max().unwrap_or(0).clamp(SCALE.len(), NAMES);
     let word = |place: &usize| heading(&view.contenders[*place]).iter().map(|word| word.width()).max().unwrap_or(0);
-    let room = style.width.saturating_sub(names + 1);
     let column = (shown.iter().map(word).max().unwrap_or(0) + 2).clamp(COLUMN.0, COLUMN.1);
+    // What a few contenders leave is for the names of what they did.
+    let left = style.width.saturating_sub(1 + shown.len() * column);
+    let of_rows = lines.iter().filter(|line| line.row.is_some());
+    let widest = of_rows.map(|line| line.title.width()).max().unwrap_or(0);
+    let names = widest.clamp(SCALE.len(), left.clamp(NAMES.0, NAMES.1));
+    let room = style.width.saturating_sub(names + 1);
     // So many stand beside each other whatever their names; more only where these are short.
     let column = column.min((room / shown.len().min(ABREAST)).max(COLUMN.0));
     let fits = (room / column).max(1);
@@ -175,7 +178,7 @@ fn lines(view: &View) -> (Vec<Line<'_>>, usize) {
 
 /// A workload's title, else its name, where it leaves room for what follows it.
 fn short(workload: &WorkloadView) -> Option<&str> {
-    let room = NAMES - ", ".len() - ALL_STEPS.len();
+    let room = NAMES.0 - ", ".len() - ALL_STEPS.len();
     [&workload.title, &workload.name].into_iter().find(|name| name.width() <= room).map(String::as_str)
 }
 

@@ -108,8 +108,12 @@ pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> Stri
         close if close < 1.0 + table.margin() => {
             // Steps that add up to a whole count as that: in one of them it may be behind.
             let summed = table.operations.iter().any(|operation| operation.summary);
-            let all = if summed { "over all steps" } else { "in everything" };
-            format!("as good as the best{among} {all}")
+            let all = match table.operations.iter().filter(|operation| !operation.secondary).count() {
+                _ if summed => " over all steps",
+                1 => "",
+                _ => " in everything",
+            };
+            format!("as good as the best{among}{all}")
         }
         far => format!("never more than {}x behind the best{among}", number::times(far)),
     }

@@ -91,10 +91,19 @@ fn of_contender(table: &Table, ways: &[(String, Ways)], contender: usize) -> Opt
         let rest = if others.is_empty() { String::new() } else { format!("; {} may do as well", others.join(", ")) };
         let bound = super::answer::bound(&turned, group, choice);
         let taken = label(choice.shortfall.contender);
-        Some(format!("On {name} take {taken}: {bound}{rest}{}.", less_safe(&turned, group)))
+        let doing = only(&turned).map_or_else(String::new, |operation| format!(" in \"{operation}\""));
+        Some(format!("On {name} take {taken}: {bound}{doing}{rest}{}.", less_safe(&turned, group)))
     });
     let sentences = judged.sentences.into_iter().map(|sentence| sentence.text).collect();
     Some(VariantsView { contender, name, take, sentences })
+}
+
+/// What was done in several ways, where that is one operation.
+fn only(turned: &Table) -> Option<&str> {
+    match turned.operations.as_slice() {
+        [operation] => Some(&operation.phrase),
+        _ => None,
+    }
 }
 
 /// What is said of variants after which a crash may destroy data: how much faster they are, where that is shown.
