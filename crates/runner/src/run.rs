@@ -258,12 +258,21 @@ impl Run<'_> {
         Ok(Step::Go(chosen))
     }
 
+    /// What the judge says so far, and the table of which it says so.
     fn decide(&self, state: &State, blocks: u32) -> Result<(Table, Policy, Decision), RunError> {
         let trials = self.ledger.trials(self.id)?;
-        let table = samples::table(&self.record()?, &self.ledger.contenders(self.id)?, &trials);
+        let record = self.record()?;
+        let table = samples::table(&record, &self.ledger.contenders(self.id)?, &trials);
         let policy = budget::policy(&self.plan.sampling, self.gone(state), self.limit(state, blocks, 0));
-        let decision = judge::decide(&table, &policy)?;
-        Ok((table, policy, decision))
+        // With nothing else to compare it with, a contender's ways of working are the question.
+        let asked = samples::only_variants(&record, &table).filter(|_| policy.until == judge::Until::Winner);
+        let Some(variants) = asked else {
+            let decision = judge::decide(&table, &policy)?;
+            return Ok((table, policy, decision));
+        };
+        let mut decision = judge::decide(&variants.table, &policy)?;
+        decision.next = variants.needed(&decision.next);
+        Ok((variants.table, policy, decision))
     }
 
     /// How the run ends where its budget does not hold the next trial; blocks are only begun where they fit, but a

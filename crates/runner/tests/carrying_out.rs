@@ -232,6 +232,17 @@ fn a_budget_that_holds_nothing_begins_nothing() {
 }
 
 #[test]
+fn a_run_of_one_contender_goes_on_until_it_is_known_which_way_of_working_to_take() {
+    let blocks = |engine| {
+        let bakeoff = Bakeoff::new(1).alone_in_two_ways((3, 8)).engine(engine);
+        bakeoff.run();
+        bakeoff.trials().len()
+    };
+    assert_eq!(blocks("first-is-faster"), 3, "nine times faster is known at once");
+    assert_eq!(blocks("now-one-now-the-other"), 8, "to the limit, since they cannot be told apart");
+}
+
+#[test]
 fn a_contender_meets_only_the_workloads_that_were_chosen_for_it() {
     let bakeoff = Bakeoff::new(2).only(1, "another");
     bakeoff.run();

@@ -6,8 +6,10 @@ mod cells;
 mod figures;
 mod share;
 mod starts;
+mod variants;
 
 pub use cells::{CPU, RETURNED, counted, table, work_name};
 pub use figures::{cpu_percent, durable, headline, returned};
 pub use share::Time;
 pub use starts::cache_below;
+pub use variants::{Variants, only_variants, variants};

@@ -2,8 +2,12 @@
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
+mod engine;
 #[path = "../plans/mod.rs"]
 mod plans;
+
+#[allow(unused_imports, reason = "as above")]
+pub use engine::outcome;
 
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
 use records::{Closing, ColdStart, ColdWay, Found, Usage};
@@ -18,7 +22,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use system::counters::{Evidence, Snapshot, SystemCpu, Traffic, Watch};
 use workload::facts::{Compiled, Estimate, PhaseFacts};
-use workload::outcome::PhaseOutcome;
 use workload::program::{After, Cache, Durable, End, Figure, Group, Io, Order, Over, Phase, Program, Step};
 
 /// A small bake-off of two contenders.
@@ -49,7 +52,7 @@ struct Fault {
 impl Bakeoff {
     pub fn new(samples: u32) -> Self {
         let folder = tempfile::tempdir().expect("a scratch folder");
-        std::fs::write(folder.path().join("engine"), engine_script()).expect("the script is written");
+        std::fs::write(folder.path().join("engine"), engine::script()).expect("the script is written");
         Self {
             folder,
             plan: plan(samples),
@@ -91,6 +94,20 @@ impl Bakeoff {
     pub fn open_ended(mut self, blocks: u32) -> Self {
         self.plan.sampling.samples = None;
         self.plan.sampling.blocks = (blocks, blocks);
+        self
+    }
+
+    /// Leaves one contender, whose work does the same in two ways, until it is known which is better: in so many blocks.
+    pub fn alone_in_two_ways(mut self, blocks: (u32, u32)) -> Self {
+        self.plan.contenders.truncate(1);
+        let compiled = &mut self.plan.works[0].compiled;
+        for (at, way) in ["flat", "hashed"].into_iter().enumerate() {
+            let (facts, phase) = (&mut compiled.phases[at], &mut compiled.program.phases[at]);
+            (facts.operation, facts.variant) = ("create".into(), Some(way.into()));
+            (phase.cache, phase.writes) = (Cache::AsFound, true);
+        }
+        let sampling = &mut self.plan.sampling;
+        (sampling.samples, sampling.until, sampling.blocks) = (None, workload::Until::Winner, blocks);
         self
     }
 
@@ -461,34 +478,4 @@ fn compiled() -> Compiled {
         scale: "quick".into(),
         settings: BTreeMap::new(),
     }
-}
-
-/// What the script answers for a phase.
-pub fn outcome(phase: usize) -> PhaseOutcome {
-    PhaseOutcome { phase, items: 10, returned_ns: 1_000_000, work_hash: 7, ..PhaseOutcome::default() }
-}
-
-fn engine_script() -> String {
-    let done = serde_json::to_string(&workload::message::Reply::Done(Box::new(outcome(0)))).expect("JSON");
-    let ceiling = r#"{"ceiling":{"generate_bytes_per_second":1e9,"write_bytes_per_second":1e9,"clock_read_ns":1.0,"record_ns":2.0,"clock":"tsc","clock_error":0.0}}"#;
-    let protocol = workload::message::PROTOCOL;
-    format!(
-        r#"protocol={protocol}
-[ "$1" = other-protocol ] && protocol=999
-echo "{{\"hello\":{{\"protocol\":$protocol,\"version\":\"test\",\"pid\":1}}}}"
-while read -r line; do
-    case $line in
-    *load*) echo '"loaded"' ;;
-    *count-cached*) echo '{{"cached":{{"bytes":0,"files":1}}}}' ;;
-    *measure-ceiling*) echo '{ceiling}' ;;
-    *perform*)
-        [ "$1" = crash ] && {{ echo 'out of luck' >&2; exit 42; }}
-        [ "$1" = fail ] && {{ echo '{{"failed":{{"phase":0,"partial":null,"reason":"write f/7 at 4096: No space left on device (28)"}}}}'; continue; }}
-        echo '{done}'
-        ;;
-    *quit*) exit 0 ;;
-    esac
-done
-"#
-    )
 }

@@ -1,0 +1,135 @@
+//! Variants of the work as contenders: one large directory against hashed ones, one process against four, each within one contender.
+//! In: a run's works and the judge's table of it. Out: a table of the same judge for each contender that did an operation in several ways.
+//! Both the stopping rule and the report judge it: a run of one contender ends when it is known which way to take.
+
+use crate::cells::work_name;
+use judge::{Cell, Contender, Durability, Facts, Needed, Operation, OperationId, Table};
+use records::facts::PhaseFacts;
+use records::{RunRecord, WorkRecord};
+use std::collections::BTreeMap;
+
+/// One contender's ways of doing the same operations.
+#[derive(Debug, Clone)]
+pub struct Variants {
+    /// The contender: an index into the table of the run.
+    pub contender: usize,
+    /// Its ways as contenders, and as operations what was done in several of them.
+    pub table: Table,
+    /// Which workload gives samples of which way, an index into [`Variants::table`].
+    workloads: Vec<(usize, String)>,
+}
+
+impl Variants {
+    /// What the run needs, where its judge asks for more of these ways.
+    pub fn needed(&self, next: &[Needed]) -> Vec<Needed> {
+        let asked = |way: usize| next.iter().any(|needed| needed.contender == way);
+        let workloads = self.workloads.iter().filter(|(way, _)| asked(*way));
+        workloads.map(|(_, workload)| Needed { contender: self.contender, workload: workload.clone() }).collect()
+    }
+}
+
+/// One of the ways in which an operation was done.
+struct Way {
+    label: String,
+    /// Name of the workload in the judge's table, and of it the row.
+    workload: String,
+    row: usize,
+    /// Whether a crash may destroy data where it is written in place.
+    weaker: bool,
+}
+
+/// The ways in which one operation was done.
+type Ways = Vec<Way>;
+
+/// All contenders' variants; empty where nothing but contenders was varied.
+pub fn variants(run: &RunRecord, table: &Table) -> Vec<Variants> {
+    let several = |(_, ways): &((String, String, String), Ways)| ways.len() > 1;
+    let named = |((work, operation, cache), ways): ((String, String, String), Ways)| {
+        (format!("{work} {operation} ({cache})"), ways)
+    };
+    let ways: Vec<(String, Ways)> = ways(run, table).into_iter().filter(several).map(named).collect();
+    let contenders = (0..table.contenders.len()).filter(|&at| table.contenders[at].twin_of.is_none());
+    contenders.map(|contender| turned(table, &ways, contender)).filter(|one| one.table.contenders.len() > 1).collect()
+}
+
+/// The variants of the only contender of a run, if it has no more.
+pub fn only_variants(run: &RunRecord, table: &Table) -> Option<Variants> {
+    let mut own = table.contenders.iter().filter(|contender| contender.twin_of.is_none());
+    match (own.next(), own.next()) {
+        (Some(_), None) => variants(run, table).into_iter().next(),
+        _ => None,
+    }
+}
+
+fn ways(run: &RunRecord, table: &Table) -> BTreeMap<(String, String, String), Ways> {
+    let works = &run.new.works;
+    let mut ways: BTreeMap<(String, String, String), Ways> = BTreeMap::new();
+    for work in works {
+        let workload = work_name(works, work);
+        for facts in work.phases.iter().filter(|facts| !facts.preparation && facts.own.is_none()) {
+            let id = OperationId::new(&workload, &facts.named(), &facts.cache_label);
+            let Some(row) = table.operations.iter().position(|operation| operation.id == id) else { continue };
+            let key = (work.name.clone(), facts.operation.clone(), facts.cache_label.clone());
+            let label = label(works, work, facts);
+            let known = ways.entry(key).or_default();
+            if !known.iter().any(|way| way.label == label) {
+                let weaker = !work.weaker_in_place.is_empty();
+                known.push(Way { label, workload: workload.clone(), row, weaker });
+            }
+        }
+    }
+    ways
+}
+
+/// What is peculiar to a way: the phase's variant, and the settings in which works of the same name differ.
+fn label(works: &[WorkRecord], work: &WorkRecord, facts: &PhaseFacts) -> String {
+    let like = || works.iter().filter(|other| other.name == work.name);
+    let differs = |name: &str, value: &str| like().any(|other| other.settings.get(name).is_none_or(|own| own != value));
+    let settings = work.settings.iter().filter(|(name, value)| differs(name, value));
+    let mut parts: Vec<String> = facts.variant.iter().cloned().collect();
+    parts.extend(settings.map(|(name, value)| format!("{name}={value}")));
+    if parts.is_empty() { work.scale.clone() } else { parts.join(" ") }
+}
+
+/// The table with one contender's ways as contenders.
+fn turned(table: &Table, ways: &[(String, Ways)], contender: usize) -> Variants {
+    let turned = Table { margin: table.margin, ..Table::default() };
+    let mut variants = Variants { contender, table: turned, workloads: Vec::new() };
+    for (name, ways) in ways {
+        let measured = |row: usize| table.cell(row, contender).filter(|cell| !cell.samples.is_empty());
+        let known: Vec<(&Way, &Cell)> = ways.iter().filter_map(|way| Some((way, measured(way.row)?))).collect();
+        let [(_, first), ..] = known.as_slice() else { continue };
+        if known.len() < 2 {
+            continue;
+        }
+        let operation = variants.table.operations.len();
+        let like = &table.operations[first.operation];
+        variants.table.operations.push(Operation { secondary: false, phrase: name.clone(), ..like.clone() });
+        for (way, cell) in &known {
+            let weaker = way.weaker && table.contenders[contender].durability.copy_on_write != Some(true);
+            let index = variants.way(&way.label, weaker);
+            let place = (index, way.workload.clone());
+            if !variants.workloads.contains(&place) {
+                variants.workloads.push(place);
+            }
+            // Ways of one trial share its time.
+            let together = known.iter().filter(|(other, _)| other.workload == way.workload).count();
+            let trial_seconds = cell.facts.trial_seconds.map(|seconds| seconds / together as f64);
+            let facts = Facts { trial_seconds, ..cell.facts.clone() };
+            variants.table.cells.push(Cell { operation, contender: index, facts, ..(*cell).clone() });
+        }
+    }
+    variants
+}
+
+impl Variants {
+    /// The way of this label, which is entered where there is none.
+    fn way(&mut self, label: &str, weaker: bool) -> usize {
+        let label = if weaker { format!("{label} !") } else { label.to_owned() };
+        self.table.contender(&label).unwrap_or_else(|| {
+            let durability = Durability { ordered: weaker.then_some(false), ..Durability::default() };
+            self.table.contenders.push(Contender { name: label, durability, ..Contender::default() });
+            self.table.contenders.len() - 1
+        })
+    }
+}
