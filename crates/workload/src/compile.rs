@@ -69,7 +69,10 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
         filesets: context.filesets,
         phases,
     };
-    let estimate = validate::check(&program, &spans)?;
+    let mut estimate = validate::check(&program, &spans)?;
+    let room = optional(raw.room.as_ref(), Unit::Bytes, context.scope)?.unwrap_or(0);
+    estimate.bytes_at_most = estimate.bytes_at_most.max(room);
+    estimate.bytes_at_worst = estimate.bytes_at_worst.max(room);
     if raw.time_limit.is_none() {
         patience::set(&mut program, &estimate);
     }

@@ -96,6 +96,7 @@ pub(crate) struct RawWorkload {
     pub totals: Vec<RawTotal>,
     pub error_limit: Option<Field>,
     pub time_limit: Option<Field>,
+    pub room: Option<Field>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -359,3 +359,9 @@ fn a_phase_counts_as_hung_after_a_multiple_of_what_it_has_to_do_and_never_before
         assert!(most(&quick) < Some(6 * 3600), "{name}: hours for a quick trial");
     }
 }
+
+#[test]
+fn what_programs_may_hold_counts_as_what_lies_there() {
+    let held = |scale: &str| compile("rocksdb", scale, &[]).estimate.bytes_at_worst;
+    assert_eq!((held("quick"), held("full")), (300_000 * 1000, 20_000_000 * 1000));
+}
