@@ -65,6 +65,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("runs", schema::<verbs::show::Runs>()),
         ("compare", schema::<verbs::compare::Answered>()),
         ("claims", schema::<verbs::claims::Held>()),
+        ("powercut", schema::<crate::power_cuts::PowerCuts>()),
         ("clean", schema::<verbs::clean::Outcome>()),
     ]
 }

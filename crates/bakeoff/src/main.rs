@@ -24,6 +24,7 @@ mod mix_report;
 mod own_files;
 mod own_work;
 mod place;
+mod power_cuts;
 mod programs;
 mod progress;
 mod published;
@@ -43,7 +44,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|refused| misunderstood(&refused));
-    if matches!(arguments.verb, Verb::Run(_) | Verb::Resume(_) | Verb::Clean(_)) {
+    if matches!(arguments.verb, Verb::Run(_) | Verb::Resume(_) | Verb::Powercut(_) | Verb::Clean(_)) {
         out::go_on_unread();
     }
     match carry_out(&arguments) {
@@ -79,6 +80,8 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Profile(args) => verbs::profile::profile(args),
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
+        Verb::Powercut(args) => verbs::powercut::powercut(args),
+        Verb::ServeDisk(args) => verbs::serve_disk::serve_disk(args),
         Verb::Systems(args) => verbs::systems::systems(args),
         Verb::Features(args) => verbs::features::features(args),
         Verb::Workloads(args) => verbs::workloads::workloads(args),

@@ -132,7 +132,15 @@ pub fn clean_before(plan: &ResolvedPlan) -> Result<Vec<String>, Failure> {
         folders.push(ages.folder.clone());
         runner::cache(ages).tidy();
     }
-    let found = staging::survey(&folders)?;
+    clean_folders(&folders)
+}
+
+/// The same where images may lie in these folders.
+///
+/// # Errors
+/// As [`clean_before`].
+pub fn clean_folders(folders: &[std::path::PathBuf]) -> Result<Vec<String>, Failure> {
+    let found = staging::survey(folders)?;
     let mut said = Vec::new();
     for cleaned in staging::clean(&found.leftovers, &Journal::new()) {
         let id = &cleaned.id;

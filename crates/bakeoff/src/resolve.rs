@@ -484,7 +484,7 @@ fn title(plan: &Plan, works: &[Work], entries: &[PlannedContender], place: &Plac
 }
 
 /// A seed from the clock and the process: any will do, it only has to be written down.
-fn fresh_seed() -> u64 {
+pub fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     // Kept below 2^53 so that every JSON reader gets it back exactly.
     (now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(32)) & ((1 << 53) - 1)

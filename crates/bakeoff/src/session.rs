@@ -235,7 +235,7 @@ fn carry_on(
 }
 
 /// Ctrl-C and SIGTERM ask for an end in order; the third Ctrl-C ends at once.
-fn stop_on_signals() -> Result<Stop, Failure> {
+pub fn stop_on_signals() -> Result<Stop, Failure> {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
     let mut signals = signal_hook::iterator::Signals::new(heeded())

@@ -22,6 +22,7 @@ mod mix;
 mod notes;
 mod numbers;
 mod passes;
+mod proportion;
 mod rank;
 mod row;
 mod scatter;
@@ -54,6 +55,7 @@ pub use looks::Looks;
 pub use mix::judge_mix;
 pub use numbers::{median, normal_quantile};
 pub use passes::{MOST_PASSES, SCREEN_MOST, SCREEN_PASSES, SCREEN_SECONDS, passes};
+pub use proportion::proportion;
 pub use steady::steady_state;
 pub use verdict::{
     Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,

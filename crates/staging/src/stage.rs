@@ -5,6 +5,7 @@
 pub(crate) mod around;
 mod beneath;
 mod cold;
+mod cuts;
 mod daemon;
 mod directory;
 pub(crate) mod drop_caches;

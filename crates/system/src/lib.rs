@@ -16,6 +16,7 @@ pub mod journal;
 mod layout;
 pub mod loops;
 pub mod machine;
+pub mod mapped;
 pub mod mounts;
 pub mod noise;
 pub mod openers;

@@ -7,7 +7,7 @@ use records::ColdWay;
 use std::path::PathBuf;
 
 /// What is to be run, where, and how often.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct What {
     /// Plans or workloads: names that `bakeoff workloads` lists, or TOML files [default: the plan `quick`]
     #[arg(value_name = "PLAN|WORKLOAD")]

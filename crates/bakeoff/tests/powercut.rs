@@ -1,0 +1,248 @@
+//! Power cuts as a user meets them, on real filesystems: what must be kept is kept, a disk that lies is found out, and a kill leaves nothing.
+
+use disk::{Disk, Event, Kept, State};
+use prerequisites::needs;
+use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// One at a time: what is left of one must not be taken for another's.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_bakeoff");
+
+/// What `powercut` answers with these words, few states and a short work.
+fn cut(words: &[&str]) -> Value {
+    let done = Command::new(PROGRAM)
+        .args(["powercut", "--json", "--unsynced", "2s", "--seed", "7"])
+        .args(words)
+        .output()
+        .expect("it starts");
+    assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    serde_json::from_slice(&done.stdout).expect("JSON")
+}
+
+/// The promises of a contender that were broken, by their weight.
+fn broken(of: &Value, strength: &str) -> Vec<String> {
+    let promises = of["promises"].as_array().expect("promises");
+    let those = promises.iter().filter(|one| one["strength"] == strength && one["given"] == "broken");
+    those.map(|one| format!("{}: {}", one["name"], one["example"])).collect()
+}
+
+fn loops() -> usize {
+    let listed = Command::new("losetup").arg("--list").output().expect("losetup starts");
+    String::from_utf8_lossy(&listed.stdout).lines().filter(|line| line.contains("/bakeoff/")).count()
+}
+
+fn mounts_below_ours() -> Vec<String> {
+    let all = std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+    all.lines().filter(|line| line.contains(" /run/bakeoff/")).map(String::from).collect()
+}
+
+#[test]
+fn journaling_filesystems_keep_what_they_promise() {
+    needs!(root, loop_devices, xfs, btrfs);
+    let _alone = alone();
+    let all = cut(&["--fs", "ext4,xfs,btrfs", "--states", "60"]);
+    assert_eq!(all["refused"].as_array().map(Vec::len), Some(0), "{all}");
+    for one in all["contenders"].as_array().expect("contenders") {
+        let name = &one["contender"];
+        assert_eq!(broken(one, "promised"), [""; 0], "{name}");
+        assert_eq!((one["states"].as_u64(), one["mounts"]["refused"]["count"].as_u64()), (Some(60), Some(0)), "{name}");
+        assert_eq!(one["mounts"]["damaged"]["count"], 0, "{name}: {}", one["mounts"]["damage"]);
+        assert!(one["mounts"]["damaged"]["of"].as_u64() > Some(1), "{name} was checked");
+        assert!(one["flushes"].as_u64() > Some(50), "{name} sent flushes: {}", one["flushes"]);
+        assert!(one["lost_seconds"]["worst"].as_f64() > Some(0.0), "{name} lost some of what nobody synced");
+    }
+}
+
+#[test]
+fn on_a_disk_that_lies_about_its_flushes_every_filesystem_fails() {
+    needs!(root, loop_devices, xfs, btrfs);
+    let _alone = alone();
+    let all = cut(&["--fs", "ext4,xfs,btrfs", "--states", "60", "--lying-disk"]);
+    for one in all["contenders"].as_array().expect("contenders") {
+        assert!(!broken(one, "promised").is_empty(), "{} broke nothing", one["contender"]);
+    }
+}
+
+#[test]
+fn a_filesystem_without_a_journal_breaks_promises() {
+    needs!(root, loop_devices);
+    let _alone = alone();
+    let all = cut(&["--fs", "ext2", "--states", "100"]);
+    let one = &all["contenders"][0];
+    let amiss = broken(one, "promised").len() as u64
+        + one["mounts"]["refused"]["count"].as_u64().expect("a count")
+        + one["mounts"]["damaged"]["count"].as_u64().expect("a count");
+    assert!(amiss > 0, "{one}");
+}
+
+#[test]
+fn a_served_disk_offers_what_a_cut_leaves_of_it() {
+    needs!(root);
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut serve = Command::new(PROGRAM);
+    let mut disk =
+        Disk::start(serve.arg("serve-disk").arg(folder.path()).arg((64u64 << 20).to_string())).expect("it serves");
+    let path = folder.path().join("a.img");
+    let file = File::options().read(true).write(true).create_new(true).open(&path).expect("made");
+    file.set_len(1 << 20).expect("made larger");
+    disk.record("a.img").expect("recorded");
+    file.write_all_at(&[1; 4096], 0).expect("written");
+    file.sync_all().expect("synced");
+    disk.mark(42).expect("marked");
+    file.write_all_at(&[2; 4096], 0).expect("written");
+    file.write_all_at(&[3; 4096], 8192).expect("written");
+    let record = disk.stop().expect("stopped");
+    let events: Vec<Event> = record.moments.iter().map(|moment| moment.event).collect();
+    use Event::{Completed, FlushSubmitted, Flushed, Marked, Submitted};
+    let wanted = [
+        Submitted(0),
+        Completed(0),
+        FlushSubmitted(0),
+        Flushed(0),
+        Marked(42),
+        Submitted(1),
+        Completed(1),
+        Submitted(2),
+        Completed(2),
+    ];
+    assert_eq!(events, wanted);
+    drop(file);
+    let mut found = |kept, lying| {
+        disk.offer(&State { cut: events.len(), kept }, lying).expect("offered");
+        // Opened anew, so that nothing of the last state is remembered.
+        let mut bytes = Vec::new();
+        File::open(&path).expect("opened").read_to_end(&mut bytes).expect("read");
+        [bytes[0], bytes[8192]]
+    };
+    assert_eq!(found(Kept::Nothing, false), [1, 0]);
+    assert_eq!(found(Kept::Everything, false), [2, 3]);
+    assert_eq!(found(Kept::AllBut(0), false), [1, 3]);
+    assert_eq!(found(Kept::Nothing, true), [0, 0], "a disk that lies");
+    assert!(disk.offer(&State { cut: 1000, kept: Kept::Nothing }, false).is_err(), "no state of the record");
+    disk.end().expect("ended");
+    assert!(!path.exists(), "unmounted");
+}
+
+/// A process that is ended with this, whatever becomes of the test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn started(folder: &Path) -> Started {
+    let log = File::create(folder.join("log")).expect("a log");
+    let child = Command::new(PROGRAM)
+        .args(["powercut", "--fs", "ext4", "--states", "5000", "--unsynced", "1s"])
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .expect("it starts");
+    let started = Started(child);
+    let end = Instant::now() + Duration::from_secs(120);
+    while !std::fs::read_to_string(folder.join("log")).unwrap_or_default().contains("100 of 5000") {
+        assert!(Instant::now() < end, "no state was looked at: {:?}", std::fs::read_to_string(folder.join("log")));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    started
+}
+
+/// The process that serves the disk of another.
+fn server_of(parent: u32) -> u32 {
+    let children = PathBuf::from(format!("/proc/{parent}/task/{parent}/children"));
+    let all = std::fs::read_to_string(children).expect("its children");
+    let serves = |pid: &&str| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains("serve-disk")
+    };
+    all.split_whitespace().find(serves).expect("it serves").parse().expect("a number")
+}
+
+#[test]
+fn whoever_is_killed_nothing_is_left() {
+    needs!(root, loop_devices);
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let (loops_before, mounts_before) = (loops(), mounts_below_ours().len());
+    for server in [false, true] {
+        let mut run = started(folder.path());
+        let victim = if server { server_of(run.0.id()) } else { run.0.id() };
+        let sent = Command::new("kill").args(["-KILL", &victim.to_string()]).status().expect("kill starts");
+        assert!(sent.success());
+        let ended = run.0.wait().expect("it ends");
+        assert!(!ended.success(), "a run whose disk is gone has no answer");
+        let cleaned = Command::new(PROGRAM).arg("clean").output().expect("it starts");
+        let said = String::from_utf8_lossy(&cleaned.stdout).into_owned() + &String::from_utf8_lossy(&cleaned.stderr);
+        assert!(cleaned.status.success(), "server {server}: {said}");
+        assert!(loops() <= loops_before, "server {server}: a loop device is left; {said}");
+        let left = mounts_below_ours();
+        assert!(left.len() <= mounts_before, "server {server}: {left:?}; {said}");
+    }
+}
+
+/// A file that is replaced again and again, each version acknowledged once it is in its place: with syncs, or without.
+fn replacing(syncs: bool) -> Value {
+    let (file, folder) = if syncs { ("sync f.new;", "sync .;") } else { ("", "") };
+    let work = format!("for i in $(seq 80); do echo $i >f.new; {file} mv f.new f; {folder} echo $i; sleep 0.01; done");
+    let check = "last=$(tail -n 1); test -z \"$last\" || test \"$(cat f)\" -ge \"$last\"";
+    let (command, check) = (format!("sh -c '{work}'"), format!("sh -c '{check}'"));
+    let all = cut(&["--fs", "ext4", "--states", "80", "--command", &command, "--check", &check]);
+    all["contenders"][0]["program"].clone()
+}
+
+#[test]
+fn a_program_that_renames_without_fsync_is_caught_and_a_right_one_is_not() {
+    needs!(root, loop_devices);
+    let _alone = alone();
+    let right = replacing(true);
+    assert_eq!((right["given"].as_str(), right["acknowledged"].as_u64()), (Some("kept"), Some(80)), "{right}");
+    let wrong = replacing(false);
+    assert_eq!(wrong["given"], "broken", "{wrong}");
+    assert!(wrong["lost"]["count"].as_u64() > Some(20), "{wrong}");
+}
+
+#[test]
+fn sqlite_keeps_every_row_that_it_acknowledged() {
+    needs!(root, loop_devices, xfs, btrfs, sqlite);
+    let _alone = alone();
+    let command = "sh -c 'for i in $(seq 60); do sqlite3 t.db \"insert into t values($i)\" && echo $i; done'";
+    let check = "sh -c 'n=$(wc -l); test \"$(sqlite3 t.db \"pragma integrity_check\")\" = ok && test \"$(sqlite3 t.db \"select count(*) from t\")\" -ge $n'";
+    let prepare = "sqlite3 t.db 'pragma journal_mode=wal; create table t(i)'";
+    let words =
+        ["--fs", "ext4,xfs,btrfs", "--states", "40", "--prepare", prepare, "--command", command, "--check", check];
+    for one in cut(&words)["contenders"].as_array().expect("contenders") {
+        let program = &one["program"];
+        assert_eq!((program["given"].as_str(), program["acknowledged"].as_u64()), (Some("kept"), Some(60)), "{one}");
+    }
+}
+
+#[test]
+fn a_program_that_fails_or_acknowledges_nothing_is_said_to() {
+    needs!(root, loop_devices);
+    let _alone = alone();
+    for (command, said) in
+        [("false", "exit status 1"), ("true", "it acknowledged nothing"), ("no-such-program", "No such file")]
+    {
+        let words = ["powercut", "--fs", "ext4", "--states", "10", "--command", command, "--check", "true"];
+        let done = Command::new(PROGRAM).args(words).output().expect("it starts");
+        let told = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!done.status.success() && told.contains(said), "{command}: {told}");
+    }
+}

@@ -1,0 +1,293 @@
+//! What a power cut may leave of a disk.
+//! In: the record of the disk, and a moment. Out: which writes are safe then, which may be lost, and [`State`]s that are legal.
+//!
+//! Safe is a write that was completed before the last flush that was completed had been submitted; whatever else was submitted may be there or not,
+//! whole or in part, since a disk with a cache writes back as it likes (Pillai et al., OSDI 2014, call that the block device's persistence model).
+//! Loop devices answer a write with FUA by a write and a flush, so there is no third sort.
+
+use crate::record::{Event, Record};
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+/// Bytes that a disk writes whole, whatever happens: a sector of 512, or one of 4096.
+const SECTORS: [u64; 2] = [512, 4096];
+
+/// What is left of the writes that were not safe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kept {
+    /// None of them.
+    Nothing,
+    /// All.
+    Everything,
+    /// The first so many in the order in which they were completed, as a disk leaves them that keeps order.
+    First(usize),
+    /// All but this one, a place among them.
+    AllBut(usize),
+    /// Each by the throw of a coin.
+    Some {
+        /// The seed of the coins.
+        seed: u64,
+    },
+    /// All, but of the one at this place only so many bytes.
+    Torn {
+        /// The place.
+        place: usize,
+        /// Bytes that were written.
+        bytes: u64,
+    },
+}
+
+/// A disk as a power cut leaves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct State {
+    /// The power goes before this event, a place in [`Record::moments`].
+    pub cut: usize,
+    /// What is left of what was not safe.
+    pub kept: Kept,
+}
+
+impl State {
+    /// Whether a disk that keeps the order of writes can leave this, too.
+    pub fn is_in_order(&self, pending: usize) -> bool {
+        match self.kept {
+            Kept::Nothing | Kept::Everything | Kept::First(_) => true,
+            Kept::AllBut(place) => place + 1 >= pending,
+            Kept::Torn { place, .. } => place + 1 >= pending,
+            Kept::Some { .. } => pending == 0,
+        }
+    }
+}
+
+/// Where writes stand when the power goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct At {
+    /// Safe, in the order of submission.
+    pub safe: Vec<usize>,
+    /// All others that were submitted, in the order of their completion; those that were not completed at the end.
+    pub pending: Vec<usize>,
+}
+
+/// Where writes stand before event `cut`. `lying`: of a disk that says a flush is done and does nothing.
+pub fn at(record: &Record, cut: usize, lying: bool) -> At {
+    let seen = &record.moments[..cut.min(record.moments.len())];
+    let mut submitted = vec![None; record.writes.len()];
+    let mut completed = vec![None; record.writes.len()];
+    let mut flushes: Vec<usize> = Vec::new();
+    let mut barrier = 0;
+    for (place, moment) in seen.iter().enumerate() {
+        match moment.event {
+            Event::Submitted(write) => submitted[write] = Some(place),
+            Event::Completed(write) => completed[write] = Some(place),
+            // They are numbered as they arrive.
+            Event::FlushSubmitted(_) => flushes.push(place),
+            Event::Flushed(done) if !lying => barrier = barrier.max(flushes.get(done).copied().unwrap_or(0)),
+            Event::Flushed(_) | Event::Marked(_) => {}
+        }
+    }
+    let is_safe = |write: &usize| completed[*write].is_some_and(|place| place < barrier);
+    let known: Vec<usize> = (0..record.writes.len()).filter(|write| submitted[*write].is_some()).collect();
+    let (mut safe, mut pending): (Vec<usize>, Vec<usize>) = known.into_iter().partition(is_safe);
+    safe.sort_by_key(|write| submitted[*write]);
+    pending.sort_by_key(|write| (completed[*write].unwrap_or(usize::MAX), submitted[*write]));
+    At { safe, pending }
+}
+
+/// Which of the pending writes a state keeps, by place, each with how many of its bytes (None: all).
+pub(crate) fn keeps(kept: Kept, pending: usize) -> Vec<(usize, Option<u64>)> {
+    let all = 0..pending;
+    match kept {
+        Kept::Nothing => Vec::new(),
+        Kept::Everything => all.map(|place| (place, None)).collect(),
+        Kept::First(count) => all.take(count).map(|place| (place, None)).collect(),
+        Kept::AllBut(left) => all.filter(|place| *place != left).map(|place| (place, None)).collect(),
+        Kept::Some { seed } => {
+            let mut coins = ChaCha8Rng::seed_from_u64(seed);
+            all.filter(|_| coins.random_bool(0.5)).map(|place| (place, None)).collect()
+        }
+        Kept::Torn { place: torn, bytes } => all.map(|place| (place, (place == torn).then_some(bytes))).collect(),
+    }
+}
+
+/// Chooses so many states between two events, in the order of their cuts. Of the cuts a quarter come right after any mark, where most has just been
+/// promised, a quarter right after one at which something was not safe, and half anywhere where something was not; what is left of that comes in turn.
+/// The same seed chooses the same.
+pub fn choose(record: &Record, between: std::ops::Range<usize>, count: usize, seed: u64) -> Vec<State> {
+    let mut dice = ChaCha8Rng::seed_from_u64(seed);
+    let (start, end) = (between.start, between.end.min(record.moments.len()).max(between.start));
+    let pending = pending(record);
+    let is_open = |cut: &usize| pending[*cut] > 0;
+    let marks: Vec<usize> =
+        (start..end).filter(|at| matches!(record.moments[*at].event, Event::Marked(_))).map(|at| at + 1).collect();
+    let open_marks: Vec<usize> = marks.iter().copied().filter(is_open).collect();
+    let open: Vec<usize> = (start..=end).filter(is_open).collect();
+    let mut cuts: Vec<usize> = (0..count)
+        .map(|turn| {
+            let from = [&marks, &open, &open_marks, &open][turn % 4];
+            from.choose(&mut dice).copied().unwrap_or_else(|| dice.random_range(start..=end))
+        })
+        .collect();
+    cuts.sort_unstable();
+    let pick = |(turn, cut): (usize, usize)| State { cut, kept: remainder(record, cut, turn, &mut dice) };
+    cuts.into_iter().enumerate().map(pick).collect()
+}
+
+/// How many writes are not safe before each event, and at the end.
+fn pending(record: &Record) -> Vec<usize> {
+    let (mut submitted, mut completed, mut safe) = (0, 0, 0);
+    // Of each flush, how many writes were completed when it arrived.
+    let mut flushes = Vec::new();
+    let mut counts = vec![0];
+    for moment in &record.moments {
+        match moment.event {
+            Event::Submitted(_) => submitted += 1,
+            Event::Completed(_) => completed += 1,
+            Event::FlushSubmitted(_) => flushes.push(completed),
+            Event::Flushed(done) => safe = flushes.get(done).copied().unwrap_or(0).max(safe),
+            Event::Marked(_) => {}
+        }
+        counts.push(submitted - safe);
+    }
+    counts
+}
+
+fn remainder(record: &Record, cut: usize, turn: usize, dice: &mut impl Rng) -> Kept {
+    let pending = at(record, cut, false).pending;
+    if pending.is_empty() {
+        return Kept::Nothing;
+    }
+    let any = |dice: &mut dyn rand::RngCore| dice.random_range(0..pending.len());
+    match turn % 8 {
+        0 => Kept::Nothing,
+        1 => Kept::Everything,
+        2 => Kept::First(any(dice)),
+        3 | 4 => Kept::AllBut(any(dice)),
+        5 | 6 => Kept::Some { seed: dice.random() },
+        _ => {
+            let (place, sector) = (any(dice), SECTORS[dice.random_range(0..SECTORS.len())]);
+            let sectors = record.writes[pending[place]].length / sector;
+            Kept::Torn { place, bytes: if sectors < 2 { 0 } else { dice.random_range(1..sectors) * sector } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Moment, WriteFacts};
+    use std::time::Duration;
+
+    fn record(events: &[Event]) -> Record {
+        let writes = events.iter().filter(|event| matches!(event, Event::Submitted(_))).count();
+        let moment = |(at, event): (usize, &Event)| Moment { event: *event, at: Duration::from_millis(at as u64) };
+        let write = |at: usize| WriteFacts { offset: at as u64 * 8192, length: 8192, cleared: false };
+        Record { moments: events.iter().enumerate().map(moment).collect(), writes: (0..writes).map(write).collect() }
+    }
+
+    use Event::{Completed, FlushSubmitted, Flushed, Marked, Submitted};
+
+    #[test]
+    fn only_what_was_completed_before_a_completed_flush_was_submitted_is_safe() {
+        let events = [
+            Submitted(0),
+            Submitted(1),
+            Completed(0),
+            FlushSubmitted(0),
+            Completed(1),
+            Submitted(2),
+            Completed(2),
+            Flushed(0),
+        ];
+        let all = record(&events);
+        assert_eq!(
+            at(&all, 8, false),
+            At { safe: vec![0], pending: vec![1, 2] },
+            "one completed during the flush is not"
+        );
+        assert_eq!(
+            at(&all, 7, false),
+            At { safe: vec![], pending: vec![0, 1, 2] },
+            "nor is any before it was answered"
+        );
+        assert_eq!(
+            at(&all, 8, true),
+            At { safe: vec![], pending: vec![0, 1, 2] },
+            "a disk that lies keeps nothing safe"
+        );
+        assert_eq!(at(&all, 0, false), At::default());
+    }
+
+    #[test]
+    fn what_was_not_completed_may_be_there_all_the_same() {
+        let all = record(&[Submitted(0), Submitted(1), Completed(1)]);
+        assert_eq!(at(&all, 3, false).pending, [1, 0]);
+    }
+
+    #[test]
+    fn each_sort_of_remainder_keeps_what_its_name_says() {
+        let places = |kept| keeps(kept, 4).into_iter().map(|(place, _)| place).collect::<Vec<_>>();
+        assert_eq!(places(Kept::Nothing), [0usize; 0]);
+        assert_eq!(places(Kept::Everything), [0, 1, 2, 3]);
+        assert_eq!(places(Kept::First(2)), [0, 1]);
+        assert_eq!(places(Kept::AllBut(1)), [0, 2, 3]);
+        assert_eq!(keeps(Kept::Torn { place: 1, bytes: 512 }, 2), [(0, None), (1, Some(512))]);
+        let some = keeps(Kept::Some { seed: 1 }, 1000).len();
+        assert!((400..600).contains(&some) && keeps(Kept::Some { seed: 1 }, 1000).len() == some, "{some}");
+    }
+
+    #[test]
+    fn states_are_chosen_within_their_range_in_order_and_again_by_their_seed() {
+        let mut events = Vec::new();
+        for write in 0..50 {
+            events.extend([Submitted(write), Completed(write), Marked(write as u64)]);
+            if write % 10 == 9 {
+                events.extend([FlushSubmitted(write / 10), Flushed(write / 10)]);
+            }
+        }
+        let all = record(&events);
+        let chosen = choose(&all, 20..120, 400, 7);
+        assert_eq!(chosen.len(), 400);
+        assert!(chosen.windows(2).all(|two| two[0].cut <= two[1].cut), "in the order of their cuts");
+        assert!(chosen.iter().all(|state| (20..=120).contains(&state.cut)));
+        assert_eq!(chosen, choose(&all, 20..120, 400, 7));
+        assert_ne!(chosen, choose(&all, 20..120, 400, 8));
+        let torn = chosen
+            .iter()
+            .filter_map(|state| if let Kept::Torn { bytes, .. } = state.kept { Some(bytes) } else { None });
+        let torn: Vec<u64> = torn.collect();
+        assert!(!torn.is_empty() && torn.iter().all(|bytes| *bytes < 8192 && bytes % 512 == 0), "{torn:?}");
+    }
+
+    #[test]
+    fn what_is_counted_as_pending_is_what_is_pending() {
+        let mut events = Vec::new();
+        for write in 0..30 {
+            events.push(Submitted(write));
+            if write % 3 == 1 {
+                events.extend([FlushSubmitted(write / 3), Completed(write - 1), Flushed(write / 3), Completed(write)]);
+            }
+            if write % 3 == 2 {
+                events.push(Completed(write));
+            }
+        }
+        let all = record(&events);
+        let wanted: Vec<usize> = (0..=events.len()).map(|cut| at(&all, cut, false).pending.len()).collect();
+        assert_eq!(pending(&all), wanted);
+        assert!(wanted.iter().max() > Some(&2));
+    }
+
+    #[test]
+    fn a_disk_that_keeps_order_leaves_the_first_of_what_was_pending() {
+        let state = |kept| State { cut: 0, kept };
+        for kept in
+            [Kept::Nothing, Kept::Everything, Kept::First(2), Kept::AllBut(3), Kept::Torn { place: 3, bytes: 512 }]
+        {
+            assert!(state(kept).is_in_order(4), "{kept:?}");
+        }
+        for kept in [Kept::AllBut(0), Kept::Some { seed: 0 }, Kept::Torn { place: 0, bytes: 512 }] {
+            assert!(!state(kept).is_in_order(4), "{kept:?}");
+        }
+    }
+}

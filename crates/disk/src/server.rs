@@ -1,0 +1,86 @@
+//! The process that serves a disk: a FUSE folder, and questions about it on the standard input.
+//! In: where, and how much it may hold. Out: it serves until it is told to end or nobody asks any more.
+//!
+//! It is a process of its own and never touches what is mounted on the disk, so that writeback which waits for it cannot wait for itself, and whoever uses the
+//! disk can be killed at any moment: the last of its files is closed, the questions end, and this ends.
+
+use crate::control::{Answer, Ask, PROTOCOL};
+use crate::folder::{Folder, Shared, lock};
+use crate::inodes::Inodes;
+use fuser::{Config, MountOption, Session};
+use std::ffi::OsStr;
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// What it is called in a list of mounts.
+const NAME: &str = "bakeoff-disk";
+/// Bytes of a question at most.
+const LINE_LIMIT: u64 = 1 << 20;
+
+/// Serves a folder at `point` that holds at most `room` bytes, until `questions` end.
+///
+/// # Errors
+/// The folder cannot be mounted (without root, or without FUSE), or unmounted; what is written to `answers` cannot be.
+pub fn serve(point: &Path, room: u64, questions: impl Read, mut answers: impl Write) -> io::Result<()> {
+    let shared: Shared = Arc::new(Mutex::new(Inodes::with_room(room)));
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName(NAME.into()),
+        MountOption::NoDev,
+        MountOption::NoSuid,
+        MountOption::NoExec,
+        MountOption::NoAtime,
+    ];
+    let session = Session::new(Folder::of(&shared), point, &config)?.spawn()?;
+    say(&mut answers, &Answer::Ready { protocol: PROTOCOL })?;
+    let mut questions = io::BufReader::new(questions);
+    while let Some(ask) = next(&mut questions)? {
+        if ask == Ask::End {
+            session.umount_and_join()?;
+            return say(&mut answers, &Answer::Done);
+        }
+        let answer = answer(&shared, &ask).unwrap_or_else(Answer::Refused);
+        say(&mut answers, &answer)?;
+    }
+    // Whoever used the disk is gone, and may have left something on it. What is still asked of it fails when this process ends.
+    let _ = rustix::mount::unmount(point, rustix::mount::UnmountFlags::DETACH);
+    std::process::exit(0)
+}
+
+fn next(questions: &mut impl BufRead) -> io::Result<Option<Ask>> {
+    let mut line = String::new();
+    if questions.take(LINE_LIMIT).read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_str(&line)?))
+}
+
+fn say(answers: &mut impl Write, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    answers.write_all(&line)?;
+    answers.flush()
+}
+
+fn answer(shared: &Shared, ask: &Ask) -> Result<Answer, String> {
+    let mut inodes = lock(shared);
+    match ask {
+        Ask::Record(name) if inodes.record(OsStr::new(name)) => Ok(Answer::Done),
+        Ask::Record(name) => Err(format!("there is no file {name}")),
+        Ask::Mark(word) => {
+            inodes.recording().ok_or("nothing is recorded")?.marked(*word);
+            Ok(Answer::Done)
+        }
+        Ask::Stop => Ok(Answer::Recorded(Box::new(inodes.stop()?.record().clone()))),
+        Ask::Offer { state, lying } => {
+            let (past, inode) = inodes.past().ok_or("nothing was recorded")?;
+            if state.cut > past.record().moments.len() {
+                return Err(format!("the record has {} events, and no {}", past.record().moments.len(), state.cut));
+            }
+            inode.content = past.state(state, *lying);
+            Ok(Answer::Done)
+        }
+        Ask::End => Ok(Answer::Done),
+    }
+}

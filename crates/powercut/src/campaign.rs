@@ -1,0 +1,215 @@
+//! The power cuts of one contender: work on a recorded disk, then one state after the other.
+//! In: a stage on a served disk, and the work. Out: a [`Survived`].
+
+use crate::error::CutError;
+use crate::program::{Program, ProgramWork};
+use crate::promise_work::PromiseWork;
+use crate::result::{Figures, Mounts, Survived};
+use crate::tally::{Looked, figures, rate};
+use disk::{Disk, DiskError, Event, Record, State};
+use staging::Stage;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Of how many states one is given to the filesystem's own check.
+const CHECKED: usize = 20;
+
+/// What is done while the disk is recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// What filesystems promise, and so long a work that nobody syncs.
+    Promises {
+        /// Longer than the kernel holds back what nobody syncs, or its loss is not seen whole.
+        unsynced: Duration,
+    },
+    /// A program that says what it has made safe.
+    Program(Program),
+}
+
+/// How a contender's power is cut.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cuts {
+    /// What is done.
+    pub work: Work,
+    /// States to look at.
+    pub states: u32,
+    /// Whether the disk lies about its flushes.
+    pub lying: bool,
+    /// Seed of work and states.
+    pub seed: u64,
+}
+
+/// Whoever watches: told how many states were looked at, and asked whether to go on.
+pub type Watcher<'w> = dyn Fn(u32) -> bool + Sync + 'w;
+
+/// What ended a work.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// What was being done, and what the system answered.
+    Failed(String, io::Error),
+    Disk(DiskError),
+    Stopped,
+}
+
+impl From<DiskError> for Ended {
+    fn from(lost: DiskError) -> Ended {
+        Ended::Disk(lost)
+    }
+}
+
+/// Puts what was being done before an error of the system.
+pub(crate) fn doing(what: impl Into<String>) -> impl FnOnce(io::Error) -> Ended {
+    let what = what.into();
+    move |error| Ended::Failed(what, error)
+}
+
+/// The disk to which returns are marked, and whoever watches.
+pub(crate) struct Marker<'a> {
+    disk: &'a mut Disk,
+    watcher: &'a Watcher<'a>,
+}
+
+impl Marker<'_> {
+    /// Marks that something has returned.
+    pub fn mark(&mut self, word: u64) -> Result<(), Ended> {
+        self.disk.mark(word)?;
+        self.go_on()
+    }
+
+    pub fn go_on(&self) -> Result<(), Ended> {
+        if (self.watcher)(0) { Ok(()) } else { Err(Ended::Stopped) }
+    }
+}
+
+/// A work, and what is found of it in a state.
+pub(crate) trait Subject {
+    /// Lays out what stands there before the power may go.
+    fn set_up(&mut self, root: &Path) -> Result<(), Ended>;
+    /// Does it, and marks what has returned.
+    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), Ended>;
+    /// The states to look at, in the order of their cuts.
+    fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State>;
+    /// Looks at a state that is mounted.
+    fn look(&mut self, record: &Record, looked: &Looked);
+    /// Adds what was found.
+    fn tell(self: Box<Self>, survived: &mut Survived);
+}
+
+fn subject(cuts: &Cuts) -> Box<dyn Subject + '_> {
+    match &cuts.work {
+        Work::Promises { unsynced } => Box::new(PromiseWork::new(*unsynced, cuts.seed)),
+        Work::Program(program) => Box::new(ProgramWork::new(program)),
+    }
+}
+
+/// Cuts a contender's power again and again. `stage` must stand on an image in the folder that `disk` serves.
+///
+/// # Errors
+/// The work fails on the whole filesystem, the disk does not do what it is asked, or the watcher wants no more. A state that cannot be mounted is no error.
+pub fn cut(
+    stage: &mut Stage<'_>,
+    disk: &mut Disk,
+    contender: &str,
+    cuts: &Cuts,
+    watcher: &Watcher<'_>,
+) -> Result<Survived, CutError> {
+    let began = Instant::now();
+    let ended = |ended: Ended| match ended {
+        Ended::Failed(doing, error) => CutError::Work { contender: contender.into(), doing, why: error.to_string() },
+        Ended::Disk(lost) => lost.into(),
+        Ended::Stopped => CutError::Stopped,
+    };
+    let image = stage.image().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let image = image.ok_or_else(|| CutError::NoImage(contender.into()))?;
+    let mut subject = subject(cuts);
+    subject.set_up(stage.root()).map_err(ended)?;
+    stage.sync()?;
+    disk.record(&image)?;
+    subject.work(&mut Marker { disk, watcher }).map_err(ended)?;
+    let record = disk.stop()?;
+    stage.unmount_only()?;
+    let mut found = Found::default();
+    for (number, state) in subject.states(&record, cuts).iter().enumerate() {
+        disk.offer(state, cuts.lying)?;
+        let pending = disk::at(&record, state.cut, cuts.lying).pending.len();
+        let looked = Looked { state: *state, in_order: state.is_in_order(pending), pending };
+        found.state(stage, &looked, number, &mut |looked| subject.look(&record, looked))?;
+        if !watcher(number as u32 + 1) {
+            return Err(CutError::Stopped);
+        }
+    }
+    let mut survived = found.result(stage, &record, contender, cuts);
+    subject.tell(&mut survived);
+    survived.seconds = began.elapsed().as_secs_f64();
+    Ok(survived)
+}
+
+/// What was found of the filesystem itself.
+#[derive(Debug, Default)]
+struct Found {
+    mounted: Vec<f64>,
+    refused: Vec<String>,
+    checked: u32,
+    damaged: Vec<String>,
+    in_order: u32,
+}
+
+impl Found {
+    /// Mounts what the disk holds now, and looks.
+    fn state(
+        &mut self,
+        stage: &mut Stage<'_>,
+        looked: &Looked,
+        number: usize,
+        look: &mut dyn FnMut(&Looked),
+    ) -> Result<(), CutError> {
+        self.in_order += u32::from(looked.in_order);
+        match stage.mount_state() {
+            Ok(took) => self.mounted.push(took.as_secs_f64()),
+            Err(error) => {
+                self.refused.push(error.to_string());
+                return Ok(());
+            }
+        }
+        look(looked);
+        stage.unmount_only()?;
+        if number.is_multiple_of(CHECKED) {
+            let closing = stage.check_unmounted();
+            self.checked += u32::from(closing.whole.is_some());
+            if closing.whole == Some(false) {
+                self.damaged.push(closing.damage.unwrap_or_else(|| "its check printed nothing".into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn result(self, stage: &Stage<'_>, record: &Record, contender: &str, cuts: &Cuts) -> Survived {
+        let states = self.mounted.len() as u32 + self.refused.len() as u32;
+        let flushes = record.moments.iter().filter(|moment| matches!(moment.event, Event::Flushed(_))).count();
+        Survived {
+            contender: contender.into(),
+            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            mount_options: stage.found().mount_options.clone(),
+            states,
+            in_order: self.in_order,
+            events: record.moments.len(),
+            writes: record.writes.len(),
+            flushes,
+            promises: Vec::new(),
+            lost_seconds: Figures::default(),
+            foreign_bytes: 0,
+            program: None,
+            mounts: Mounts {
+                refused: rate(self.refused.len() as u32, states),
+                refusal: self.refused.into_iter().next(),
+                seconds: figures(&self.mounted),
+                damaged: rate(self.damaged.len() as u32, self.checked),
+                damage: self.damaged.into_iter().next(),
+            },
+            seed: cuts.seed,
+            lying: cuts.lying,
+            seconds: 0.0,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What can go wrong with a contender whose power is cut.
+
+use disk::DiskError;
+use staging::StagingError;
+
+/// An error that ends one contender's power cuts.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CutError {
+    /// It could not be set up, or not be taken down.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// The served disk.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// A step of the work failed on the whole filesystem, before any cut.
+    #[error("{contender}: the work failed before any cut: {doing}: {why}")]
+    Work {
+        /// The contender.
+        contender: String,
+        /// What was being done.
+        doing: String,
+        /// What the system answered.
+        why: String,
+    },
+    /// Whoever watched wanted no more.
+    #[error("stopped")]
+    Stopped,
+    /// It has no image on the served disk.
+    #[error("{0} cannot be cut: it does not stand on an image of the served disk")]
+    NoImage(String),
+}

@@ -1,0 +1,177 @@
+//! The promises as they are carried out: each several times, their steps mixed, side by side, every return marked in the record of the disk.
+//! In: a root to work in. Out: marks, and how far each had come at a cut.
+
+use crate::campaign::{Ended, doing};
+use crate::promises::{PROMISES, Place, Promise};
+use crate::result::Strength;
+use disk::{Event, Record};
+use rand::Rng;
+use std::path::Path;
+
+/// How often each promise is carried out while others sync, and while nobody does.
+const BUSY: u32 = 4;
+const QUIET: u32 = 4;
+/// File numbers of one carrying-out.
+const FILES: u32 = 16;
+/// Marks of the diary have this bit.
+const DIARY: u64 = 1 << 40;
+
+/// One carrying-out of a promise.
+pub(crate) struct Instance {
+    number: usize,
+    pub promise: usize,
+    pub place: Place,
+    /// Whether it is done in the second part, in which nobody syncs.
+    pub quiet: bool,
+    done: u32,
+}
+
+impl Instance {
+    pub fn promise(&self) -> &'static dyn Promise {
+        PROMISES[self.promise]
+    }
+
+    fn is_finished(&self) -> bool {
+        self.done == self.promise().steps()
+    }
+}
+
+/// All of them.
+pub(crate) struct Instances {
+    pub all: Vec<Instance>,
+}
+
+impl Instances {
+    /// Lays out what all of them need below `root`, each in a folder of its own.
+    ///
+    /// # Errors
+    /// What was being done, and what the system answered.
+    pub fn set_up(root: &Path) -> Result<Instances, Ended> {
+        let mut all = Vec::new();
+        for (promise, known) in PROMISES.iter().enumerate() {
+            let syncs = known.strength() == Strength::Promised;
+            for turn in 0..if syncs { BUSY } else { BUSY + QUIET } {
+                let folder = root.join(format!("{}-{turn}", known.name()));
+                let place = Place { folder, file: all.len() as u32 * FILES };
+                let made = std::fs::create_dir(&place.folder).and_then(|()| known.set_up(&place));
+                made.map_err(doing(format!("setting up {}", known.name())))?;
+                all.push(Instance { number: all.len(), promise, place, quiet: turn >= BUSY, done: 0 });
+            }
+        }
+        Ok(Instances { all })
+    }
+
+    /// Those of a part, dealt out to so many who carry them out side by side.
+    pub fn dealt(&mut self, quiet: bool, hands: usize) -> Vec<Vec<&mut Instance>> {
+        let mut dealt: Vec<Vec<&mut Instance>> = (0..hands).map(|_| Vec::new()).collect();
+        for (turn, one) in self.all.iter_mut().filter(|one| one.quiet == quiet).enumerate() {
+            dealt[turn % hands].push(one);
+        }
+        dealt
+    }
+}
+
+/// Carries out one step of any of these that is not finished; its mark. None: all are.
+///
+/// # Errors
+/// What was being done, and what the system answered.
+pub(crate) fn step(of: &mut [&mut Instance], dice: &mut impl Rng) -> Result<Option<u64>, Ended> {
+    let mut open: Vec<&mut &mut Instance> = of.iter_mut().filter(|one| !one.is_finished()).collect();
+    if open.is_empty() {
+        return Ok(None);
+    }
+    let one = open.swap_remove(dice.random_range(0..open.len()));
+    let stepped = one.promise().step(&one.place, one.done);
+    stepped.map_err(doing(format!("step {} of {}", one.done, one.promise().name())))?;
+    one.done += 1;
+    Ok(Some((one.number as u64) << 16 | u64::from(one.done)))
+}
+
+/// Steps that are left of these.
+pub(crate) fn left(of: &[&mut Instance]) -> u32 {
+    of.iter().map(|one| one.promise().steps() - one.done).sum()
+}
+
+/// The mark of an entry of the diary.
+pub(crate) fn diary_mark(entry: u32) -> u64 {
+    DIARY | u64::from(entry)
+}
+
+/// How far everything had come when the power went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Steps that had returned, of each instance.
+    pub done: Vec<u32>,
+    /// Entries of the diary that had.
+    pub diary: u32,
+}
+
+impl Progress {
+    /// Before event `cut` of the record.
+    pub fn at(record: &Record, cut: usize, instances: usize) -> Progress {
+        let mut progress = Progress { done: vec![0; instances], diary: 0 };
+        for moment in &record.moments[..cut.min(record.moments.len())] {
+            match moment.event {
+                Event::Marked(mark) if mark & DIARY != 0 => progress.diary = (mark & !DIARY) as u32 + 1,
+                Event::Marked(mark) => {
+                    if let Some(done) = progress.done.get_mut((mark >> 16) as usize) {
+                        *done = (mark & 0xffff) as u32;
+                    }
+                }
+                _ => {}
+            }
+        }
+        progress
+    }
+}
+
+/// When each entry of the diary had returned, in seconds since the recording began.
+pub(crate) fn diary_times(record: &Record) -> Vec<f64> {
+    let of = record.moments.iter().filter(|moment| matches!(moment.event, Event::Marked(mark) if mark & DIARY != 0));
+    of.map(|moment| moment.at.as_secs_f64()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use disk::Moment;
+    use rand::SeedableRng;
+    use std::time::Duration;
+
+    #[test]
+    fn all_steps_are_carried_out_once_and_every_mark_tells_how_far_one_has_come() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut instances = Instances::set_up(folder.path()).expect("set up");
+        let mut dice = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+        let mut record = Record::default();
+        let mut steps = 0;
+        for quiet in [false, true] {
+            for mut hand in instances.dealt(quiet, 3) {
+                steps += left(&hand);
+                while let Some(mark) = step(&mut hand, &mut dice).expect("a step") {
+                    let at = Duration::from_millis(record.moments.len() as u64);
+                    record.moments.push(Moment { event: Event::Marked(mark), at });
+                }
+            }
+        }
+        assert_eq!(record.moments.len(), steps as usize);
+        let end = Progress::at(&record, record.moments.len(), instances.all.len());
+        for (one, done) in instances.all.iter().zip(&end.done) {
+            assert_eq!(*done, one.promise().steps());
+            let found = one.promise().look(&one.place, *done).expect("looked at");
+            assert_eq!(found.broken, None, "{}", one.promise().name());
+        }
+        let half = Progress::at(&record, steps as usize / 2, instances.all.len());
+        assert_eq!(half.done.iter().sum::<u32>(), steps / 2);
+    }
+
+    #[test]
+    fn entries_of_the_diary_are_counted_apart() {
+        let marked = |mark, at| Moment { event: Event::Marked(mark), at: Duration::from_secs(at) };
+        let moments = vec![marked(diary_mark(0), 1), marked(3 << 16 | 2, 2), marked(diary_mark(1), 3)];
+        let record = Record { moments, writes: Vec::new() };
+        assert_eq!(Progress::at(&record, 2, 4), Progress { done: vec![0, 0, 0, 2], diary: 1 });
+        assert_eq!(Progress::at(&record, 3, 4).diary, 2);
+        assert_eq!(diary_times(&record), [1.0, 3.0]);
+    }
+}

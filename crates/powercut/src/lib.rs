@@ -1,0 +1,21 @@
+//! Power cuts: what a contender keeps of what it promised, and what it loses of the rest, when the power goes.
+//! In: a stage on a disk that Bakeoff serves itself. Out: a [`Survived`] for each contender, made of many states that are legal after a cut.
+//!
+//! Work goes over a fresh filesystem while the disk is recorded; then states that a cut may leave are put in the disk's place one after the other,
+//! mounted and looked at. It knows nothing of how results are shown.
+
+mod campaign;
+mod diary;
+mod error;
+mod instances;
+mod program;
+mod promise_work;
+mod promises;
+mod result;
+mod stamps;
+mod tally;
+
+pub use campaign::{Cuts, Watcher, Work, cut};
+pub use error::CutError;
+pub use program::Program;
+pub use result::{Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived};

@@ -1,0 +1,230 @@
+//! A program whose power is cut, and what says afterwards whether it kept what it had acknowledged.
+//! In: its words and those of its check. Out: in how many states something that it had acknowledged was gone.
+//!
+//! A line that it prints acknowledges something: that it is safe from now on. After a cut the check gets the lines that were printed before on its standard
+//! input, in the program's folder; a status other than 0 says that not all of it is there.
+
+use crate::campaign::{Cuts, Ended, Marker, Subject, doing};
+use crate::result::{Example, Given, ProgramResult, Survived};
+use crate::tally::{Looked, in_words, rate};
+use disk::{Event, Record, State};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+use system::Tail;
+
+/// Lines that a program may print.
+const MOST_LINES: usize = 1_000_000;
+/// Bytes of a line.
+const LINE_LIMIT: u64 = 4096;
+/// Bytes of what a program or check says on its standard error, its last ones.
+const WORDS_KEPT: usize = 2000;
+/// How often whoever watches is asked while a program says nothing.
+const LOOK: Duration = Duration::from_millis(100);
+/// Its folder.
+const FOLDER: &str = "program";
+
+/// A program, what prepares it, and what checks it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Before the power may go; nothing where there is nothing to prepare.
+    pub prepare: Vec<String>,
+    /// The program: each line that it prints acknowledges something.
+    pub command: Vec<String>,
+    /// Gets the lines that were printed before the cut; status 0: all that they acknowledge is there.
+    pub check: Vec<String>,
+    /// How long each of them may take.
+    pub limit: Duration,
+}
+
+/// The program at work, and what was found of it.
+pub(crate) struct ProgramWork<'p> {
+    program: &'p Program,
+    folder: PathBuf,
+    lines: Vec<String>,
+    tested: u32,
+    lost: u32,
+    tested_in_order: u32,
+    lost_in_order: u32,
+    example: Option<Example>,
+}
+
+impl<'p> ProgramWork<'p> {
+    pub fn new(program: &'p Program) -> ProgramWork<'p> {
+        ProgramWork {
+            program,
+            folder: PathBuf::new(),
+            lines: Vec::new(),
+            tested: 0,
+            lost: 0,
+            tested_in_order: 0,
+            lost_in_order: 0,
+            example: None,
+        }
+    }
+
+    /// Whether all that these lines acknowledge is there; what the check said where it is not.
+    fn check(&self, lines: &[String]) -> Result<(), String> {
+        let failed = |error: io::Error| format!("its check cannot be run: {error}");
+        let mut running = Running::start(&self.program.check, &self.folder, Stdio::null()).map_err(failed)?;
+        let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
+        if let Some(mut input) = running.child.stdin.take() {
+            // A check that does not read all of it knows why.
+            std::thread::spawn(move || drop(input.write_all(text.as_bytes())));
+        }
+        match running.end(Instant::now() + self.program.limit) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+impl Subject for ProgramWork<'_> {
+    fn set_up(&mut self, root: &Path) -> Result<(), Ended> {
+        self.folder = root.join(FOLDER);
+        std::fs::create_dir(&self.folder).map_err(doing("making its folder"))?;
+        if self.program.prepare.is_empty() {
+            return Ok(());
+        }
+        let prepared = Running::start(&self.program.prepare, &self.folder, Stdio::null())
+            .and_then(|mut running| running.end(Instant::now() + self.program.limit));
+        prepared.map_err(doing("preparing the program"))
+    }
+
+    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), Ended> {
+        let words = self.program.command.join(" ");
+        let mut running =
+            Running::start(&self.program.command, &self.folder, Stdio::piped()).map_err(doing(words.clone()))?;
+        drop(running.child.stdin.take());
+        let lines = running.lines();
+        let end = Instant::now() + self.program.limit;
+        loop {
+            match lines.recv_timeout(LOOK) {
+                Ok(line) => {
+                    self.lines.push(line);
+                    marker.mark(self.lines.len() as u64)?;
+                }
+                Err(RecvTimeoutError::Timeout) => marker.go_on()?,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if Instant::now() > end || self.lines.len() > MOST_LINES {
+                break;
+            }
+        }
+        running.end(end).map_err(doing(words))?;
+        if self.lines.is_empty() {
+            let none = io::Error::other("it acknowledged nothing: print a line when something is safe");
+            return Err(Ended::Failed("listening to the program".into(), none));
+        }
+        Ok(())
+    }
+
+    fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State> {
+        disk::choose(record, 0..record.moments.len(), cuts.states as usize, cuts.seed)
+    }
+
+    fn look(&mut self, record: &Record, looked: &Looked) {
+        let marked = |moment: &&disk::Moment| matches!(moment.event, Event::Marked(_));
+        let acknowledged = record.moments[..looked.state.cut].iter().filter(marked).count();
+        let found = self.check(&self.lines[..acknowledged.min(self.lines.len())]);
+        let lost = u32::from(found.is_err());
+        (self.tested, self.lost) = (self.tested + 1, self.lost + lost);
+        if looked.in_order {
+            (self.tested_in_order, self.lost_in_order) = (self.tested_in_order + 1, self.lost_in_order + lost);
+        }
+        let Err(found) = found else { return };
+        if self.example.as_ref().is_none_or(|known| looked.pending < known.pending) {
+            let left = in_words(looked.state.kept, looked.pending);
+            self.example = Some(Example { found, cut: looked.state.cut, left, pending: looked.pending });
+        }
+    }
+
+    fn tell(self: Box<Self>, survived: &mut Survived) {
+        survived.program = Some(ProgramResult {
+            command: self.program.command.join(" "),
+            acknowledged: self.lines.len(),
+            given: match (self.tested, self.lost) {
+                (0, _) => Given::Untested,
+                (_, 0) => Given::Kept,
+                _ => Given::Broken,
+            },
+            lost: rate(self.lost, self.tested),
+            lost_in_order: rate(self.lost_in_order, self.tested_in_order),
+            example: self.example,
+        });
+    }
+}
+
+/// A process of a program, with all that it started; it ends with this.
+struct Running {
+    child: Child,
+    errors: Option<Tail>,
+}
+
+impl Running {
+    fn start(words: &[String], folder: &Path, output: Stdio) -> io::Result<Running> {
+        let (name, rest) = words.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
+        let mut child = Command::new(name)
+            .args(rest)
+            .current_dir(folder)
+            .stdin(Stdio::piped())
+            .stdout(output)
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        let errors = child.stderr.take().map(|errors| Tail::of(errors, WORDS_KEPT));
+        Ok(Running { child, errors })
+    }
+
+    /// What it prints, a line at a time, as it comes.
+    fn lines(&mut self) -> Receiver<String> {
+        let (send, lines) = channel();
+        if let Some(output) = self.child.stdout.take() {
+            std::thread::spawn(move || {
+                let mut output = BufReader::new(output);
+                loop {
+                    let mut line = Vec::new();
+                    match output.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut line) {
+                        Ok(length) if length > 0 => {}
+                        _ => return,
+                    }
+                    let line = String::from_utf8_lossy(&line).trim_end_matches('\n').to_string();
+                    if send.send(line).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        lines
+    }
+
+    /// Waits until it ends, by then; an error with its last words where it does not, or not with status 0.
+    fn end(&mut self, by: Instant) -> io::Result<()> {
+        let status = loop {
+            match self.child.try_wait()? {
+                Some(status) => break status,
+                None if Instant::now() > by => return Err(io::Error::other("it took too long")),
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        if status.success() {
+            return Ok(());
+        }
+        let said = self.errors.as_ref().map(Tail::text).unwrap_or_default();
+        let last = said.trim().lines().last().unwrap_or("it said nothing").to_string();
+        Err(io::Error::other(format!("{}: {last}", system::process::how_it_ended(status))))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The whole group, so that nothing of it holds the mount; where it is gone, that is what is wanted.
+        if let Some(group) = rustix::process::Pid::from_raw(self.child.id() as i32) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,57 @@
+//! Blocks that are written over by one call: all of it is there, or nothing.
+
+use super::{Finding, Place, Promise};
+use crate::result::Strength;
+use crate::stamps::{self, Sector};
+use std::io;
+
+/// Blocks of the file, and how often one of them is written over.
+const BLOCKS: u32 = 4;
+const ROUNDS: u32 = 6;
+const FILE: &str = "data";
+
+/// A block of so many sectors, aligned, and synced after each write.
+pub(super) struct Block {
+    pub sectors: u32,
+}
+
+impl Promise for Block {
+    fn name(&self) -> &'static str {
+        if self.sectors == 8 { "atomic-4096" } else { "atomic-16384" }
+    }
+    fn title(&self) -> &'static str {
+        if self.sectors == 8 {
+            "a block of 4096 bytes that is written over is the old or the new one"
+        } else {
+            "a block of 16,384 bytes that is written over is the old or the new one"
+        }
+    }
+    fn strength(&self) -> Strength {
+        Strength::Hoped
+    }
+    fn set_up(&self, place: &Place) -> io::Result<()> {
+        stamps::write(&place.path(FILE), place.file, 0, 0..BLOCKS * self.sectors, 0)?.sync_all()
+    }
+    fn steps(&self) -> u32 {
+        2 * ROUNDS
+    }
+    fn step(&self, place: &Place, step: u32) -> io::Result<()> {
+        if step % 2 == 1 {
+            return std::fs::File::options().write(true).open(place.path(FILE))?.sync_all();
+        }
+        let (round, from) = (step / 2, step / 2 % BLOCKS * self.sectors);
+        stamps::write(&place.path(FILE), place.file, round + 1, from..from + self.sectors, 0).map(drop)
+    }
+    fn look(&self, place: &Place, _: u32) -> io::Result<Finding> {
+        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is not there")) };
+        let of = |sector: &Sector| match sector {
+            Sector::Ours(stamp) if stamp.file == place.file => Some(stamp.version),
+            _ => None,
+        };
+        let is_mixed = |block: &[Sector]| block.iter().any(|one| of(one).is_none() || of(one) != of(&block[0]));
+        let mixed = found.chunks(self.sectors as usize).position(is_mixed);
+        Ok(mixed.map_or_else(Finding::default, |block| {
+            Finding::broken(format!("block {block} is old in part and new in part"))
+        }))
+    }
+}

@@ -1,0 +1,87 @@
+//! Things done one after the other without a sync: the later one is not there without the earlier.
+
+use super::{Finding, Place, Promise};
+use crate::result::Strength;
+use crate::stamps::{self, Sector};
+use std::io;
+
+const SECTORS: u32 = 8;
+const ROUNDS: u32 = 4;
+
+/// Two files, written one after the other.
+pub(super) struct TwoFiles;
+
+fn versions(place: &Place, name: &str, file: u32) -> io::Result<Vec<u32>> {
+    let found = stamps::read(&place.path(name))?.unwrap_or_default();
+    Ok(found
+        .into_iter()
+        .filter_map(|sector| match sector {
+            Sector::Ours(stamp) if stamp.file == file => Some(stamp.version),
+            _ => None,
+        })
+        .collect())
+}
+
+impl Promise for TwoFiles {
+    fn name(&self) -> &'static str {
+        "two-writes"
+    }
+    fn title(&self) -> &'static str {
+        "of two writes without a sync, the second is not there without the first"
+    }
+    fn strength(&self) -> Strength {
+        Strength::Hoped
+    }
+    fn set_up(&self, place: &Place) -> io::Result<()> {
+        stamps::write(&place.path("first"), place.file, 0, 0..SECTORS, 0)?.sync_all()?;
+        stamps::write(&place.path("second"), place.file + 1, 0, 0..SECTORS, 0)?.sync_all()
+    }
+    fn steps(&self) -> u32 {
+        2 * ROUNDS
+    }
+    fn step(&self, place: &Place, step: u32) -> io::Result<()> {
+        let (name, file) = if step.is_multiple_of(2) { ("first", place.file) } else { ("second", place.file + 1) };
+        stamps::write(&place.path(name), file, step / 2 + 1, 0..SECTORS, 0).map(drop)
+    }
+    fn look(&self, place: &Place, _: u32) -> io::Result<Finding> {
+        let oldest = versions(place, "first", place.file)?.into_iter().min().unwrap_or(0);
+        let newest = versions(place, "second", place.file + 1)?.into_iter().max().unwrap_or(0);
+        Ok(Finding::unless(newest <= oldest, || format!("second is of version {newest}, and first of {oldest}")))
+    }
+}
+
+/// Folders, made one after the other.
+pub(super) struct Names;
+
+/// How many.
+const FOLDERS: u32 = 8;
+
+impl Promise for Names {
+    fn name(&self) -> &'static str {
+        "names-in-order"
+    }
+    fn title(&self) -> &'static str {
+        "of names made one after the other without a sync, no later one is there without the earlier"
+    }
+    fn strength(&self) -> Strength {
+        Strength::Hoped
+    }
+    fn set_up(&self, _: &Place) -> io::Result<()> {
+        Ok(())
+    }
+    fn steps(&self) -> u32 {
+        FOLDERS
+    }
+    fn step(&self, place: &Place, step: u32) -> io::Result<()> {
+        let path = place.path(&step.to_string());
+        if step.is_multiple_of(2) { std::fs::create_dir(path) } else { std::fs::File::create_new(path).map(drop) }
+    }
+    fn look(&self, place: &Place, _: u32) -> io::Result<Finding> {
+        let there = (0..FOLDERS).map(|step| place.path(&step.to_string()).try_exists());
+        let there: Vec<bool> = there.collect::<io::Result<_>>()?;
+        let first = there.iter().position(|known| !known).unwrap_or(there.len());
+        let later = there[first..].iter().position(|known| *known).map(|more| first + more);
+        Ok(later
+            .map_or_else(Finding::default, |later| Finding::broken(format!("{later} is there, and {first} is not"))))
+    }
+}

@@ -1,0 +1,63 @@
+//! A file that is replaced by renaming another over it, as editors and package managers do.
+
+use super::{Finding, Place, Promise, one_version};
+use crate::result::Strength;
+use crate::stamps::{self, sync_folder};
+use std::fs::File;
+use std::io;
+
+const SECTORS: u32 = 24;
+const ROUNDS: u32 = 3;
+
+/// Replaced in the right way, with fsync of the new file before and of the folder after, or without any.
+pub(super) struct Replace {
+    pub synced: bool,
+}
+
+impl Replace {
+    fn steps_of_round(&self) -> u32 {
+        if self.synced { 4 } else { 2 }
+    }
+}
+
+impl Promise for Replace {
+    fn name(&self) -> &'static str {
+        if self.synced { "replace" } else { "replace-unsynced" }
+    }
+    fn title(&self) -> &'static str {
+        if self.synced {
+            "a file that is replaced by rename, with fsync, is the old or the new one, whole, at any time"
+        } else {
+            "a file that is replaced by rename without fsync is the old or the new one, and never empty"
+        }
+    }
+    fn strength(&self) -> Strength {
+        if self.synced { Strength::Promised } else { Strength::Hoped }
+    }
+    fn set_up(&self, place: &Place) -> io::Result<()> {
+        stamps::write(&place.path("file"), place.file, 0, 0..SECTORS, 0)?.sync_all()
+    }
+    fn steps(&self) -> u32 {
+        ROUNDS * self.steps_of_round()
+    }
+    fn step(&self, place: &Place, step: u32) -> io::Result<()> {
+        let (version, within) = (step / self.steps_of_round() + 1, step % self.steps_of_round());
+        let rename = || std::fs::rename(place.path("file.new"), place.path("file"));
+        match within {
+            0 => stamps::write(&place.path("file.new"), place.file, version, 0..SECTORS, 0).map(drop),
+            1 if self.synced => File::open(place.path("file.new"))?.sync_all(),
+            1 | 2 => rename(),
+            _ => sync_folder(&place.folder),
+        }
+    }
+    fn look(&self, place: &Place, done: u32) -> io::Result<Finding> {
+        let finished = done / self.steps_of_round();
+        let least = if self.synced { finished } else { 0 };
+        Ok(match one_version(&place.path("file"), place.file, SECTORS)? {
+            Ok(version) => Finding::unless((least..=finished + 1).contains(&version), || {
+                format!("file is of version {version} instead of {finished}")
+            }),
+            Err(finding) => finding,
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! Data that was made safe by a call: it is there after any cut.
+
+use super::{Finding, Place, Promise, content, whole};
+use crate::result::Strength;
+use crate::stamps::{self, SECTOR};
+use std::fs::File;
+use std::io;
+
+/// Sectors of a file that is written over.
+const SECTORS: u32 = 64;
+/// How often it is.
+const ROUNDS: u32 = 4;
+const FILE: &str = "data";
+
+/// What makes it safe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Fsync,
+    Fdatasync,
+    /// Each write by itself.
+    Dsync,
+    /// Written through a map.
+    Msync,
+}
+
+/// A file that is written over in place, and synced.
+pub(super) struct Overwrite {
+    pub by: By,
+}
+
+impl Overwrite {
+    fn steps_of_round(&self) -> u32 {
+        if self.by == By::Dsync { 1 } else { 2 }
+    }
+}
+
+impl Promise for Overwrite {
+    fn name(&self) -> &'static str {
+        match self.by {
+            By::Fsync => "fsync",
+            By::Fdatasync => "fdatasync",
+            By::Dsync => "o-dsync",
+            By::Msync => "msync",
+        }
+    }
+    fn title(&self) -> &'static str {
+        match self.by {
+            By::Fsync => "data written over is there after fsync",
+            By::Fdatasync => "data written over is there after fdatasync",
+            By::Dsync => "data written with O_DSYNC is there",
+            By::Msync => "data written through a map is there after msync",
+        }
+    }
+    fn strength(&self) -> Strength {
+        Strength::Promised
+    }
+    fn set_up(&self, place: &Place) -> io::Result<()> {
+        stamps::write(&place.path(FILE), place.file, 0, 0..SECTORS, 0)?.sync_all()
+    }
+    fn steps(&self) -> u32 {
+        ROUNDS * self.steps_of_round()
+    }
+    fn step(&self, place: &Place, step: u32) -> io::Result<()> {
+        let (path, version) = (place.path(FILE), step / self.steps_of_round() + 1);
+        let writes = step.is_multiple_of(self.steps_of_round());
+        match self.by {
+            By::Dsync => {
+                let flag = rustix::fs::OFlags::DSYNC.bits() as i32;
+                stamps::write(&path, place.file, version, 0..SECTORS, flag).map(drop)
+            }
+            By::Msync if writes => map::write(&path, &stamps::sectors(place.file, version, 0..SECTORS)),
+            By::Msync => map::sync(&path, SECTORS as usize * SECTOR),
+            _ if writes => stamps::write(&path, place.file, version, 0..SECTORS, 0).map(drop),
+            By::Fsync => File::options().write(true).open(&path)?.sync_all(),
+            By::Fdatasync => File::options().write(true).open(&path)?.sync_data(),
+        }
+    }
+    fn look(&self, place: &Place, done: u32) -> io::Result<Finding> {
+        let finished = done / self.steps_of_round();
+        whole(&place.path(FILE), place.file, SECTORS, finished..=finished + 1)
+    }
+}
+
+/// Maps of files.
+mod map {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    /// Writes through a map. The map is gone then; its pages are dirty.
+    pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
+        let file = File::options().read(true).write(true).open(path)?;
+        system::mapped::Mapped::of(&file, data.len())?.write(data);
+        Ok(())
+    }
+
+    /// msync(2) of the file's first bytes.
+    pub fn sync(path: &Path, length: usize) -> io::Result<()> {
+        let file = File::options().read(true).write(true).open(path)?;
+        system::mapped::Mapped::of(&file, length)?.sync()
+    }
+}
+
+/// Sectors that a growing file has at first, and that are added each time.
+const FIRST: u32 = 3;
+const ADDED: u32 = 5;
+
+/// A file that grows, each time by less than a block, and is synced.
+pub(super) struct Append;
+
+impl Promise for Append {
+    fn name(&self) -> &'static str {
+        "append"
+    }
+    fn title(&self) -> &'static str {
+        "data appended is there after fdatasync, and the file's length with it"
+    }
+    fn strength(&self) -> Strength {
+        Strength::Promised
+    }
+    fn set_up(&self, place: &Place) -> io::Result<()> {
+        stamps::write(&place.path(FILE), place.file, 0, 0..FIRST, 0)?.sync_all()
+    }
+    fn steps(&self) -> u32 {
+        2 * ROUNDS
+    }
+    fn step(&self, place: &Place, step: u32) -> io::Result<()> {
+        let path = place.path(FILE);
+        if step % 2 == 1 {
+            return File::options().write(true).open(&path)?.sync_data();
+        }
+        let from = FIRST + step / 2 * ADDED;
+        stamps::write(&path, place.file, 0, from..from + ADDED, 0).map(drop)
+    }
+    fn look(&self, place: &Place, done: u32) -> io::Result<Finding> {
+        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is not there")) };
+        let safe = (FIRST + done / 2 * ADDED) as usize;
+        let long = Finding::unless(found.len() >= safe, || {
+            format!("data has {} sectors instead of {safe} at least", found.len())
+        });
+        Ok(long.and(content(FILE, place.file, &found[..safe.min(found.len())], 0, 0..=0)))
+    }
+}
+
+/// A file that grows and is not synced.
+pub(super) struct Grown;
+
+impl Promise for Grown {
+    fn name(&self) -> &'static str {
+        "append-unsynced"
+    }
+    fn title(&self) -> &'static str {
+        "as far as a file grew without a sync, it holds what was appended: no zeros, nothing else"
+    }
+    fn strength(&self) -> Strength {
+        Strength::Hoped
+    }
+    fn set_up(&self, place: &Place) -> io::Result<()> {
+        stamps::write(&place.path(FILE), place.file, 0, 0..FIRST, 0)?.sync_all()
+    }
+    fn steps(&self) -> u32 {
+        8
+    }
+    fn step(&self, place: &Place, step: u32) -> io::Result<()> {
+        let from = FIRST + step * ADDED;
+        stamps::write(&place.path(FILE), place.file, 0, from..from + ADDED, 0).map(drop)
+    }
+    fn look(&self, place: &Place, _: u32) -> io::Result<Finding> {
+        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is not there")) };
+        Ok(content(FILE, place.file, &found, 0, 0..=0))
+    }
+}
+
+/// A file that is cut off, and synced.
+pub(super) struct Truncate;
+
+/// Sectors that are left.
+const LEFT: u32 = 20;
+
+impl Promise for Truncate {
+    fn name(&self) -> &'static str {
+        "truncate"
+    }
+    fn title(&self) -> &'static str {
+        "a file that was truncated has its new length after fsync"
+    }
+    fn strength(&self) -> Strength {
+        Strength::Promised
+    }
+    fn set_up(&self, place: &Place) -> io::Result<()> {
+        stamps::write(&place.path(FILE), place.file, 0, 0..SECTORS, 0)?.sync_all()
+    }
+    fn steps(&self) -> u32 {
+        2
+    }
+    fn step(&self, place: &Place, step: u32) -> io::Result<()> {
+        let file = File::options().write(true).open(place.path(FILE))?;
+        if step == 0 { file.set_len(u64::from(LEFT) * SECTOR as u64) } else { file.sync_all() }
+    }
+    fn look(&self, place: &Place, done: u32) -> io::Result<Finding> {
+        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is not there")) };
+        let is_cut = found.len() == LEFT as usize;
+        let sized = Finding::unless(is_cut || (done < 2 && found.len() == SECTORS as usize), || {
+            format!("data has {} sectors instead of {LEFT}", found.len())
+        });
+        // Before it is synced, what is to be cut off may hold anything: the rest of its last block is made zeros first.
+        Ok(sized.and(content(FILE, place.file, &found[..found.len().min(LEFT as usize)], 0, 0..=0)))
+    }
+}

@@ -1,0 +1,156 @@
+//! What a contender's power cuts came to.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How much a promise weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strength {
+    /// POSIX or the manual pages of fsync(2), open(2), rename(2) give it: a program may rely on it.
+    Promised,
+    /// Nobody gives it, and many programs live by it.
+    Hoped,
+}
+
+/// So many of so many, with the 95 % interval of the share (Clopper and Pearson 1934).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rate {
+    /// How many.
+    pub count: u32,
+    /// Of how many.
+    pub of: u32,
+    /// The share is at least this.
+    pub low: f64,
+    /// And at most this.
+    pub high: f64,
+}
+
+/// A state in which a promise was seen broken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Example {
+    /// What was found.
+    pub found: String,
+    /// After which of the disk's events the power went.
+    pub cut: usize,
+    /// What of the writes that were not safe was left, in words.
+    pub left: String,
+    /// How many writes were not safe.
+    pub pending: usize,
+}
+
+/// How a promise stood the cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Given {
+    /// It was never seen broken.
+    Kept,
+    /// It was.
+    Broken,
+    /// No state put it to the test.
+    Untested,
+}
+
+/// One promise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PromiseResult {
+    /// Its name, as in docs/power-cut.md.
+    pub name: String,
+    /// What is promised, in a sentence.
+    pub title: String,
+    /// How much it weighs.
+    pub strength: Strength,
+    /// How it stood the cuts.
+    pub given: Given,
+    /// States in which it was broken, of those in which it was put to the test.
+    pub broken: Rate,
+    /// The same of the states that a disk leaves which keeps the order of writes.
+    pub broken_in_order: Rate,
+    /// A state that shows it, with as few writes that were not safe as any.
+    pub example: Option<Example>,
+}
+
+/// A program whose power was cut.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramResult {
+    /// Its words.
+    pub command: String,
+    /// Lines that it printed, each of which acknowledges something.
+    pub acknowledged: usize,
+    /// Whether all that it had acknowledged was there after every cut.
+    pub given: Given,
+    /// States in which something that it had acknowledged was gone.
+    pub lost: Rate,
+    /// The same of the states that a disk leaves which keeps the order of writes.
+    pub lost_in_order: Rate,
+    /// A state that shows it, with as few writes that were not safe as any.
+    pub example: Option<Example>,
+}
+
+/// How mounting went after the cuts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mounts {
+    /// States that could not be mounted.
+    pub refused: Rate,
+    /// What the system answered, the first time.
+    pub refusal: Option<String>,
+    /// Seconds that mounting took.
+    pub seconds: Figures,
+    /// States after which the filesystem's own check, once it was mounted and unmounted, found damage, of those that it was asked about.
+    pub damaged: Rate,
+    /// What the check said, the first time.
+    pub damage: Option<String>,
+}
+
+/// The middle and the worst of some figures.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figures {
+    /// The median; absent where there are none.
+    pub median: Option<f64>,
+    /// The largest.
+    pub worst: Option<f64>,
+}
+
+/// How a contender stood the power cuts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Survived {
+    /// Its label.
+    pub contender: String,
+    /// Kernel on which it was cut.
+    pub kernel: String,
+    /// Options with which it was mounted, as the kernel shows them.
+    pub mount_options: Vec<String>,
+    /// States that were looked at.
+    pub states: u32,
+    /// Of these, such as a disk leaves that keeps the order of writes.
+    pub in_order: u32,
+    /// Events of the disk while the work was done: writes, completions, flushes, marks.
+    pub events: usize,
+    /// Writes among them.
+    pub writes: usize,
+    /// Flushes that the filesystem sent.
+    pub flushes: usize,
+    /// The promises; none where a program was cut.
+    pub promises: Vec<PromiseResult>,
+    /// The program, where one was cut.
+    pub program: Option<ProgramResult>,
+    /// Seconds of work whose calls had returned and that was never synced, and that was gone.
+    pub lost_seconds: Figures,
+    /// Most bytes of old or other files' content that one state showed in a file that never held them.
+    pub foreign_bytes: u64,
+    /// How mounting went.
+    pub mounts: Mounts,
+    /// Seed of the work and of the states.
+    pub seed: u64,
+    /// Whether the disk lied about its flushes.
+    pub lying: bool,
+    /// Seconds that all of it took.
+    pub seconds: f64,
+}
+
+impl Survived {
+    /// The promises of this weight that were broken.
+    pub fn broken(&self, strength: Strength) -> impl Iterator<Item = &PromiseResult> {
+        self.promises.iter().filter(move |one| one.strength == strength && one.given == Given::Broken)
+    }
+}

@@ -1,0 +1,104 @@
+//! A folder whose files are disks that Bakeoff serves itself, as a place for images: what is done to one of them can be recorded, and what a power cut
+//! leaves of it be offered in its place.
+//! In: the command that serves. Out: [`ServedFolder`], a scratch folder like any other as long as it stands.
+
+use crate::error::StagingError;
+use crate::ownership::cleanup_journal::{Made, Mark};
+use crate::ownership::owned::remove_empty;
+use disk::{Disk, DiskError};
+use records::Cause;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use system::process::Process;
+use system::{Command, Journal};
+
+/// Where the folder is mounted, in the folder of the mark.
+const POINT: &str = "disk";
+
+/// A served folder. It ends with this, and everything in it.
+#[derive(Debug)]
+pub struct ServedFolder {
+    disk: Option<Disk>,
+    mark: Mark,
+    journal: Journal,
+    point: PathBuf,
+}
+
+impl ServedFolder {
+    /// Has `program` (its name and first words) serve a folder that holds so many bytes, in memory.
+    ///
+    /// # Errors
+    /// Without root, or where this kernel has no FUSE; what the process that serves says.
+    pub fn open(program: &[String], room: u64, journal: &Journal) -> Result<ServedFolder, StagingError> {
+        if !system::process::is_root() {
+            return Err(StagingError::NeedsRoot("serving a disk".into()));
+        }
+        let mut mark = Mark::new(false)?;
+        let folder = mark.folder();
+        let point = folder.join(POINT);
+        mark.will_make(Made::Folder { path: folder })?;
+        std::fs::create_dir_all(&point).map_err(|error| StagingError::file("make", &point, error))?;
+        let mut served = ServedFolder { disk: None, mark, journal: journal.clone(), point };
+        let [name, words @ ..] = program else {
+            return Err(failed(&DiskError::Start("no program is named".into())));
+        };
+        let mut command = std::process::Command::new(name);
+        command.args(words).arg(&served.point).arg(room.to_string());
+        // The mark by which `clean` knows a process that outlived its run, and a group that Ctrl-C does not reach.
+        command.env(system::command::OWNER_VARIABLE, Process::current().to_string()).process_group(0);
+        let disk = Disk::start(&mut command).map_err(|error| failed(&error))?;
+        let process = Process::of(disk.process());
+        served.disk = Some(disk);
+        if let Some(process) = process {
+            served.mark.will_make(Made::Daemon { process })?;
+        }
+        Ok(served)
+    }
+
+    /// The folder, in which images can be made.
+    pub fn path(&self) -> &Path {
+        &self.point
+    }
+
+    /// The disks in it.
+    pub fn disk(&mut self) -> Option<&mut Disk> {
+        self.disk.as_mut()
+    }
+
+    /// Unmounts the folder and ends the process; everything in it is gone.
+    ///
+    /// # Errors
+    /// Something in it is still in use.
+    pub fn close(mut self) -> Result<(), StagingError> {
+        let ended = self.disk.take().map_or(Ok(()), Disk::end);
+        self.leave();
+        ended.map_err(|error| failed(&error))
+    }
+
+    /// Removes what is left, whatever became of the process.
+    fn leave(&mut self) {
+        // Without questions it ends by itself.
+        drop(self.disk.take());
+        let ours = |mount: &system::mounts::Mount| mount.point == self.point;
+        if system::mounts::here().iter().any(ours) {
+            // One that is dead can only be taken out of sight; what cannot be removed now, the next start tries again.
+            let _ = Command::new(["umount", "--lazy", &self.point.display().to_string()]).run(&self.journal);
+        }
+        self.mark.removed(|made| matches!(made, Made::Daemon { .. }));
+        if remove_empty(&self.mark.folder()) {
+            self.mark.removed(|made| matches!(made, Made::Folder { .. }));
+        }
+    }
+}
+
+impl Drop for ServedFolder {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+fn failed(error: &DiskError) -> StagingError {
+    let way = "serving a disk needs root, FUSE in the kernel (`modprobe fuse`) and /dev/fuse";
+    let way = if matches!(error, DiskError::Lost(_)) { way } else { "" };
+    StagingError::failed("the served disk", error.to_string(), way, Cause::Unclear)
+}
