@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages recipes bench simulate answer judge-real install clean
+.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages recipes bench simulate answer powercut judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -72,6 +72,10 @@ simulate:
 # A virtual machine's balloon that gives free memory back to its host is stopped meanwhile, as `bakeoff doctor` advises.
 answer: packages build
 	scripts/answer $(BAKEOFF) --on $(or $(ON),memory) --runs $(or $(RUNS),10) --steady-memory
+
+# What filesystems and programs keep when the power goes: the tables of docs/power-cut.md; as root, about half an hour.
+powercut: packages build
+	scripts/power-cuts $(BAKEOFF)
 
 # The judge held to known truth on real filesystems; as root, about ten minutes.
 judge-real: build

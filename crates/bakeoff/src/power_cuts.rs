@@ -7,10 +7,10 @@ use powercut::{Figures, Given, PromiseResult, Rate, Strength, Survived};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Widest column of a contender.
-const COLUMN: usize = 16;
+/// Column of a contender.
+const COLUMN: usize = 15;
 /// Column that names the promises.
-const NAMES: usize = 22;
+const NAMES: usize = 19;
 
 /// What `powercut --json` answers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -157,28 +157,29 @@ fn table(few: &[Survived]) -> String {
         lines.push_str(format!("{name:<NAMES$}{cells}").trim_end());
         lines.push('\n');
     };
-    let names = |few: &[Survived]| few.iter().map(|one| text::harmless(&one.contender)).collect::<Vec<_>>();
-    if few[0].program.is_some() {
-        let lost =
-            |one: &Survived| one.program.as_ref().map_or("-".into(), |program| share_of(program.given, program.lost));
-        line("PROGRAM", names(few));
-        line("  what it acknowledged", few.iter().map(lost).collect());
+    let heading = headings(few);
+    for (at, names) in heading.iter().enumerate() {
+        let is_last = at + 1 == heading.len();
+        let title = if few[0].program.is_some() { "PROGRAM" } else { "PROMISED" };
+        line(if is_last { title } else { "" }, names.clone());
     }
-    for (title, strength) in [("PROMISED", Strength::Promised), ("NOT PROMISED", Strength::Hoped)] {
-        if few[0].promises.is_empty() {
-            break;
+    if few[0].program.is_some() {
+        let kept = |one: &Survived| one.program.as_ref().map_or("-".into(), |known| share_of(known.given, known.lost));
+        line("  acknowledged", few.iter().map(kept).collect());
+    }
+    let mut last = Strength::Promised;
+    for (row, promise) in few[0].promises.iter().enumerate() {
+        if promise.strength != last {
+            line("NOT PROMISED", Vec::new());
+            last = promise.strength;
         }
-        line(title, if strength == Strength::Promised { names(few) } else { Vec::new() });
-        let rows = few[0].promises.iter().enumerate().filter(|(_, promise)| promise.strength == strength);
-        for (row, promise) in rows {
-            line(&format!("  {}", promise.name), few.iter().map(|one| cell(&one.promises[row])).collect());
-        }
+        line(&format!("  {}", promise.name), few.iter().map(|one| cell(&one.promises[row])).collect());
     }
     line("AFTER THE CUT", Vec::new());
     let figures = |of: fn(&Survived) -> String| few.iter().map(of).collect::<Vec<_>>();
     line("  lost, median", figures(|one| one.lost_seconds.median.map_or("-".into(), seconds)));
     line("  lost, at worst", figures(|one| one.lost_seconds.worst.map_or("-".into(), seconds)));
-    line("  foreign bytes shown", figures(|one| one.foreign_bytes.to_string()));
+    line("  foreign bytes", figures(|one| one.foreign_bytes.to_string()));
     line("  not mounted", figures(|one| format!("{} of {}", one.mounts.refused.count, one.mounts.refused.of)));
     line("  damage found", figures(|one| format!("{} of {}", one.mounts.damaged.count, one.mounts.damaged.of)));
     line(
@@ -190,6 +191,15 @@ fn table(few: &[Survived]) -> String {
         figures(|one| one.mounts.seconds.worst.map_or("-".into(), |took| text::quantity(took, "s"))),
     );
     lines
+}
+
+/// The contenders' names, a word a line, so that long ones can be told apart.
+fn headings(few: &[Survived]) -> Vec<Vec<String>> {
+    let words = |one: &Survived| text::harmless(&one.contender).split(' ').map(String::from).collect::<Vec<_>>();
+    let names: Vec<Vec<String>> = few.iter().map(words).collect();
+    let high = names.iter().map(Vec::len).max().unwrap_or(1);
+    let word = |name: &Vec<String>, line: usize| line.checked_sub(high - name.len()).map(|at| name[at].clone());
+    (0..high).map(|line| names.iter().map(|name| word(name, line).unwrap_or_default()).collect()).collect()
 }
 
 fn cell(promise: &PromiseResult) -> String {
@@ -283,7 +293,7 @@ mod tests {
 
     #[test]
     fn many_contenders_stand_in_several_tables() {
-        let names = ["ext4", "xfs", "btrfs", "ext3", "ext4+nojournal-with-a-long-name"];
+        let names = ["ext4", "xfs", "btrfs", "ext3", "ext4 data=writeback a-very-long-name"];
         let all = PowerCuts { contenders: names.map(|name| survived(name, 0)).to_vec(), refused: vec![] };
         let said = told(&all, 80);
         assert_eq!(said.matches("AFTER THE CUT").count(), 2, "{said}");

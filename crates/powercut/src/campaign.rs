@@ -122,6 +122,9 @@ pub fn cut(
     };
     let image = stage.image().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let image = image.ok_or_else(|| CutError::NoImage(contender.into()))?;
+    if !stage.enter().is_empty() {
+        return Err(CutError::OwnServer(contender.into()));
+    }
     let mut subject = subject(cuts);
     subject.set_up(stage.root()).map_err(ended)?;
     stage.sync()?;

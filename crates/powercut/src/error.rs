@@ -25,6 +25,9 @@ pub enum CutError {
     /// Whoever watched wanted no more.
     #[error("stopped")]
     Stopped,
+    /// A process of its own serves the filesystem.
+    #[error("{0} is served by a process of its own, which remembers what stood on its disk: it is not cut")]
+    OwnServer(String),
     /// It has no image on the served disk.
     #[error("{0} cannot be cut: it does not stand on an image of the served disk")]
     NoImage(String),
