@@ -183,6 +183,15 @@ mod tests {
     }
 
     #[test]
+    fn every_promise_stands_in_the_document_as_it_is() {
+        let document = include_str!("../../../docs/power-cut.md");
+        for promise in PROMISES {
+            let line = format!("| `{}` | {} |", promise.name(), promise.title());
+            assert!(document.contains(&line), "docs/power-cut.md lacks: {line}");
+        }
+    }
+
+    #[test]
     fn names_are_unique() {
         let names: std::collections::BTreeSet<&str> = PROMISES.iter().map(|promise| promise.name()).collect();
         assert_eq!(names.len(), PROMISES.len());
