@@ -106,7 +106,7 @@ fn broken(one: &Survived) -> String {
     }
     text.push_str(&format!(": {}", promises.join("; ")));
     if one.mounts.refused.count > 0 {
-        let why = one.mounts.refusal.as_deref().unwrap_or_default();
+        let why = one.mounts.refusal.as_ref().map_or("", |example| &example.found);
         let first = if promises.is_empty() { "" } else { "; " };
         text.push_str(&format!(
             "{first}{} of {} states could not be mounted ({})",

@@ -4,7 +4,7 @@
 use crate::error::CutError;
 use crate::program::{Program, ProgramWork};
 use crate::promise_work::PromiseWork;
-use crate::result::{Figures, Mounts, Survived};
+use crate::result::{Example, Figures, Mounts, Survived};
 use crate::tally::{Looked, figures, rate};
 use disk::{Disk, DiskError, Event, Record, State};
 use staging::Stage;
@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Of how many states one is given to the filesystem's own check.
 const CHECKED: usize = 20;
+
+/// Lines of the kernel's log that are kept of a state that could not be mounted.
+const KERNEL_LINES: usize = 6;
 
 /// What is done while the disk is recorded.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,7 +155,8 @@ pub fn cut(
 #[derive(Debug, Default)]
 struct Found {
     mounted: Vec<f64>,
-    refused: Vec<String>,
+    refused: u32,
+    refusal: Option<Example>,
     checked: u32,
     damaged: Vec<String>,
     in_order: u32,
@@ -171,7 +175,9 @@ impl Found {
         match stage.mount_state() {
             Ok(took) => self.mounted.push(took.as_secs_f64()),
             Err(error) => {
-                self.refused.push(error.to_string());
+                self.refused += 1;
+                let found = || format!("{error}{}", last_words(stage));
+                looked.example(&mut self.refusal, found);
                 return Ok(());
             }
         }
@@ -188,7 +194,7 @@ impl Found {
     }
 
     fn result(self, stage: &Stage<'_>, record: &Record, contender: &str, cuts: &Cuts) -> Survived {
-        let states = self.mounted.len() as u32 + self.refused.len() as u32;
+        let states = self.mounted.len() as u32 + self.refused;
         let flushes = record.moments.iter().filter(|moment| matches!(moment.event, Event::Flushed(_))).count();
         Survived {
             contender: contender.into(),
@@ -204,8 +210,8 @@ impl Found {
             foreign_bytes: 0,
             program: None,
             mounts: Mounts {
-                refused: rate(self.refused.len() as u32, states),
-                refusal: self.refused.into_iter().next(),
+                refused: rate(self.refused, states),
+                refusal: self.refusal,
                 seconds: figures(&self.mounted),
                 damaged: rate(self.damaged.len() as u32, self.checked),
                 damage: self.damaged.into_iter().next(),
@@ -215,4 +221,15 @@ impl Found {
             seconds: 0.0,
         }
     }
+}
+
+/// What the kernel's log said last of the device.
+fn last_words(stage: &Stage<'_>) -> String {
+    let Some(device) = stage.device() else { return String::new() };
+    let log = system::Command::new(["dmesg", "--notime"]).run(&system::Journal::new());
+    let log = log.map(|answer| answer.stdout).unwrap_or_default();
+    let named = format!("({})", device.name);
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains(&named)).collect();
+    let last = &lines[lines.len().saturating_sub(KERNEL_LINES)..];
+    if last.is_empty() { String::new() } else { format!("; kernel: {}", last.join("; ")) }
 }

@@ -6,7 +6,7 @@
 
 use crate::campaign::{Cuts, Ended, Marker, Subject, doing};
 use crate::result::{Example, Given, ProgramResult, Survived};
-use crate::tally::{Looked, in_words, rate};
+use crate::tally::{Looked, rate};
 use disk::{Event, Record, State};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -135,10 +135,8 @@ impl Subject for ProgramWork<'_> {
         if looked.in_order {
             (self.tested_in_order, self.lost_in_order) = (self.tested_in_order + 1, self.lost_in_order + lost);
         }
-        let Err(found) = found else { return };
-        if self.example.as_ref().is_none_or(|known| looked.pending < known.pending) {
-            let left = in_words(looked.state.kept, looked.pending);
-            self.example = Some(Example { found, cut: looked.state.cut, left, pending: looked.pending });
+        if let Err(found) = found {
+            looked.example(&mut self.example, || found);
         }
     }
 

@@ -92,8 +92,8 @@ pub struct ProgramResult {
 pub struct Mounts {
     /// States that could not be mounted.
     pub refused: Rate,
-    /// What the system answered, the first time.
-    pub refusal: Option<String>,
+    /// What the system answered, and the kernel's last words of the device, in the state with as few writes that were not safe as any.
+    pub refusal: Option<Example>,
     /// Seconds that mounting took.
     pub seconds: Figures,
     /// States after which the filesystem's own check, once it was mounted and unmounted, found damage, of those that it was asked about.

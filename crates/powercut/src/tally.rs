@@ -23,6 +23,16 @@ pub(crate) struct Looked {
     pub pending: usize,
 }
 
+impl Looked {
+    /// Has this state be the example where it is the plainest so far.
+    pub fn example(&self, known: &mut Option<Example>, found: impl FnOnce() -> String) {
+        if known.as_ref().is_none_or(|known| self.pending < known.pending) {
+            let left = in_words(self.state.kept, self.pending);
+            *known = Some(Example { found: found(), cut: self.state.cut, left, pending: self.pending });
+        }
+    }
+}
+
 /// Counts of all promises.
 #[derive(Debug)]
 pub(crate) struct Tally {
@@ -43,11 +53,8 @@ impl Tally {
             (count.tested_in_order, count.broken_in_order) =
                 (count.tested_in_order + 1, count.broken_in_order + broken);
         }
-        let Some(found) = &finding.broken else { return };
-        if count.example.as_ref().is_none_or(|known| looked.pending < known.pending) {
-            let left = in_words(looked.state.kept, looked.pending);
-            count.example =
-                Some(Example { found: found.clone(), cut: looked.state.cut, left, pending: looked.pending });
+        if let Some(found) = &finding.broken {
+            looked.example(&mut count.example, || found.clone());
         }
     }
 
@@ -82,7 +89,7 @@ pub(crate) fn figures(values: &[f64]) -> Figures {
     Figures { median: judge::median(values), worst }
 }
 
-pub(crate) fn in_words(kept: Kept, pending: usize) -> String {
+fn in_words(kept: Kept, pending: usize) -> String {
     let of = format!("of {pending} writes that were not safe");
     match kept {
         Kept::Nothing => format!("none {of}"),
