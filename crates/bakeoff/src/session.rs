@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use workload::plan::Until;
 
 /// Exit status of a run that the user stopped.
-const STOPPED: u8 = 3;
+pub const STOPPED: u8 = 3;
 
 /// What is done with a run's results.
 pub struct Output {

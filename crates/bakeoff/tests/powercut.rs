@@ -1,5 +1,7 @@
 //! Power cuts as a user meets them, on real filesystems: what must be kept is kept, a disk that lies is found out, and a kill leaves nothing.
 
+mod support;
+
 use disk::{Disk, Event, Kept, State};
 use prerequisites::needs;
 use serde_json::Value;
@@ -10,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+use support::leftovers;
 
 /// One at a time: what is left of one must not be taken for another's.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -38,14 +41,11 @@ fn broken(of: &Value, strength: &str) -> Vec<String> {
     those.map(|one| format!("{}: {}", one["name"], one["example"])).collect()
 }
 
-fn loops() -> usize {
-    let listed = Command::new("losetup").arg("--list").output().expect("losetup starts");
-    String::from_utf8_lossy(&listed.stdout).lines().filter(|line| line.contains("/bakeoff/")).count()
-}
-
-fn mounts_below_ours() -> Vec<String> {
-    let all = std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
-    all.lines().filter(|line| line.contains(" /run/bakeoff/")).map(String::from).collect()
+/// Loop devices and mounts below the folder in which disks are served.
+fn left() -> Vec<String> {
+    let folder = Path::new("/run/bakeoff");
+    std::fs::create_dir_all(folder).expect("the folder is there");
+    leftovers(folder)
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn whoever_is_killed_nothing_is_left() {
     needs!(root, loop_devices);
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
-    let (loops_before, mounts_before) = (loops(), mounts_below_ours().len());
+    let before = left();
     for server in [false, true] {
         let mut run = started(folder.path());
         let victim = if server { server_of(run.0.id()) } else { run.0.id() };
@@ -192,9 +192,8 @@ fn whoever_is_killed_nothing_is_left() {
         let cleaned = Command::new(PROGRAM).arg("clean").output().expect("it starts");
         let said = String::from_utf8_lossy(&cleaned.stdout).into_owned() + &String::from_utf8_lossy(&cleaned.stderr);
         assert!(cleaned.status.success(), "server {server}: {said}");
-        assert!(loops() <= loops_before, "server {server}: a loop device is left; {said}");
-        let left = mounts_below_ours();
-        assert!(left.len() <= mounts_before, "server {server}: {left:?}; {said}");
+        let now = left();
+        assert!(now.len() <= before.len(), "server {server}: {now:?}; {said}");
     }
 }
 

@@ -6,7 +6,7 @@ use crate::program::{Program, ProgramWork};
 use crate::promise_work::PromiseWork;
 use crate::result::{Example, Figures, Mounts, Survived};
 use crate::tally::{Looked, figures, rate};
-use disk::{Disk, DiskError, Event, Record, State};
+use disk::{Disk, Event, Record, State};
 use staging::Stage;
 use std::io;
 use std::path::Path;
@@ -46,25 +46,10 @@ pub struct Cuts {
 /// Whoever watches: told how many states were looked at, and asked whether to go on.
 pub type Watcher<'w> = dyn Fn(u32) -> bool + Sync + 'w;
 
-/// What ended a work.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// What was being done, and what the system answered.
-    Failed(String, io::Error),
-    Disk(DiskError),
-    Stopped,
-}
-
-impl From<DiskError> for Ended {
-    fn from(lost: DiskError) -> Ended {
-        Ended::Disk(lost)
-    }
-}
-
 /// Puts what was being done before an error of the system.
-pub(crate) fn doing(what: impl Into<String>) -> impl FnOnce(io::Error) -> Ended {
+pub(crate) fn doing(what: impl Into<String>) -> impl FnOnce(io::Error) -> CutError {
     let what = what.into();
-    move |error| Ended::Failed(what, error)
+    move |error| CutError::Work { doing: what, why: error.to_string() }
 }
 
 /// The disk to which returns are marked, and whoever watches.
@@ -75,22 +60,22 @@ pub(crate) struct Marker<'a> {
 
 impl Marker<'_> {
     /// Marks that something has returned.
-    pub fn mark(&mut self, word: u64) -> Result<(), Ended> {
+    pub fn mark(&mut self, word: u64) -> Result<(), CutError> {
         self.disk.mark(word)?;
         self.go_on()
     }
 
-    pub fn go_on(&self) -> Result<(), Ended> {
-        if (self.watcher)(0) { Ok(()) } else { Err(Ended::Stopped) }
+    pub fn go_on(&self) -> Result<(), CutError> {
+        if (self.watcher)(0) { Ok(()) } else { Err(CutError::Stopped) }
     }
 }
 
 /// A work, and what is found of it in a state.
 pub(crate) trait Subject {
     /// Lays out what stands there before the power may go.
-    fn set_up(&mut self, root: &Path) -> Result<(), Ended>;
+    fn set_up(&mut self, root: &Path) -> Result<(), CutError>;
     /// Does it, and marks what has returned.
-    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), Ended>;
+    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError>;
     /// The states to look at, in the order of their cuts.
     fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State>;
     /// Looks at a state that is mounted.
@@ -118,21 +103,16 @@ pub fn cut(
     watcher: &Watcher<'_>,
 ) -> Result<Survived, CutError> {
     let began = Instant::now();
-    let ended = |ended: Ended| match ended {
-        Ended::Failed(doing, error) => CutError::Work { contender: contender.into(), doing, why: error.to_string() },
-        Ended::Disk(lost) => lost.into(),
-        Ended::Stopped => CutError::Stopped,
-    };
     let image = stage.image().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let image = image.ok_or_else(|| CutError::NoImage(contender.into()))?;
+    let image = image.ok_or(CutError::NoImage)?;
     if !stage.enter().is_empty() {
-        return Err(CutError::OwnServer(contender.into()));
+        return Err(CutError::OwnServer);
     }
     let mut subject = subject(cuts);
-    subject.set_up(stage.root()).map_err(ended)?;
+    subject.set_up(stage.root())?;
     stage.sync()?;
     disk.record(&image)?;
-    subject.work(&mut Marker { disk, watcher }).map_err(ended)?;
+    subject.work(&mut Marker { disk, watcher })?;
     let record = disk.stop()?;
     stage.unmount_only()?;
     let mut found = Found::default();

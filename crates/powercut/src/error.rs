@@ -13,10 +13,8 @@ pub enum CutError {
     #[error(transparent)]
     Disk(#[from] DiskError),
     /// A step of the work failed on the whole filesystem, before any cut.
-    #[error("{contender}: the work failed before any cut: {doing}: {why}")]
+    #[error("the work failed before any cut: {doing}: {why}")]
     Work {
-        /// The contender.
-        contender: String,
         /// What was being done.
         doing: String,
         /// What the system answered.
@@ -26,9 +24,9 @@ pub enum CutError {
     #[error("stopped")]
     Stopped,
     /// A process of its own serves the filesystem.
-    #[error("{0} is served by a process of its own, which remembers what stood on its disk: it is not cut")]
-    OwnServer(String),
+    #[error("it is served by a process of its own, which remembers what stood on its disk")]
+    OwnServer,
     /// It has no image on the served disk.
-    #[error("{0} cannot be cut: it does not stand on an image of the served disk")]
-    NoImage(String),
+    #[error("it does not stand on an image of the served disk")]
+    NoImage,
 }

@@ -1,12 +1,14 @@
 //! The promises as they are carried out: each several times, their steps mixed, side by side, every return marked in the record of the disk.
 //! In: a root to work in. Out: marks, and how far each had come at a cut.
 
-use crate::campaign::{Ended, doing};
+use crate::campaign::doing;
+use crate::error::CutError;
 use crate::promises::{PROMISES, Place, Promise};
 use crate::result::Strength;
 use disk::{Event, Record};
 use rand::Rng;
 use std::path::Path;
+use std::time::Duration;
 
 /// How often each promise is carried out while others sync, and while nobody does.
 const BUSY: u32 = 4;
@@ -32,7 +34,7 @@ impl Instance {
     }
 
     fn is_finished(&self) -> bool {
-        self.done == self.promise().steps()
+        self.done == self.promise().about().steps
     }
 }
 
@@ -46,15 +48,15 @@ impl Instances {
     ///
     /// # Errors
     /// What was being done, and what the system answered.
-    pub fn set_up(root: &Path) -> Result<Instances, Ended> {
+    pub fn set_up(root: &Path) -> Result<Instances, CutError> {
         let mut all = Vec::new();
         for (promise, known) in PROMISES.iter().enumerate() {
-            let syncs = known.strength() == Strength::Promised;
+            let syncs = known.about().strength == Strength::Promised;
             for turn in 0..if syncs { BUSY } else { BUSY + QUIET } {
-                let folder = root.join(format!("{}-{turn}", known.name()));
+                let folder = root.join(format!("{}-{turn}", known.about().name));
                 let place = Place { folder, file: all.len() as u32 * FILES };
                 let made = std::fs::create_dir(&place.folder).and_then(|()| known.set_up(&place));
-                made.map_err(doing(format!("setting up {}", known.name())))?;
+                made.map_err(doing(format!("setting up {}", known.about().name)))?;
                 all.push(Instance { number: all.len(), promise, place, quiet: turn >= BUSY, done: 0 });
             }
         }
@@ -75,21 +77,21 @@ impl Instances {
 ///
 /// # Errors
 /// What was being done, and what the system answered.
-pub(crate) fn step(of: &mut [&mut Instance], dice: &mut impl Rng) -> Result<Option<u64>, Ended> {
+pub(crate) fn step(of: &mut [&mut Instance], dice: &mut impl Rng) -> Result<Option<u64>, CutError> {
     let mut open: Vec<&mut &mut Instance> = of.iter_mut().filter(|one| !one.is_finished()).collect();
     if open.is_empty() {
         return Ok(None);
     }
     let one = open.swap_remove(dice.random_range(0..open.len()));
     let stepped = one.promise().step(&one.place, one.done);
-    stepped.map_err(doing(format!("step {} of {}", one.done, one.promise().name())))?;
+    stepped.map_err(doing(format!("step {} of {}", one.done, one.promise().about().name)))?;
     one.done += 1;
     Ok(Some((one.number as u64) << 16 | u64::from(one.done)))
 }
 
 /// Steps that are left of these.
 pub(crate) fn left(of: &[&mut Instance]) -> u32 {
-    of.iter().map(|one| one.promise().steps() - one.done).sum()
+    of.iter().map(|one| one.promise().about().steps - one.done).sum()
 }
 
 /// The mark of an entry of the diary.
@@ -125,10 +127,10 @@ impl Progress {
     }
 }
 
-/// When each entry of the diary had returned, in seconds since the recording began.
-pub(crate) fn diary_times(record: &Record) -> Vec<f64> {
-    let of = record.moments.iter().filter(|moment| matches!(moment.event, Event::Marked(mark) if mark & DIARY != 0));
-    of.map(|moment| moment.at.as_secs_f64()).collect()
+/// When an entry of the diary had returned, since the recording began.
+pub(crate) fn diary_time(record: &Record, entry: u32) -> Option<Duration> {
+    let of = Event::Marked(diary_mark(entry));
+    record.moments.iter().find(|moment| moment.event == of).map(|moment| moment.at)
 }
 
 #[cfg(test)]
@@ -136,7 +138,6 @@ mod tests {
     use super::*;
     use disk::Moment;
     use rand::SeedableRng;
-    use std::time::Duration;
 
     #[test]
     fn all_steps_are_carried_out_once_and_every_mark_tells_how_far_one_has_come() {
@@ -157,9 +158,9 @@ mod tests {
         assert_eq!(record.moments.len(), steps as usize);
         let end = Progress::at(&record, record.moments.len(), instances.all.len());
         for (one, done) in instances.all.iter().zip(&end.done) {
-            assert_eq!(*done, one.promise().steps());
+            assert_eq!(*done, one.promise().about().steps);
             let found = one.promise().look(&one.place, *done).expect("looked at");
-            assert_eq!(found.broken, None, "{}", one.promise().name());
+            assert_eq!(found.broken, None, "{}", one.promise().about().name);
         }
         let half = Progress::at(&record, steps as usize / 2, instances.all.len());
         assert_eq!(half.done.iter().sum::<u32>(), steps / 2);
@@ -172,6 +173,7 @@ mod tests {
         let record = Record { moments, writes: Vec::new() };
         assert_eq!(Progress::at(&record, 2, 4), Progress { done: vec![0, 0, 0, 2], diary: 1 });
         assert_eq!(Progress::at(&record, 3, 4).diary, 2);
-        assert_eq!(diary_times(&record), [1.0, 3.0]);
+        let times = [0, 1, 2].map(|entry| diary_time(&record, entry));
+        assert_eq!(times, [Some(Duration::from_secs(1)), Some(Duration::from_secs(3)), None]);
     }
 }

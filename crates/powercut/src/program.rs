@@ -4,7 +4,8 @@
 //! A line that it prints acknowledges something: that it is safe from now on. After a cut the check gets the lines that were printed before on its standard
 //! input, in the program's folder; a status other than 0 says that not all of it is there.
 
-use crate::campaign::{Cuts, Ended, Marker, Subject, doing};
+use crate::campaign::{Cuts, Marker, Subject, doing};
+use crate::error::CutError;
 use crate::result::{Example, Given, ProgramResult, Survived};
 use crate::tally::{Looked, rate};
 use disk::{Event, Record, State};
@@ -83,7 +84,7 @@ impl<'p> ProgramWork<'p> {
 }
 
 impl Subject for ProgramWork<'_> {
-    fn set_up(&mut self, root: &Path) -> Result<(), Ended> {
+    fn set_up(&mut self, root: &Path) -> Result<(), CutError> {
         self.folder = root.join(FOLDER);
         std::fs::create_dir(&self.folder).map_err(doing("making its folder"))?;
         if self.program.prepare.is_empty() {
@@ -94,7 +95,7 @@ impl Subject for ProgramWork<'_> {
         prepared.map_err(doing("preparing the program"))
     }
 
-    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), Ended> {
+    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError> {
         let words = self.program.command.join(" ");
         let mut running =
             Running::start(&self.program.command, &self.folder, Stdio::piped()).map_err(doing(words.clone()))?;
@@ -117,7 +118,7 @@ impl Subject for ProgramWork<'_> {
         running.end(end).map_err(doing(words))?;
         if self.lines.is_empty() {
             let none = io::Error::other("it acknowledged nothing: print a line when something is safe");
-            return Err(Ended::Failed("listening to the program".into(), none));
+            return Err(doing("listening to the program")(none));
         }
         Ok(())
     }

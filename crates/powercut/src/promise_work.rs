@@ -1,9 +1,10 @@
 //! The promises as a work whose power is cut, and the diary that nobody syncs.
 //! In: a root. Out: what was kept of it in each state.
 
-use crate::campaign::{Cuts, Ended, Marker, Subject, doing};
+use crate::campaign::{Cuts, Marker, Subject, doing};
 use crate::diary::Diary;
-use crate::instances::{self, Instance, Instances, Progress, diary_mark, diary_times};
+use crate::error::CutError;
+use crate::instances::{self, Instance, Instances, Progress, diary_mark, diary_time};
 use crate::promises::{Finding, PROMISES};
 use crate::result::Survived;
 use crate::stamps;
@@ -54,7 +55,7 @@ impl PromiseWork {
     }
 
     /// The first part: all promises, their steps mixed, by several at a time, so that the disk has more to do than one thing.
-    fn busy(&mut self, marker: &mut Marker<'_>) -> Result<(), Ended> {
+    fn busy(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError> {
         let marker = Mutex::new(marker);
         let marked = |mark| marker.lock().unwrap_or_else(|poison| poison.into_inner()).mark(mark);
         let work = |mut hand: Vec<&mut Instance>, mut dice: ChaCha8Rng| {
@@ -74,7 +75,7 @@ impl PromiseWork {
     }
 
     /// The second: nobody syncs, and what is lost is what the kernel held back.
-    fn quiet(&mut self, marker: &mut Marker<'_>) -> Result<(), Ended> {
+    fn quiet(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError> {
         let Some(diary) = &self.diary else { return Ok(()) };
         let mut hand: Vec<&mut Instance> = self.instances.dealt(true, 1).into_iter().flatten().collect();
         let (began, steps) = (Instant::now(), f64::from(instances::left(&hand).max(1)));
@@ -99,21 +100,20 @@ impl PromiseWork {
     fn losses(&mut self, record: &Record, looked: &Looked, progress: &Progress) {
         let last = record.moments.get(looked.state.cut).or(record.moments.last());
         let (Some(last), Some(diary), true) = (last, &self.diary, progress.diary > 0) else { return };
-        let returned = diary_times(record);
-        let since = diary.first_lost(progress.diary).and_then(|entry| returned.get(entry as usize).copied());
-        self.lost.push(since.map_or(0.0, |since| (last.at.as_secs_f64() - since).max(0.0)));
+        let since = diary.first_lost(progress.diary).and_then(|entry| diary_time(record, entry));
+        self.lost.push(since.map_or(0.0, |since| last.at.saturating_sub(since).as_secs_f64()));
     }
 }
 
 impl Subject for PromiseWork {
-    fn set_up(&mut self, root: &Path) -> Result<(), Ended> {
+    fn set_up(&mut self, root: &Path) -> Result<(), CutError> {
         leave_stale(root).map_err(doing("writing old content"))?;
         self.instances = Instances::set_up(root)?;
         self.diary = Some(Diary::begin(root).map_err(doing("beginning a diary"))?);
         Ok(())
     }
 
-    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), Ended> {
+    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError> {
         self.busy(marker)?;
         self.quiet(marker)
     }

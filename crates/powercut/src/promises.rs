@@ -54,16 +54,23 @@ impl Finding {
     }
 }
 
+/// What a promise is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About {
+    /// Words with hyphens.
+    pub name: &'static str,
+    /// What is promised, as a sentence without an end.
+    pub title: &'static str,
+    pub strength: Strength,
+    /// How many steps it takes.
+    pub steps: u32,
+}
+
 /// One promise.
 pub(crate) trait Promise: Sync {
-    /// Its name: words with hyphens.
-    fn name(&self) -> &'static str;
-    /// What is promised, as a sentence without an end.
-    fn title(&self) -> &'static str;
-    fn strength(&self) -> Strength;
+    fn about(&self) -> About;
     /// Lays out what stands there before.
     fn set_up(&self, place: &Place) -> io::Result<()>;
-    fn steps(&self) -> u32;
     /// Carries out a step, counted from 0.
     fn step(&self, place: &Place, step: u32) -> io::Result<()>;
     /// What is found where `done` steps had returned.
@@ -91,6 +98,11 @@ pub(crate) const PROMISES: [&dyn Promise; 18] = [
     &atomic::Block { sectors: 8 },
     &atomic::Block { sectors: 32 },
 ];
+
+/// Lays out a file of so many sectors, first version, and has it safe.
+fn lay_out(place: &Place, name: &str, file: u32, sectors: u32) -> io::Result<()> {
+    stamps::write(&place.path(name), file, 0, 0..sectors, 0)?.sync_all()
+}
 
 /// A file that must be there, with so many sectors of these versions and nothing else.
 fn whole(path: &Path, file: u32, sectors: u32, versions: RangeInclusive<u32>) -> io::Result<Finding> {
@@ -150,19 +162,19 @@ mod tests {
     fn what_the_steps_leave_keeps_every_promise() {
         let folder = tempfile::tempdir().expect("a folder");
         for (number, promise) in PROMISES.iter().enumerate() {
-            let place = Place { folder: folder.path().join(promise.name()), file: number as u32 * 16 };
+            let place = Place { folder: folder.path().join(promise.about().name), file: number as u32 * 16 };
             std::fs::create_dir(&place.folder).expect("made");
             promise.set_up(&place).expect("set up");
             let held = |done| promise.look(&place, done).expect("looked at");
-            assert_eq!(held(0), Finding::default(), "{} before its steps", promise.name());
-            for step in 0..promise.steps() {
+            assert_eq!(held(0), Finding::default(), "{} before its steps", promise.about().name);
+            for step in 0..promise.about().steps {
                 promise.step(&place, step).expect("a step");
-                assert_eq!(held(step + 1), Finding::default(), "{} after step {step}", promise.name());
+                assert_eq!(held(step + 1), Finding::default(), "{} after step {step}", promise.about().name);
                 assert_eq!(
                     held(step),
                     Finding::default(),
                     "{} in step {step}, which may have happened",
-                    promise.name()
+                    promise.about().name
                 );
             }
         }
@@ -172,13 +184,15 @@ mod tests {
     #[test]
     fn what_is_lost_after_the_last_step_breaks_what_was_promised() {
         let folder = tempfile::tempdir().expect("a folder");
-        for (number, promise) in PROMISES.iter().enumerate().filter(|(_, one)| one.strength() == Strength::Promised) {
-            let place = Place { folder: folder.path().join(promise.name()), file: number as u32 * 16 };
+        for (number, promise) in
+            PROMISES.iter().enumerate().filter(|(_, one)| one.about().strength == Strength::Promised)
+        {
+            let place = Place { folder: folder.path().join(promise.about().name), file: number as u32 * 16 };
             std::fs::create_dir(&place.folder).expect("made");
             promise.set_up(&place).expect("set up");
             // As if nothing of the steps had reached the disk.
-            let found = promise.look(&place, promise.steps()).expect("looked at");
-            assert!(found.broken.is_some(), "{}", promise.name());
+            let found = promise.look(&place, promise.about().steps).expect("looked at");
+            assert!(found.broken.is_some(), "{}", promise.about().name);
         }
     }
 
@@ -186,14 +200,14 @@ mod tests {
     fn every_promise_stands_in_the_document_as_it_is() {
         let document = include_str!("../../../docs/power-cut.md");
         for promise in PROMISES {
-            let line = format!("| `{}` | {} |", promise.name(), promise.title());
+            let line = format!("| `{}` | {} |", promise.about().name, promise.about().title);
             assert!(document.contains(&line), "docs/power-cut.md lacks: {line}");
         }
     }
 
     #[test]
     fn names_are_unique() {
-        let names: std::collections::BTreeSet<&str> = PROMISES.iter().map(|promise| promise.name()).collect();
+        let names: std::collections::BTreeSet<&str> = PROMISES.iter().map(|promise| promise.about().name).collect();
         assert_eq!(names.len(), PROMISES.len());
     }
 }

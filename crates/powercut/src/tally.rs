@@ -1,7 +1,7 @@
 //! Counts over the states of one contender.
 //! In: what was found in each state. Out: [`PromiseResult`]s and [`Figures`].
 
-use crate::promises::{Finding, PROMISES};
+use crate::promises::{About, Finding, PROMISES};
 use crate::result::{Example, Figures, Given, PromiseResult, Rate};
 use disk::{Kept, State};
 
@@ -59,10 +59,10 @@ impl Tally {
     }
 
     pub fn results(self) -> Vec<PromiseResult> {
-        let of = |(promise, count): (&&dyn crate::promises::Promise, Count)| PromiseResult {
-            name: promise.name().into(),
-            title: promise.title().into(),
-            strength: promise.strength(),
+        let of = |(about, count): (About, Count)| PromiseResult {
+            name: about.name.into(),
+            title: about.title.into(),
+            strength: about.strength,
             given: match count {
                 Count { tested: 0, .. } => Given::Untested,
                 Count { broken: 0, .. } => Given::Kept,
@@ -72,7 +72,7 @@ impl Tally {
             broken_in_order: rate(count.broken_in_order, count.tested_in_order),
             example: count.example,
         };
-        PROMISES.iter().zip(self.counts).map(of).collect()
+        PROMISES.iter().map(|promise| promise.about()).zip(self.counts).map(of).collect()
     }
 }
 

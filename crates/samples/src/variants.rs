@@ -26,6 +26,16 @@ impl Variants {
         let workloads = self.workloads.iter().filter(|(way, _)| asked(*way));
         workloads.map(|(_, workload)| Needed { contender: self.contender, workload: workload.clone() }).collect()
     }
+
+    /// The way of this label, which is entered where there is none.
+    fn way(&mut self, label: &str, weaker: bool) -> usize {
+        let label = if weaker { format!("{label} !") } else { label.to_owned() };
+        self.table.contender(&label).unwrap_or_else(|| {
+            let durability = Durability { ordered: weaker.then_some(false), ..Durability::default() };
+            self.table.contenders.push(Contender { name: label, durability, ..Contender::default() });
+            self.table.contenders.len() - 1
+        })
+    }
 }
 
 /// One of the ways in which an operation was done.
@@ -120,16 +130,4 @@ fn turned(table: &Table, ways: &[(String, Ways)], contender: usize) -> Variants 
         }
     }
     variants
-}
-
-impl Variants {
-    /// The way of this label, which is entered where there is none.
-    fn way(&mut self, label: &str, weaker: bool) -> usize {
-        let label = if weaker { format!("{label} !") } else { label.to_owned() };
-        self.table.contender(&label).unwrap_or_else(|| {
-            let durability = Durability { ordered: weaker.then_some(false), ..Durability::default() };
-            self.table.contenders.push(Contender { name: label, durability, ..Contender::default() });
-            self.table.contenders.len() - 1
-        })
-    }
 }

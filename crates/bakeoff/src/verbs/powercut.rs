@@ -5,7 +5,7 @@ use crate::args::{PowercutArgs, What};
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::power_cuts::{self, PowerCuts, Refused};
-use crate::session::stop_on_signals;
+use crate::session::{STOPPED, stop_on_signals};
 use crate::{contenders, json, out, place, text};
 use powercut::{CutError, Cuts, Program, Survived, Work};
 use runner::{Place, PlannedContender, Stop};
@@ -21,8 +21,6 @@ const USUAL: [&str; 3] = ["ext4", "xfs", "btrfs"];
 const MEMORY_FOR_DISK: u64 = 3;
 /// Room for more than the image in the served folder.
 const SPARE: u64 = 64 << 20;
-/// Status after Ctrl-C, as of `run`.
-const STOPPED: u8 = 3;
 /// How often progress is told, in states.
 const TOLD: u32 = 100;
 
@@ -130,7 +128,7 @@ fn of_one(
     let survived = {
         let mut target = Target::open(filesystems, &place, &journal)?;
         let mut stage = target.stage(&contender.asked)?;
-        let disk = folder.disk().ok_or_else(|| CutError::NoImage(label.into()))?;
+        let disk = folder.disk().ok_or(CutError::NoImage)?;
         let survived = powercut::cut(&mut stage, disk, label, cuts, &watcher)?;
         stage.close()?;
         survived

@@ -1,6 +1,6 @@
 //! Blocks that are written over by one call: all of it is there, or nothing.
 
-use super::{Finding, Place, Promise};
+use super::{About, Finding, Place, Promise, lay_out};
 use crate::result::Strength;
 use crate::stamps::{self, Sector};
 use std::io;
@@ -16,24 +16,20 @@ pub(super) struct Block {
 }
 
 impl Promise for Block {
-    fn name(&self) -> &'static str {
-        if self.sectors == 8 { "atomic-4096" } else { "atomic-16384" }
-    }
-    fn title(&self) -> &'static str {
-        if self.sectors == 8 {
-            "a block of 4096 bytes that is written over is the old or the new one"
-        } else {
-            "a block of 16,384 bytes that is written over is the old or the new one"
+    fn about(&self) -> About {
+        About {
+            name: if self.sectors == 8 { "atomic-4096" } else { "atomic-16384" },
+            title: if self.sectors == 8 {
+                "a block of 4096 bytes that is written over is the old or the new one"
+            } else {
+                "a block of 16,384 bytes that is written over is the old or the new one"
+            },
+            strength: Strength::Hoped,
+            steps: 2 * ROUNDS,
         }
     }
-    fn strength(&self) -> Strength {
-        Strength::Hoped
-    }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path(FILE), place.file, 0, 0..BLOCKS * self.sectors, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        2 * ROUNDS
+        lay_out(place, FILE, place.file, BLOCKS * self.sectors)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         if step % 2 == 1 {

@@ -1,6 +1,6 @@
 //! Names: made, changed and taken away, and their folder synced.
 
-use super::{Finding, Place, Promise, whole};
+use super::{About, Finding, Place, Promise, lay_out, whole};
 use crate::result::Strength;
 use crate::stamps::{self, sync_folder};
 use std::fs::File;
@@ -19,24 +19,20 @@ pub(super) struct NewFile {
 }
 
 impl Promise for NewFile {
-    fn name(&self) -> &'static str {
-        if self.folder { "new-file" } else { "new-file-alone" }
-    }
-    fn title(&self) -> &'static str {
-        if self.folder {
-            "a new file is there, whole, after fsync of it and of its folder"
-        } else {
-            "a new file is there, whole, after fsync of it alone"
+    fn about(&self) -> About {
+        About {
+            name: if self.folder { "new-file" } else { "new-file-alone" },
+            title: if self.folder {
+                "a new file is there, whole, after fsync of it and of its folder"
+            } else {
+                "a new file is there, whole, after fsync of it alone"
+            },
+            strength: if self.folder { Strength::Promised } else { Strength::Hoped },
+            steps: if self.folder { 3 } else { 2 },
         }
-    }
-    fn strength(&self) -> Strength {
-        if self.folder { Strength::Promised } else { Strength::Hoped }
     }
     fn set_up(&self, _: &Place) -> io::Result<()> {
         Ok(())
-    }
-    fn steps(&self) -> u32 {
-        if self.folder { 3 } else { 2 }
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         match step {
@@ -46,7 +42,7 @@ impl Promise for NewFile {
         }
     }
     fn look(&self, place: &Place, done: u32) -> io::Result<Finding> {
-        if done < self.steps() {
+        if done < self.about().steps {
             return Ok(Finding::default());
         }
         whole(&place.path("new"), place.file, SECTORS, 0..=0)
@@ -57,20 +53,16 @@ impl Promise for NewFile {
 pub(super) struct Rename;
 
 impl Promise for Rename {
-    fn name(&self) -> &'static str {
-        "rename"
-    }
-    fn title(&self) -> &'static str {
-        "a file that was renamed has one of its names at any time, and the new one after fsync of its folder"
-    }
-    fn strength(&self) -> Strength {
-        Strength::Promised
+    fn about(&self) -> About {
+        About {
+            name: "rename",
+            title: "a file that was renamed has one of its names at any time, and the new one after fsync of its folder",
+            strength: Strength::Promised,
+            steps: 2,
+        }
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path("old"), place.file, 0, 0..SECTORS, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        2
+        lay_out(place, "old", place.file, SECTORS)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         if step == 0 { std::fs::rename(place.path("old"), place.path("new")) } else { sync_folder(&place.folder) }
@@ -94,20 +86,16 @@ impl Promise for Rename {
 pub(super) struct Unlink;
 
 impl Promise for Unlink {
-    fn name(&self) -> &'static str {
-        "unlink"
-    }
-    fn title(&self) -> &'static str {
-        "a file that was removed is gone after fsync of its folder, and whole as long as it is not"
-    }
-    fn strength(&self) -> Strength {
-        Strength::Promised
+    fn about(&self) -> About {
+        About {
+            name: "unlink",
+            title: "a file that was removed is gone after fsync of its folder, and whole as long as it is not",
+            strength: Strength::Promised,
+            steps: 2,
+        }
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path("old"), place.file, 0, 0..SECTORS, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        2
+        lay_out(place, "old", place.file, SECTORS)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         if step == 0 { std::fs::remove_file(place.path("old")) } else { sync_folder(&place.folder) }
@@ -116,7 +104,6 @@ impl Promise for Unlink {
         match (is_there(place, "old")?, done) {
             (true, 2) => Ok(Finding::broken("it is there after fsync of its folder")),
             (true, _) => whole(&place.path("old"), place.file, SECTORS, 0..=0),
-            (false, 0) | (false, 1) => Ok(Finding::default()),
             (false, _) => Ok(Finding::default()),
         }
     }
@@ -126,20 +113,16 @@ impl Promise for Unlink {
 pub(super) struct Link;
 
 impl Promise for Link {
-    fn name(&self) -> &'static str {
-        "link"
-    }
-    fn title(&self) -> &'static str {
-        "a hard link is there after fsync of its folder, and the first name at any time"
-    }
-    fn strength(&self) -> Strength {
-        Strength::Promised
+    fn about(&self) -> About {
+        About {
+            name: "link",
+            title: "a hard link is there after fsync of its folder, and the first name at any time",
+            strength: Strength::Promised,
+            steps: 2,
+        }
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path("first"), place.file, 0, 0..SECTORS, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        2
+        lay_out(place, "first", place.file, SECTORS)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         if step == 0 {

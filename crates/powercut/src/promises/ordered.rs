@@ -1,6 +1,6 @@
 //! Things done one after the other without a sync: the later one is not there without the earlier.
 
-use super::{Finding, Place, Promise};
+use super::{About, Finding, Place, Promise, lay_out};
 use crate::result::Strength;
 use crate::stamps::{self, Sector};
 use std::io;
@@ -23,21 +23,17 @@ fn versions(place: &Place, name: &str, file: u32) -> io::Result<Vec<u32>> {
 }
 
 impl Promise for TwoFiles {
-    fn name(&self) -> &'static str {
-        "two-writes"
-    }
-    fn title(&self) -> &'static str {
-        "of two writes without a sync, the second is not there without the first"
-    }
-    fn strength(&self) -> Strength {
-        Strength::Hoped
+    fn about(&self) -> About {
+        About {
+            name: "two-writes",
+            title: "of two writes without a sync, the second is not there without the first",
+            strength: Strength::Hoped,
+            steps: 2 * ROUNDS,
+        }
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path("first"), place.file, 0, 0..SECTORS, 0)?.sync_all()?;
-        stamps::write(&place.path("second"), place.file + 1, 0, 0..SECTORS, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        2 * ROUNDS
+        lay_out(place, "first", place.file, SECTORS)?;
+        lay_out(place, "second", place.file + 1, SECTORS)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         let (name, file) = if step.is_multiple_of(2) { ("first", place.file) } else { ("second", place.file + 1) };
@@ -57,20 +53,16 @@ pub(super) struct Names;
 const FOLDERS: u32 = 8;
 
 impl Promise for Names {
-    fn name(&self) -> &'static str {
-        "names-in-order"
-    }
-    fn title(&self) -> &'static str {
-        "of names made one after the other without a sync, no later one is there without the earlier"
-    }
-    fn strength(&self) -> Strength {
-        Strength::Hoped
+    fn about(&self) -> About {
+        About {
+            name: "names-in-order",
+            title: "of names made one after the other without a sync, no later one is there without the earlier",
+            strength: Strength::Hoped,
+            steps: FOLDERS,
+        }
     }
     fn set_up(&self, _: &Place) -> io::Result<()> {
         Ok(())
-    }
-    fn steps(&self) -> u32 {
-        FOLDERS
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         let path = place.path(&step.to_string());

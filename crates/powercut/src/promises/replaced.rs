@@ -1,6 +1,6 @@
 //! A file that is replaced by renaming another over it, as editors and package managers do.
 
-use super::{Finding, Place, Promise, one_version};
+use super::{About, Finding, Place, Promise, lay_out, one_version};
 use crate::result::Strength;
 use crate::stamps::{self, sync_folder};
 use std::fs::File;
@@ -21,24 +21,20 @@ impl Replace {
 }
 
 impl Promise for Replace {
-    fn name(&self) -> &'static str {
-        if self.synced { "replace" } else { "replace-unsynced" }
-    }
-    fn title(&self) -> &'static str {
-        if self.synced {
-            "a file that is replaced by rename, with fsync, is the old or the new one, whole, at any time"
-        } else {
-            "a file that is replaced by rename without fsync is the old or the new one, and never empty"
+    fn about(&self) -> About {
+        About {
+            name: if self.synced { "replace" } else { "replace-unsynced" },
+            title: if self.synced {
+                "a file that is replaced by rename, with fsync, is the old or the new one, whole, at any time"
+            } else {
+                "a file that is replaced by rename without fsync is the old or the new one, and never empty"
+            },
+            strength: if self.synced { Strength::Promised } else { Strength::Hoped },
+            steps: ROUNDS * self.steps_of_round(),
         }
     }
-    fn strength(&self) -> Strength {
-        if self.synced { Strength::Promised } else { Strength::Hoped }
-    }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path("file"), place.file, 0, 0..SECTORS, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        ROUNDS * self.steps_of_round()
+        lay_out(place, "file", place.file, SECTORS)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         let (version, within) = (step / self.steps_of_round() + 1, step % self.steps_of_round());

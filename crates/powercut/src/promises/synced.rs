@@ -1,6 +1,6 @@
 //! Data that was made safe by a call: it is there after any cut.
 
-use super::{Finding, Place, Promise, content, whole};
+use super::{About, Finding, Place, Promise, content, lay_out, whole};
 use crate::result::Strength;
 use crate::stamps::{self, SECTOR};
 use std::fs::File;
@@ -35,30 +35,26 @@ impl Overwrite {
 }
 
 impl Promise for Overwrite {
-    fn name(&self) -> &'static str {
-        match self.by {
-            By::Fsync => "fsync",
-            By::Fdatasync => "fdatasync",
-            By::Dsync => "o-dsync",
-            By::Msync => "msync",
+    fn about(&self) -> About {
+        About {
+            name: match self.by {
+                By::Fsync => "fsync",
+                By::Fdatasync => "fdatasync",
+                By::Dsync => "o-dsync",
+                By::Msync => "msync",
+            },
+            title: match self.by {
+                By::Fsync => "data written over is there after fsync",
+                By::Fdatasync => "data written over is there after fdatasync",
+                By::Dsync => "data written with O_DSYNC is there",
+                By::Msync => "data written through a map is there after msync",
+            },
+            strength: Strength::Promised,
+            steps: ROUNDS * self.steps_of_round(),
         }
-    }
-    fn title(&self) -> &'static str {
-        match self.by {
-            By::Fsync => "data written over is there after fsync",
-            By::Fdatasync => "data written over is there after fdatasync",
-            By::Dsync => "data written with O_DSYNC is there",
-            By::Msync => "data written through a map is there after msync",
-        }
-    }
-    fn strength(&self) -> Strength {
-        Strength::Promised
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path(FILE), place.file, 0, 0..SECTORS, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        ROUNDS * self.steps_of_round()
+        lay_out(place, FILE, place.file, SECTORS)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         let (path, version) = (place.path(FILE), step / self.steps_of_round() + 1);
@@ -109,20 +105,16 @@ const ADDED: u32 = 5;
 pub(super) struct Append;
 
 impl Promise for Append {
-    fn name(&self) -> &'static str {
-        "append"
-    }
-    fn title(&self) -> &'static str {
-        "data appended is there after fdatasync, and the file's length with it"
-    }
-    fn strength(&self) -> Strength {
-        Strength::Promised
+    fn about(&self) -> About {
+        About {
+            name: "append",
+            title: "data appended is there after fdatasync, and the file's length with it",
+            strength: Strength::Promised,
+            steps: 2 * ROUNDS,
+        }
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path(FILE), place.file, 0, 0..FIRST, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        2 * ROUNDS
+        lay_out(place, FILE, place.file, FIRST)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         let path = place.path(FILE);
@@ -146,20 +138,16 @@ impl Promise for Append {
 pub(super) struct Grown;
 
 impl Promise for Grown {
-    fn name(&self) -> &'static str {
-        "append-unsynced"
-    }
-    fn title(&self) -> &'static str {
-        "as far as a file grew without a sync, it holds what was appended: no zeros, nothing else"
-    }
-    fn strength(&self) -> Strength {
-        Strength::Hoped
+    fn about(&self) -> About {
+        About {
+            name: "append-unsynced",
+            title: "as far as a file grew without a sync, it holds what was appended: no zeros, nothing else",
+            strength: Strength::Hoped,
+            steps: 8,
+        }
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path(FILE), place.file, 0, 0..FIRST, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        8
+        lay_out(place, FILE, place.file, FIRST)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         let from = FIRST + step * ADDED;
@@ -178,20 +166,16 @@ pub(super) struct Truncate;
 const LEFT: u32 = 20;
 
 impl Promise for Truncate {
-    fn name(&self) -> &'static str {
-        "truncate"
-    }
-    fn title(&self) -> &'static str {
-        "a file that was truncated has its new length after fsync"
-    }
-    fn strength(&self) -> Strength {
-        Strength::Promised
+    fn about(&self) -> About {
+        About {
+            name: "truncate",
+            title: "a file that was truncated has its new length after fsync",
+            strength: Strength::Promised,
+            steps: 2,
+        }
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        stamps::write(&place.path(FILE), place.file, 0, 0..SECTORS, 0)?.sync_all()
-    }
-    fn steps(&self) -> u32 {
-        2
+        lay_out(place, FILE, place.file, SECTORS)
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         let file = File::options().write(true).open(place.path(FILE))?;

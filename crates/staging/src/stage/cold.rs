@@ -81,7 +81,7 @@ impl Stage<'_> {
 
     /// Has the kernel forget the pages of every device of the contender. Each is opened alone, which no mount anywhere allows: one in
     /// another mount namespace would have kept every cache.
-    fn forget_devices(&self) -> Result<ColdStart, String> {
+    pub(super) fn forget_devices(&self) -> Result<ColdStart, String> {
         let mut cached = Some(0);
         for device in self.devices() {
             let path = &device.path;
