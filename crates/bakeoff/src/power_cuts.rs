@@ -3,7 +3,7 @@
 
 use crate::json::Answer;
 use crate::text;
-use powercut::{Figures, Given, PromiseResult, Rate, Strength, Survived};
+use reliability::power_cut::{Figures, Given, PromiseResult, Rate, Strength, Survived};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -235,7 +235,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use powercut::Mounts;
+    use reliability::power_cut::Mounts;
 
     fn rate(count: u32, of: u32) -> Rate {
         let (low, high) = judge::proportion(count, of);

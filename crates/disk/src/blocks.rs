@@ -56,6 +56,23 @@ impl Blocks {
         self.write(whole.end, &vec![0; (end - whole.end) as usize]);
     }
 
+    /// Whether a block is kept.
+    pub(crate) fn has(&self, page: u64) -> bool {
+        self.pages.contains_key(&page)
+    }
+
+    /// The blocks that are kept, in no order.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (u64, &[u8; PAGE])> {
+        self.pages.iter().map(|(page, content)| (*page, &**content))
+    }
+
+    /// Turns a bit of a block over.
+    pub(crate) fn flip(&mut self, page: u64, bit: usize) {
+        if let Some(known) = self.pages.get_mut(&page) {
+            Arc::make_mut(known)[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
     /// Bytes that are kept.
     pub fn kept(&self) -> u64 {
         (self.pages.len() * PAGE) as u64

@@ -3,6 +3,7 @@
 
 use crate::control::{Answer, Ask, PROTOCOL};
 use crate::cut::State;
+use crate::fault::{Chosen, Fault};
 use crate::record::Record;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -107,6 +108,37 @@ impl Disk {
     /// Nothing was recorded, the state is none of the record, or the server is gone.
     pub fn offer(&mut self, state: &State, lying: bool) -> Result<(), DiskError> {
         self.ask("offer a state", &Ask::Offer { state: *state, lying }).map(drop)
+    }
+
+    /// Has this be wrong with a file of the folder from now on, instead of what was. How many of its blocks cannot be read.
+    ///
+    /// # Errors
+    /// There is no such file, or the server is gone.
+    pub fn harm(&mut self, file: &str, fault: &Fault) -> Result<u64, DiskError> {
+        self.count("do harm", &Ask::Harm { file: file.into(), fault: fault.clone() })
+    }
+
+    /// Has nothing be wrong any more. How many requests met what was: failed, or waited.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub fn mend(&mut self) -> Result<u64, DiskError> {
+        self.count("mend", &Ask::Mend)
+    }
+
+    /// Turns one bit over in each of these blocks of a file; how many. Nobody may have it open by a cache.
+    ///
+    /// # Errors
+    /// There is no such file, or the server is gone.
+    pub fn flip(&mut self, file: &str, chosen: &Chosen) -> Result<u64, DiskError> {
+        self.count("flip bits", &Ask::Flip { file: file.into(), chosen: chosen.clone() })
+    }
+
+    fn count(&mut self, doing: &'static str, ask: &Ask) -> Result<u64, DiskError> {
+        match self.ask(doing, ask)? {
+            Answer::Counted(count) => Ok(count),
+            other => Err(DiskError::Lost(format!("answered {other:?}"))),
+        }
     }
 
     /// Unmounts the folder and ends the process. All files must be closed.

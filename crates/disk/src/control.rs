@@ -1,11 +1,12 @@
 //! What is said between the process that serves a disk and the one that uses it: one line of JSON each, a question and its answer.
 
 use crate::cut::State;
+use crate::fault::{Chosen, Fault};
 use crate::record::Record;
 use serde::{Deserialize, Serialize};
 
 /// Version of what is said; both ends are of one program.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,12 @@ pub(crate) enum Ask {
         /// Of a disk that says a flush is done and does nothing.
         lying: bool,
     },
+    /// Have this be wrong with a file, instead of what is.
+    Harm { file: String, fault: Fault },
+    /// Have nothing be wrong any more.
+    Mend,
+    /// Turn a bit over in each of these blocks of a file.
+    Flip { file: String, chosen: Chosen },
     /// Unmount and end.
     End,
 }
@@ -37,6 +44,8 @@ pub(crate) enum Answer {
     },
     Done,
     Recorded(Box<Record>),
+    /// So many blocks or requests.
+    Counted(u64),
     /// It cannot be done; why.
     Refused(String),
 }

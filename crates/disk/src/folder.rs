@@ -1,25 +1,23 @@
 //! The served folder, as FUSE sees it: one level of files, each as good as a disk.
 //! In: requests of the kernel, in the order in which it made them. Out: answers.
 //!
-//! Requests are taken in as fast as they come, and writes and flushes are answered by another thread, one after the other: so what arrived while
-//! something else was under way is known to have done so, and a write that is completed during a flush is not taken for one that the flush made safe.
+//! Requests are taken in as fast as they come, and all but reads that need not wait are answered by the disk's own thread.
 
 use crate::content::Change;
-use crate::inodes::{Inode, Inodes};
+use crate::device::{self, Job, What, WriteAnswer};
+use crate::inodes::{Inode, Shared, lock};
 use fuser::{
     AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
     ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 use std::ffi::OsStr;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long the kernel may trust what it knows of a file: nobody else changes it.
 const TRUSTED: Duration = Duration::from_secs(3600);
-/// How long a recorded write is under way: as long as on a quick SSD, so that others may come meanwhile.
-const UNDER_WAY: Duration = Duration::from_micros(100);
 /// Length of names at most.
 const NAME_LENGTH: usize = 255;
 /// Requests that may be under way at a time: as on a disk with a deep queue.
@@ -29,13 +27,6 @@ const MOST_AT_ONCE: u32 = 1 << 20;
 /// Sizes are counted in these.
 const BLOCK: u32 = 4096;
 
-/// What is served, shared with those who record it.
-pub(crate) type Shared = Arc<Mutex<Inodes>>;
-
-pub(crate) fn lock(shared: &Shared) -> MutexGuard<'_, Inodes> {
-    shared.lock().unwrap_or_else(|poison| poison.into_inner())
-}
-
 /// The folder.
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -43,57 +34,21 @@ pub(crate) struct Folder {
     jobs: Sender<Job>,
 }
 
-/// What the second thread does.
-#[derive(Debug)]
-enum Job {
-    Write { number: u64, offset: u64, change: Change, recorded: Option<usize>, answer: WriteAnswer, arrived: Instant },
-    Flush { number: u64, recorded: Option<usize>, answer: ReplyEmpty },
-}
-
-#[derive(Debug)]
-enum WriteAnswer {
-    Written(ReplyWrite),
-    Cleared(ReplyEmpty),
-}
-
 impl Folder {
-    /// A folder, and the thread that answers writes.
+    /// A folder, and the thread that answers.
     pub fn of(shared: &Shared) -> Folder {
-        let (jobs, taken) = channel();
-        let own = Arc::clone(shared);
-        std::thread::spawn(move || work(&own, &taken));
-        Folder { shared: Arc::clone(shared), jobs }
+        Folder { shared: Arc::clone(shared), jobs: device::start(shared) }
+    }
+
+    fn send(&self, number: u64, what: What) {
+        // The other thread ends only when this one has.
+        let _ = self.jobs.send(Job { number, arrived: Instant::now(), what });
     }
 
     fn change(&self, number: u64, offset: u64, change: Change, answer: WriteAnswer) {
         // Numbered while the lock is held, and sent in that order, since one thread alone takes requests.
         let recorded = lock(&self.shared).submitted(number, offset, &change);
-        let job = Job::Write { number, offset, change, recorded, answer, arrived: Instant::now() };
-        // The other thread ends only when this one has.
-        let _ = self.jobs.send(job);
-    }
-}
-
-fn work(shared: &Shared, jobs: &Receiver<Job>) {
-    for job in jobs {
-        match job {
-            Job::Write { number, offset, change, recorded, answer, arrived } => {
-                if recorded.is_some() {
-                    std::thread::sleep(UNDER_WAY.saturating_sub(arrived.elapsed()));
-                }
-                lock(shared).write(number, offset, &change, recorded);
-                match answer {
-                    WriteAnswer::Written(reply) => reply.written(change.length() as u32),
-                    WriteAnswer::Cleared(reply) => reply.ok(),
-                }
-            }
-            Job::Flush { number, recorded, answer } => {
-                if let (Some(recording), Some(flush)) = (lock(shared).recording_of(number), recorded) {
-                    recording.flushed(flush);
-                }
-                answer.ok();
-            }
-        }
+        self.send(number, What::Write { offset, change, recorded, answer });
     }
 }
 
@@ -220,12 +175,11 @@ impl Filesystem for Folder {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let mut inodes = lock(&self.shared);
-        let Some(inode) = inodes.inode(number.0) else { return reply.error(Errno::ENOENT) };
-        let length = u64::from(size).min(inode.size.saturating_sub(offset));
-        let mut data = vec![0; length as usize];
-        inode.content.read(offset, &mut data);
-        reply.data(&data);
+        let length = size as usize;
+        if lock(&self.shared).waits(number.0) {
+            return self.send(number.0, What::Read { offset, length, answer: reply });
+        }
+        device::read(&self.shared, number.0, offset, length, reply);
     }
 
     fn write(
@@ -265,8 +219,7 @@ impl Filesystem for Folder {
 
     fn fsync(&self, _: &Request, number: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         let recorded = lock(&self.shared).recording_of(number.0).map(|recording| recording.flush_submitted());
-        // As with writes.
-        let _ = self.jobs.send(Job::Flush { number: number.0, recorded, answer: reply });
+        self.send(number.0, What::Flush { recorded, answer: reply });
     }
 
     fn fsyncdir(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {

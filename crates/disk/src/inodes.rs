@@ -3,14 +3,23 @@
 
 use crate::blocks::Blocks;
 use crate::content::{Change, Past, Recording};
+use crate::fault::{Ailing, Chosen, Failed, Fault};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Files at most.
 const MOST_FILES: usize = 64;
 /// Largest size of a file: more than any disk of today.
 const MOST_BYTES: u64 = 1 << 50;
+
+/// What is served, shared with those who record it and do it harm.
+pub(crate) type Shared = Arc<Mutex<Inodes>>;
+
+pub(crate) fn lock(shared: &Shared) -> MutexGuard<'_, Inodes> {
+    shared.lock().unwrap_or_else(|poison| poison.into_inner())
+}
 
 /// A file.
 #[derive(Debug)]
@@ -33,6 +42,7 @@ pub(crate) struct Inodes {
     room: u64,
     recording: Option<(u64, Recording)>,
     past: Option<(u64, Past)>,
+    ailing: Option<(u64, Ailing)>,
 }
 
 impl Inodes {
@@ -96,6 +106,7 @@ impl Inodes {
             self.inodes.remove(&number);
             self.recording.take_if(|(recorded, _)| *recorded == number);
             self.past.take_if(|(recorded, _)| *recorded == number);
+            self.ailing.take_if(|(ailing, _)| *ailing == number);
         }
     }
 
@@ -114,9 +125,12 @@ impl Inodes {
         self.recording_of(number).map(|recording| recording.submitted(offset, change))
     }
 
-    /// Carries a write out, which is completed with that.
-    pub fn write(&mut self, number: u64, offset: u64, change: &Change, recorded: Option<usize>) {
+    /// Carries a write out, which is completed with that; or it fails, and nothing of it is there.
+    pub fn write(&mut self, number: u64, offset: u64, change: &Change, recorded: Option<usize>) -> Result<(), Failed> {
         if let Some(inode) = self.inodes.get_mut(&number) {
+            if let Some((_, ailing)) = self.ailing.as_mut().filter(|(ailing, _)| *ailing == number) {
+                ailing.write(offset, change, &inode.content)?;
+            }
             change.apply(&mut inode.content, offset, None);
             inode.changed = SystemTime::now();
             if matches!(change, Change::Data(_)) {
@@ -126,6 +140,64 @@ impl Inodes {
         if let (Some(recording), Some(write)) = (self.recording_of(number), recorded) {
             recording.completed(write);
         }
+        Ok(())
+    }
+
+    /// Carries a flush out, which is completed with that.
+    pub fn flush(&mut self, number: u64, recorded: Option<usize>) -> Result<(), Failed> {
+        self.ailing_of(number).map_or(Ok(()), Ailing::flush)?;
+        if let (Some(recording), Some(flush)) = (self.recording_of(number), recorded) {
+            recording.flushed(flush);
+        }
+        Ok(())
+    }
+
+    /// What stands at a place of a file, as far as it goes. None: there is no such file.
+    pub fn read(&mut self, number: u64, offset: u64, length: usize) -> Option<Result<Vec<u8>, Failed>> {
+        let inode = self.inodes.get(&number)?;
+        let length = (length as u64).min(inode.size.saturating_sub(offset));
+        if let Some(Err(failed)) = self.ailing_of(number).map(|ailing| ailing.read(offset, length)) {
+            return Some(Err(failed));
+        }
+        let mut data = vec![0; length as usize];
+        self.inodes.get(&number)?.content.read(offset, &mut data);
+        Some(Ok(data))
+    }
+
+    fn ailing_of(&mut self, number: u64) -> Option<&mut Ailing> {
+        self.ailing.as_mut().filter(|(ailing, _)| *ailing == number).map(|(_, ailing)| ailing)
+    }
+
+    /// Whether requests of a file wait for something.
+    pub fn waits(&mut self, number: u64) -> bool {
+        self.ailing_of(number).is_some_and(|ailing| ailing.waits())
+    }
+
+    /// How much longer a request takes that arrived then.
+    pub fn delay(&mut self, number: u64, arrived: Instant) -> Duration {
+        self.ailing_of(number).map_or(Duration::ZERO, |ailing| ailing.delay(arrived))
+    }
+
+    /// Has something be wrong with a file from now on, instead of what was; how many of its blocks that concerns where it is about blocks.
+    pub fn harm(&mut self, name: &OsStr, fault: &Fault) -> Option<u64> {
+        let (number, inode) = self.named(name)?;
+        let ailing = Ailing::new(fault, &inode.content);
+        Some(self.ailing.insert((number, ailing)).1.bad())
+    }
+
+    /// Has nothing be wrong any more; how many requests met what was.
+    pub fn mend(&mut self) -> u64 {
+        self.ailing.take().map_or(0, |(_, ailing)| ailing.met)
+    }
+
+    /// Turns bits over in a file; how many.
+    pub fn flip(&mut self, name: &OsStr, chosen: &Chosen) -> Option<u64> {
+        self.named(name).map(|(_, inode)| chosen.flip(&mut inode.content))
+    }
+
+    fn named(&mut self, name: &OsStr) -> Option<(u64, &mut Inode)> {
+        let number = *self.names.get(name)?;
+        Some((number, self.inodes.get_mut(&number)?))
     }
 
     /// The recording of a file, where it is the one that is recorded.
@@ -140,10 +212,10 @@ impl Inodes {
 
     /// Begins to record a file; false where there is none of this name.
     pub fn record(&mut self, name: &OsStr) -> bool {
-        let Some(number) = self.names.get(name).copied() else { return false };
-        let Some(inode) = self.inodes.get(&number) else { return false };
+        let Some((number, inode)) = self.named(name) else { return false };
+        let recording = Recording::of(inode.content.clone());
         self.past = None;
-        self.recording = Some((number, Recording::of(inode.content.clone())));
+        self.recording = Some((number, recording));
         true
     }
 

@@ -1,4 +1,5 @@
-//! A disk that Bakeoff serves itself, and everything that was done to it: what a power cut may leave of it can be worked out and offered.
+//! A disk that Bakeoff serves itself, and everything that was done to it: what a power cut may leave of it can be worked out and offered, and it can be made
+//! to fail as disks do.
 //! In: a folder to serve it in, and what somebody with a filesystem on it does. Out: the record of writes and flushes, and the disk as a cut leaves it.
 //! It is carried by FUSE: the disk is a file of a served folder, to which a loop device is attached with direct I/O. It knows nothing of filesystems.
 
@@ -7,6 +8,8 @@ mod client;
 mod content;
 mod control;
 mod cut;
+mod device;
+mod fault;
 mod folder;
 mod inodes;
 mod record;
@@ -15,5 +18,6 @@ mod server;
 pub use blocks::{Blocks, PAGE};
 pub use client::{Disk, DiskError};
 pub use cut::{At, Kept, State, at, choose};
+pub use fault::{Among, Chosen, Fault};
 pub use record::{Event, Moment, Record, WriteFacts};
 pub use server::serve;

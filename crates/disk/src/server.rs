@@ -5,8 +5,8 @@
 //! disk can be killed at any moment: the last of its files is closed, the questions end, and this ends.
 
 use crate::control::{Answer, Ask, PROTOCOL};
-use crate::folder::{Folder, Shared, lock};
-use crate::inodes::Inodes;
+use crate::folder::Folder;
+use crate::inodes::{Inodes, Shared, lock};
 use fuser::{Config, MountOption, Session};
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Read, Write};
@@ -67,7 +67,7 @@ fn answer(shared: &Shared, ask: &Ask) -> Result<Answer, String> {
     let mut inodes = lock(shared);
     match ask {
         Ask::Record(name) if inodes.record(OsStr::new(name)) => Ok(Answer::Done),
-        Ask::Record(name) => Err(format!("there is no file {name}")),
+        Ask::Record(name) => Err(unknown(name)),
         Ask::Mark(word) => {
             inodes.recording().ok_or("nothing is recorded")?.marked(*word);
             Ok(Answer::Done)
@@ -81,6 +81,17 @@ fn answer(shared: &Shared, ask: &Ask) -> Result<Answer, String> {
             inode.content = past.state(state, *lying);
             Ok(Answer::Done)
         }
+        Ask::Harm { file, fault } => counted(file, inodes.harm(OsStr::new(file), fault)),
+        Ask::Mend => Ok(Answer::Counted(inodes.mend())),
+        Ask::Flip { file, chosen } => counted(file, inodes.flip(OsStr::new(file), chosen)),
         Ask::End => Ok(Answer::Done),
     }
+}
+
+fn counted(file: &str, count: Option<u64>) -> Result<Answer, String> {
+    count.map(Answer::Counted).ok_or_else(|| unknown(file))
+}
+
+fn unknown(file: &str) -> String {
+    format!("there is no file {file}")
 }

@@ -7,7 +7,8 @@ use crate::failure::Failure;
 use crate::power_cuts::{self, PowerCuts, Refused};
 use crate::session::{STOPPED, stop_on_signals};
 use crate::{contenders, json, out, place, text};
-use powercut::{CutError, Cuts, Program, Survived, Work};
+use reliability::ReliabilityError;
+use reliability::power_cut::{self, Cuts, Program, Survived, Work};
 use runner::{Place, PlannedContender, Stop};
 use staging::{Registry, ServedFolder, Target, Where};
 use std::path::PathBuf;
@@ -46,7 +47,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
         let label = &contender.asked.label;
         match of_one(contender, &catalogue.filesystems, bytes, &cuts, &stop) {
             Ok(one) => survived.push(one),
-            Err(CutError::Stopped) => return Ok(STOPPED),
+            Err(ReliabilityError::Stopped) => return Ok(STOPPED),
             Err(error) => refused.push(Refused { contender: label.clone(), why: error.to_string() }),
         }
     }
@@ -113,7 +114,7 @@ fn of_one(
     bytes: u64,
     cuts: &Cuts,
     stop: &Stop,
-) -> Result<Survived, CutError> {
+) -> Result<Survived, ReliabilityError> {
     let label = contender.asked.label.as_str();
     let journal = Journal::new();
     let mut folder = ServedFolder::open(&crate::verbs::serve_disk::command(), bytes + SPARE, &journal)?;
@@ -128,8 +129,8 @@ fn of_one(
     let survived = {
         let mut target = Target::open(filesystems, &place, &journal)?;
         let mut stage = target.stage(&contender.asked)?;
-        let disk = folder.disk().ok_or(CutError::NoImage)?;
-        let survived = powercut::cut(&mut stage, disk, label, cuts, &watcher)?;
+        let disk = folder.disk().ok_or(ReliabilityError::NoImage)?;
+        let survived = power_cut::cut(&mut stage, disk, label, cuts, &watcher)?;
         stage.close()?;
         survived
     };

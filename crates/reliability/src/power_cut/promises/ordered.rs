@@ -1,7 +1,7 @@
 //! Things done one after the other without a sync: the later one is not there without the earlier.
 
 use super::{About, Finding, Place, Promise, lay_out};
-use crate::result::Strength;
+use crate::power_cut::result::Strength;
 use crate::stamps::{self, Sector};
 use std::io;
 

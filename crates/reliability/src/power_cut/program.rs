@@ -4,10 +4,10 @@
 //! A line that it prints acknowledges something: that it is safe from now on. After a cut the check gets the lines that were printed before on its standard
 //! input, in the program's folder; a status other than 0 says that not all of it is there.
 
-use crate::campaign::{Cuts, Marker, Subject, doing};
-use crate::error::CutError;
-use crate::result::{Example, Given, ProgramResult, Survived};
-use crate::tally::{Looked, rate};
+use crate::error::ReliabilityError;
+use crate::power_cut::campaign::{Cuts, Marker, Subject, doing};
+use crate::power_cut::result::{Example, Given, ProgramResult, Survived};
+use crate::power_cut::tally::{Looked, rate};
 use disk::{Event, Record, State};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -84,7 +84,7 @@ impl<'p> ProgramWork<'p> {
 }
 
 impl Subject for ProgramWork<'_> {
-    fn set_up(&mut self, root: &Path) -> Result<(), CutError> {
+    fn set_up(&mut self, root: &Path) -> Result<(), ReliabilityError> {
         self.folder = root.join(FOLDER);
         std::fs::create_dir(&self.folder).map_err(doing("making its folder"))?;
         if self.program.prepare.is_empty() {
@@ -95,7 +95,7 @@ impl Subject for ProgramWork<'_> {
         prepared.map_err(doing("preparing the program"))
     }
 
-    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError> {
+    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError> {
         let words = self.program.command.join(" ");
         let mut running =
             Running::start(&self.program.command, &self.folder, Stdio::piped()).map_err(doing(words.clone()))?;

@@ -1,7 +1,7 @@
 //! Blocks that are written over by one call: all of it is there, or nothing.
 
 use super::{About, Finding, Place, Promise, lay_out};
-use crate::result::Strength;
+use crate::power_cut::result::Strength;
 use crate::stamps::{self, Sector};
 use std::io;
 

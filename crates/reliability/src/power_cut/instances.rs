@@ -1,10 +1,10 @@
 //! The promises as they are carried out: each several times, their steps mixed, side by side, every return marked in the record of the disk.
 //! In: a root to work in. Out: marks, and how far each had come at a cut.
 
-use crate::campaign::doing;
-use crate::error::CutError;
-use crate::promises::{PROMISES, Place, Promise};
-use crate::result::Strength;
+use crate::error::ReliabilityError;
+use crate::power_cut::campaign::doing;
+use crate::power_cut::promises::{PROMISES, Place, Promise};
+use crate::power_cut::result::Strength;
 use disk::{Event, Record};
 use rand::Rng;
 use std::path::Path;
@@ -48,7 +48,7 @@ impl Instances {
     ///
     /// # Errors
     /// What was being done, and what the system answered.
-    pub fn set_up(root: &Path) -> Result<Instances, CutError> {
+    pub fn set_up(root: &Path) -> Result<Instances, ReliabilityError> {
         let mut all = Vec::new();
         for (promise, known) in PROMISES.iter().enumerate() {
             let syncs = known.about().strength == Strength::Promised;
@@ -77,7 +77,7 @@ impl Instances {
 ///
 /// # Errors
 /// What was being done, and what the system answered.
-pub(crate) fn step(of: &mut [&mut Instance], dice: &mut impl Rng) -> Result<Option<u64>, CutError> {
+pub(crate) fn step(of: &mut [&mut Instance], dice: &mut impl Rng) -> Result<Option<u64>, ReliabilityError> {
     let mut open: Vec<&mut &mut Instance> = of.iter_mut().filter(|one| !one.is_finished()).collect();
     if open.is_empty() {
         return Ok(None);

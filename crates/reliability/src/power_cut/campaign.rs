@@ -1,11 +1,11 @@
 //! The power cuts of one contender: work on a recorded disk, then one state after the other.
 //! In: a stage on a served disk, and the work. Out: a [`Survived`].
 
-use crate::error::CutError;
-use crate::program::{Program, ProgramWork};
-use crate::promise_work::PromiseWork;
-use crate::result::{Example, Figures, Mounts, Survived};
-use crate::tally::{Looked, figures, rate};
+use crate::error::ReliabilityError;
+use crate::power_cut::program::{Program, ProgramWork};
+use crate::power_cut::promise_work::PromiseWork;
+use crate::power_cut::result::{Example, Figures, Mounts, Survived};
+use crate::power_cut::tally::{Looked, figures, rate};
 use disk::{Disk, Event, Record, State};
 use staging::Stage;
 use std::io;
@@ -47,9 +47,9 @@ pub struct Cuts {
 pub type Watcher<'w> = dyn Fn(u32) -> bool + Sync + 'w;
 
 /// Puts what was being done before an error of the system.
-pub(crate) fn doing(what: impl Into<String>) -> impl FnOnce(io::Error) -> CutError {
+pub(crate) fn doing(what: impl Into<String>) -> impl FnOnce(io::Error) -> ReliabilityError {
     let what = what.into();
-    move |error| CutError::Work { doing: what, why: error.to_string() }
+    move |error| ReliabilityError::Work { doing: what, why: error.to_string() }
 }
 
 /// The disk to which returns are marked, and whoever watches.
@@ -60,22 +60,22 @@ pub(crate) struct Marker<'a> {
 
 impl Marker<'_> {
     /// Marks that something has returned.
-    pub fn mark(&mut self, word: u64) -> Result<(), CutError> {
+    pub fn mark(&mut self, word: u64) -> Result<(), ReliabilityError> {
         self.disk.mark(word)?;
         self.go_on()
     }
 
-    pub fn go_on(&self) -> Result<(), CutError> {
-        if (self.watcher)(0) { Ok(()) } else { Err(CutError::Stopped) }
+    pub fn go_on(&self) -> Result<(), ReliabilityError> {
+        if (self.watcher)(0) { Ok(()) } else { Err(ReliabilityError::Stopped) }
     }
 }
 
 /// A work, and what is found of it in a state.
 pub(crate) trait Subject {
     /// Lays out what stands there before the power may go.
-    fn set_up(&mut self, root: &Path) -> Result<(), CutError>;
+    fn set_up(&mut self, root: &Path) -> Result<(), ReliabilityError>;
     /// Does it, and marks what has returned.
-    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError>;
+    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError>;
     /// The states to look at, in the order of their cuts.
     fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State>;
     /// Looks at a state that is mounted.
@@ -101,12 +101,12 @@ pub fn cut(
     contender: &str,
     cuts: &Cuts,
     watcher: &Watcher<'_>,
-) -> Result<Survived, CutError> {
+) -> Result<Survived, ReliabilityError> {
     let began = Instant::now();
     let image = stage.image().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let image = image.ok_or(CutError::NoImage)?;
+    let image = image.ok_or(ReliabilityError::NoImage)?;
     if !stage.enter().is_empty() {
-        return Err(CutError::OwnServer);
+        return Err(ReliabilityError::OwnServer);
     }
     let mut subject = subject(cuts);
     subject.set_up(stage.root())?;
@@ -122,7 +122,7 @@ pub fn cut(
         let looked = Looked { state: *state, in_order: state.is_in_order(pending), pending };
         found.state(stage, &looked, number, &mut |looked| subject.look(&record, looked))?;
         if !watcher(number as u32 + 1) {
-            return Err(CutError::Stopped);
+            return Err(ReliabilityError::Stopped);
         }
     }
     let mut survived = found.result(stage, &record, contender, cuts);
@@ -150,7 +150,7 @@ impl Found {
         looked: &Looked,
         number: usize,
         look: &mut dyn FnMut(&Looked),
-    ) -> Result<(), CutError> {
+    ) -> Result<(), ReliabilityError> {
         self.in_order += u32::from(looked.in_order);
         match stage.mount_state() {
             Ok(took) => self.mounted.push(took.as_secs_f64()),

@@ -1,14 +1,14 @@
 //! The promises as a work whose power is cut, and the diary that nobody syncs.
 //! In: a root. Out: what was kept of it in each state.
 
-use crate::campaign::{Cuts, Marker, Subject, doing};
-use crate::diary::Diary;
-use crate::error::CutError;
-use crate::instances::{self, Instance, Instances, Progress, diary_mark, diary_time};
-use crate::promises::{Finding, PROMISES};
-use crate::result::Survived;
+use crate::error::ReliabilityError;
+use crate::power_cut::campaign::{Cuts, Marker, Subject, doing};
+use crate::power_cut::diary::Diary;
+use crate::power_cut::instances::{self, Instance, Instances, Progress, diary_mark, diary_time};
+use crate::power_cut::promises::{Finding, PROMISES};
+use crate::power_cut::result::Survived;
+use crate::power_cut::tally::{Looked, Tally, figures};
 use crate::stamps;
-use crate::tally::{Looked, Tally, figures};
 use disk::{Event, Record, State};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -55,7 +55,7 @@ impl PromiseWork {
     }
 
     /// The first part: all promises, their steps mixed, by several at a time, so that the disk has more to do than one thing.
-    fn busy(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError> {
+    fn busy(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError> {
         let marker = Mutex::new(marker);
         let marked = |mark| marker.lock().unwrap_or_else(|poison| poison.into_inner()).mark(mark);
         let work = |mut hand: Vec<&mut Instance>, mut dice: ChaCha8Rng| {
@@ -75,7 +75,7 @@ impl PromiseWork {
     }
 
     /// The second: nobody syncs, and what is lost is what the kernel held back.
-    fn quiet(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError> {
+    fn quiet(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError> {
         let Some(diary) = &self.diary else { return Ok(()) };
         let mut hand: Vec<&mut Instance> = self.instances.dealt(true, 1).into_iter().flatten().collect();
         let (began, steps) = (Instant::now(), f64::from(instances::left(&hand).max(1)));
@@ -106,14 +106,14 @@ impl PromiseWork {
 }
 
 impl Subject for PromiseWork {
-    fn set_up(&mut self, root: &Path) -> Result<(), CutError> {
+    fn set_up(&mut self, root: &Path) -> Result<(), ReliabilityError> {
         leave_stale(root).map_err(doing("writing old content"))?;
         self.instances = Instances::set_up(root)?;
         self.diary = Some(Diary::begin(root).map_err(doing("beginning a diary"))?);
         Ok(())
     }
 
-    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), CutError> {
+    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError> {
         self.busy(marker)?;
         self.quiet(marker)
     }

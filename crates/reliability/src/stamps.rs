@@ -9,22 +9,27 @@ use std::path::Path;
 /// Bytes of a sector.
 pub(crate) const SECTOR: usize = 512;
 /// Begins every sector of ours.
-const MAGIC: [u8; 8] = *b"BAKEOFF!";
+pub(crate) const MAGIC: [u8; 8] = *b"BAKEOFF!";
 /// Bytes of a file that are looked at, at most.
 const READ_LIMIT: u64 = 1 << 20;
 
 /// Whose sector, which version of it, and which place in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
+    /// Number of the file.
     pub file: u32,
+    /// How often it had been written over.
     pub version: u32,
+    /// Place in the file, in sectors.
     pub index: u32,
 }
 
 /// What stands in a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sector {
+    /// Nothing but zeros.
     Zeros,
+    /// A sector of ours, whole.
     Ours(Stamp),
     /// Nothing that was ever written as a sector.
     Garbage,

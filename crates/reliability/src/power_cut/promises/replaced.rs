@@ -1,7 +1,7 @@
 //! A file that is replaced by renaming another over it, as editors and package managers do.
 
 use super::{About, Finding, Place, Promise, lay_out, one_version};
-use crate::result::Strength;
+use crate::power_cut::result::Strength;
 use crate::stamps::{self, sync_folder};
 use std::fs::File;
 use std::io;

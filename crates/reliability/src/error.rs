@@ -1,19 +1,19 @@
-//! What can go wrong with a contender whose power is cut.
+//! What can go wrong with a contender whose disk is harmed.
 
 use disk::DiskError;
 use staging::StagingError;
 
-/// An error that ends one contender's power cuts.
+/// An error that ends one contender's part.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum CutError {
+pub enum ReliabilityError {
     /// It could not be set up, or not be taken down.
     #[error(transparent)]
     Staging(#[from] StagingError),
     /// The served disk.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// A step of the work failed on the whole filesystem, before any cut.
-    #[error("the work failed before any cut: {doing}: {why}")]
+    /// A step of the work failed on the whole disk.
+    #[error("the work failed on the whole disk: {doing}: {why}")]
     Work {
         /// What was being done.
         doing: String,

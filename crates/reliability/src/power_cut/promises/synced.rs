@@ -1,7 +1,7 @@
 //! Data that was made safe by a call: it is there after any cut.
 
 use super::{About, Finding, Place, Promise, content, lay_out, whole};
-use crate::result::Strength;
+use crate::power_cut::result::Strength;
 use crate::stamps::{self, SECTOR};
 use std::fs::File;
 use std::io;

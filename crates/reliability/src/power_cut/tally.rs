@@ -1,8 +1,8 @@
 //! Counts over the states of one contender.
 //! In: what was found in each state. Out: [`PromiseResult`]s and [`Figures`].
 
-use crate::promises::{About, Finding, PROMISES};
-use crate::result::{Example, Figures, Given, PromiseResult, Rate};
+use crate::power_cut::promises::{About, Finding, PROMISES};
+use crate::power_cut::result::{Example, Figures, Given, PromiseResult, Rate};
 use disk::{Kept, State};
 
 /// Counts of one promise.

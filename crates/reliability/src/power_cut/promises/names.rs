@@ -1,7 +1,7 @@
 //! Names: made, changed and taken away, and their folder synced.
 
 use super::{About, Finding, Place, Promise, lay_out, whole};
-use crate::result::Strength;
+use crate::power_cut::result::Strength;
 use crate::stamps::{self, sync_folder};
 use std::fs::File;
 use std::io;

@@ -6,16 +6,13 @@
 
 mod campaign;
 mod diary;
-mod error;
 mod instances;
 mod program;
 mod promise_work;
 mod promises;
 mod result;
-mod stamps;
 mod tally;
 
 pub use campaign::{Cuts, Watcher, Work, cut};
-pub use error::CutError;
 pub use program::Program;
 pub use result::{Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived};

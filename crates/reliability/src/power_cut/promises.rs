@@ -10,7 +10,7 @@ mod ordered;
 mod replaced;
 mod synced;
 
-use crate::result::Strength;
+use crate::power_cut::result::Strength;
 use crate::stamps::{self, Sector, Stamp};
 use std::io;
 use std::ops::RangeInclusive;
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn every_promise_stands_in_the_document_as_it_is() {
-        let document = include_str!("../../../docs/power-cut.md");
+        let document = include_str!("../../../../docs/power-cut.md");
         for promise in PROMISES {
             let line = format!("| `{}` | {} |", promise.about().name, promise.about().title);
             assert!(document.contains(&line), "docs/power-cut.md lacks: {line}");

@@ -1,0 +1,132 @@
+//! The disk's own time: requests are answered one after the other, each when it is due, by a thread that is not the one that takes them in.
+//! In: requests in the order in which the kernel made them. Out: answers.
+//!
+//! So what arrived while something else was under way is known to have done so, and a write that is completed during a flush is not taken for one that the
+//! flush made safe.
+
+use crate::content::Change;
+use crate::fault::Failed;
+use crate::inodes::{Shared, lock};
+use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How long a recorded write is under way: as long as on a quick SSD, so that others may come meanwhile.
+const UNDER_WAY: Duration = Duration::from_micros(100);
+
+/// A request that is answered when it is due.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// The file.
+    pub number: u64,
+    pub arrived: Instant,
+    pub what: What,
+}
+
+/// What is asked. `recorded`: its number, where the file is recorded.
+#[derive(Debug)]
+pub(crate) enum What {
+    Read { offset: u64, length: usize, answer: ReplyData },
+    Write { offset: u64, change: Change, recorded: Option<usize>, answer: WriteAnswer },
+    Flush { recorded: Option<usize>, answer: ReplyEmpty },
+}
+
+#[derive(Debug)]
+pub(crate) enum WriteAnswer {
+    Written(ReplyWrite),
+    Cleared(ReplyEmpty),
+}
+
+impl WriteAnswer {
+    fn done(self, bytes: u64) {
+        match self {
+            WriteAnswer::Written(reply) => reply.written(bytes as u32),
+            WriteAnswer::Cleared(reply) => reply.ok(),
+        }
+    }
+
+    fn failed(self, error: Errno) {
+        match self {
+            WriteAnswer::Written(reply) => reply.error(error),
+            WriteAnswer::Cleared(reply) => reply.error(error),
+        }
+    }
+}
+
+/// Starts the thread; what it is sent, it answers.
+pub(crate) fn start(shared: &Shared) -> Sender<Job> {
+    let (jobs, taken) = channel();
+    let own = Arc::clone(shared);
+    std::thread::spawn(move || work(&own, &taken));
+    jobs
+}
+
+fn work(shared: &Shared, jobs: &Receiver<Job>) {
+    let mut waiting: VecDeque<(Instant, Job)> = VecDeque::new();
+    loop {
+        let now = Instant::now();
+        if waiting.front().is_some_and(|(due, _)| *due <= now)
+            && let Some((_, job)) = waiting.pop_front()
+        {
+            answer(shared, job.number, job.what);
+            continue;
+        }
+        let arrived = match waiting.front() {
+            Some((due, _)) => jobs.recv_timeout(due.saturating_duration_since(now)),
+            None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match arrived {
+            Ok(job) => waiting.push_back((job.arrived + takes(shared, &job), job)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// How long a request takes from its arrival on; it is answered after those that arrived before it.
+fn takes(shared: &Shared, job: &Job) -> Duration {
+    let recorded = matches!(job.what, What::Write { recorded: Some(_), .. });
+    let own = if recorded { UNDER_WAY } else { Duration::ZERO };
+    own.max(lock(shared).delay(job.number, job.arrived))
+}
+
+fn answer(shared: &Shared, number: u64, what: What) {
+    match what {
+        What::Read { offset, length, answer } => read(shared, number, offset, length, answer),
+        What::Write { offset, change, recorded, answer } => {
+            let done = lock(shared).write(number, offset, &change, recorded);
+            match done {
+                Ok(()) => answer.done(change.length()),
+                Err(failed) => answer.failed(error(failed)),
+            }
+        }
+        What::Flush { recorded, answer } => {
+            let done = lock(shared).flush(number, recorded);
+            match done {
+                Ok(()) => answer.ok(),
+                Err(failed) => answer.error(error(failed)),
+            }
+        }
+    }
+}
+
+/// Answers a read now.
+pub(crate) fn read(shared: &Shared, number: u64, offset: u64, length: usize, answer: ReplyData) {
+    let mut inodes = lock(shared);
+    let read = inodes.read(number, offset, length);
+    drop(inodes);
+    match read {
+        Some(Ok(data)) => answer.data(&data),
+        Some(Err(failed)) => answer.error(error(failed)),
+        None => answer.error(Errno::ENOENT),
+    }
+}
+
+fn error(failed: Failed) -> Errno {
+    match failed {
+        Failed::Unreadable => Errno::EIO,
+        Failed::NoRoom => Errno::ENOSPC,
+    }
+}

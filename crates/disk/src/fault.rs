@@ -1,0 +1,282 @@
+//! What may be wrong with a disk: requests that fail, that wait or that find no room, and bits that are not what was written.
+//! In: a [`Fault`], and the requests that meet it. Out: how each is to be answered.
+
+use crate::blocks::{Blocks, PAGE};
+use crate::content::Change;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// Some of the blocks (of 4096 bytes) that were written and do not hold zeros.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Among {
+    /// Those that begin with these bytes: the data of somebody who begins every block so.
+    Data(Vec<u8>),
+    /// All others: what a filesystem wrote for itself.
+    Metadata(Vec<u8>),
+}
+
+impl Among {
+    fn has(&self, block: &[u8; PAGE]) -> bool {
+        match self {
+            Among::Data(beginning) => block.starts_with(beginning),
+            Among::Metadata(beginning) => !block.starts_with(beginning) && block.iter().any(|byte| *byte != 0),
+        }
+    }
+}
+
+/// Blocks by the throw of dice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// From which.
+    pub among: Among,
+    /// How many, as far as there are.
+    pub blocks: usize,
+    /// The same seed chooses the same of the same.
+    pub seed: u64,
+}
+
+impl Chosen {
+    fn of(&self, blocks: &Blocks) -> Vec<u64> {
+        let mut all: Vec<u64> =
+            blocks.pages().filter(|(_, block)| self.among.has(block)).map(|(page, _)| page).collect();
+        all.sort_unstable();
+        let mut dice = ChaCha8Rng::seed_from_u64(self.seed);
+        all.choose_multiple(&mut dice, self.blocks).copied().collect()
+    }
+
+    /// Turns one bit over in each of them; how many that were.
+    pub(crate) fn flip(&self, blocks: &mut Blocks) -> u64 {
+        let chosen = self.of(blocks);
+        let mut dice = ChaCha8Rng::seed_from_u64(self.seed);
+        for page in &chosen {
+            blocks.flip(*page, dice.random_range(0..PAGE * 8));
+        }
+        chosen.len() as u64
+    }
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// These blocks cannot be read until they are written anew.
+    Unreadable(Chosen),
+    /// One write of so many fails, and leaves what was there.
+    FailingWrites {
+        /// Of how many.
+        one_in: u32,
+        /// Which.
+        seed: u64,
+    },
+    /// Every request fails.
+    Dead,
+    /// There is room for so many bytes more, and then none for a block that was never written.
+    Full {
+        /// Bytes.
+        room: u64,
+    },
+    /// Every request takes so much longer.
+    Slow {
+        /// By so much.
+        by: Duration,
+    },
+    /// No request is answered for so long; after that all are.
+    Hanging {
+        /// For so long.
+        lasts: Duration,
+    },
+}
+
+/// Why a request fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failed {
+    Unreadable,
+    NoRoom,
+}
+
+/// A fault at work on a disk.
+#[derive(Debug)]
+pub(crate) struct Ailing {
+    fault: Fault,
+    since: Instant,
+    dice: ChaCha8Rng,
+    bad: BTreeSet<u64>,
+    room: u64,
+    /// Requests that met it.
+    pub met: u64,
+}
+
+impl Ailing {
+    /// Begins with a disk as it is.
+    pub fn new(fault: &Fault, blocks: &Blocks) -> Ailing {
+        let (mut bad, mut room, mut seed) = (BTreeSet::new(), 0, 0);
+        match fault {
+            Fault::Unreadable(chosen) => bad = chosen.of(blocks).into_iter().collect(),
+            Fault::FailingWrites { seed: known, .. } => seed = *known,
+            Fault::Full { room: known } => room = *known,
+            Fault::Dead | Fault::Slow { .. } | Fault::Hanging { .. } => {}
+        }
+        let dice = ChaCha8Rng::seed_from_u64(seed);
+        Ailing { fault: fault.clone(), since: Instant::now(), dice, bad, room, met: 0 }
+    }
+
+    /// Blocks that cannot be read.
+    pub fn bad(&self) -> u64 {
+        self.bad.len() as u64
+    }
+
+    /// Whether requests wait.
+    pub fn waits(&self) -> bool {
+        matches!(self.fault, Fault::Slow { .. } | Fault::Hanging { .. })
+    }
+
+    /// How long a request waits that arrived then.
+    pub fn delay(&mut self, arrived: Instant) -> Duration {
+        let delay = match self.fault {
+            Fault::Slow { by } => by,
+            Fault::Hanging { lasts } => (self.since + lasts).saturating_duration_since(arrived),
+            _ => Duration::ZERO,
+        };
+        self.met += u64::from(!delay.is_zero());
+        delay
+    }
+
+    fn fail(&mut self, how: Failed) -> Result<(), Failed> {
+        self.met += 1;
+        Err(how)
+    }
+
+    /// Whether so many bytes can be read.
+    pub fn read(&mut self, offset: u64, length: u64) -> Result<(), Failed> {
+        let fails = match self.fault {
+            Fault::Dead => true,
+            Fault::Unreadable(_) => self.bad.range(pages(offset, length)).next().is_some(),
+            _ => false,
+        };
+        if fails { self.fail(Failed::Unreadable) } else { Ok(()) }
+    }
+
+    /// Whether a write can be carried out.
+    pub fn write(&mut self, offset: u64, change: &Change, blocks: &Blocks) -> Result<(), Failed> {
+        match self.fault {
+            Fault::Dead => self.fail(Failed::Unreadable),
+            Fault::FailingWrites { one_in, .. } if self.dice.random_ratio(1, one_in.max(1)) => {
+                self.fail(Failed::Unreadable)
+            }
+            Fault::Full { .. } if matches!(change, Change::Data(_)) => {
+                let new = pages(offset, change.length()).filter(|page| !blocks.has(*page)).count() * PAGE;
+                match self.room.checked_sub(new as u64) {
+                    Some(left) => self.room = left,
+                    None => return self.fail(Failed::NoRoom),
+                }
+                Ok(())
+            }
+            Fault::Unreadable(_) => {
+                // As disks do: what is written to a bad sector goes to a spare one.
+                let written = pages(offset, change.length());
+                self.bad.retain(|page| !written.contains(page));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a flush can be.
+    pub fn flush(&mut self) -> Result<(), Failed> {
+        if self.fault == Fault::Dead { self.fail(Failed::Unreadable) } else { Ok(()) }
+    }
+}
+
+/// The blocks that a range touches.
+fn pages(offset: u64, length: u64) -> std::ops::Range<u64> {
+    offset / PAGE as u64..offset.saturating_add(length).div_ceil(PAGE as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &[u8] = b"ours";
+
+    /// Ten blocks of ours, ten of somebody else, ten zeros that were written.
+    fn disk() -> Blocks {
+        let mut blocks = Blocks::default();
+        for page in 0..30u64 {
+            let beginning: &[u8] = [OURS, b"else", &[0; 4]][page as usize / 10];
+            blocks.write(page * PAGE as u64, &[beginning, &vec![0; PAGE - 4]].concat());
+        }
+        blocks
+    }
+
+    fn data() -> Change {
+        Change::Data(vec![1; PAGE].into())
+    }
+
+    #[test]
+    fn blocks_are_chosen_from_data_or_from_metadata_and_never_from_zeros() {
+        for (among, range) in [(Among::Data(OURS.into()), 0..10), (Among::Metadata(OURS.into()), 10..20)] {
+            let chosen = |blocks, seed| Chosen { among: among.clone(), blocks, seed }.of(&disk());
+            assert_eq!(chosen(100, 1).len(), 10);
+            assert!(chosen(5, 1).iter().all(|page| range.contains(page)));
+            assert_eq!(chosen(5, 1), chosen(5, 1));
+            assert_ne!(chosen(5, 1), chosen(5, 2));
+        }
+    }
+
+    #[test]
+    fn a_flip_changes_one_bit_of_each_chosen_block() {
+        let (before, mut after) = (disk(), disk());
+        let flipped = Chosen { among: Among::Data(OURS.into()), blocks: 4, seed: 3 }.flip(&mut after);
+        assert_eq!(flipped, 4);
+        let content = |blocks: &Blocks| {
+            let mut all = vec![0; 30 * PAGE];
+            blocks.read(0, &mut all);
+            all
+        };
+        let bits: u32 =
+            content(&before).iter().zip(content(&after)).map(|(before, after)| (before ^ after).count_ones()).sum();
+        assert_eq!(bits, 4);
+    }
+
+    #[test]
+    fn what_cannot_be_read_can_be_once_it_is_written_anew() {
+        let all = Chosen { among: Among::Data(OURS.into()), blocks: 10, seed: 1 };
+        let mut ailing = Ailing::new(&Fault::Unreadable(all), &disk());
+        assert_eq!(ailing.bad(), 10);
+        assert_eq!(ailing.read(9 * PAGE as u64 + 5, 10), Err(Failed::Unreadable));
+        assert_eq!(ailing.read(10 * PAGE as u64, 100), Ok(()));
+        ailing.write(9 * PAGE as u64, &data(), &disk()).expect("written");
+        assert_eq!(ailing.read(9 * PAGE as u64 + 5, 10), Ok(()));
+        assert_eq!((ailing.bad(), ailing.met), (9, 1));
+    }
+
+    #[test]
+    fn a_full_disk_takes_what_has_a_place_already() {
+        let mut ailing = Ailing::new(&Fault::Full { room: PAGE as u64 }, &disk());
+        let mut write = |page: u64| ailing.write(page * PAGE as u64, &data(), &disk());
+        assert_eq!([write(40), write(41), write(5)], [Ok(()), Err(Failed::NoRoom), Ok(())]);
+    }
+
+    #[test]
+    fn so_many_writes_fail_as_were_asked_for() {
+        let mut ailing = Ailing::new(&Fault::FailingWrites { one_in: 10, seed: 1 }, &disk());
+        let failed = (0..10_000).filter(|_| ailing.write(0, &data(), &disk()).is_err()).count();
+        assert!((850..1150).contains(&failed), "{failed}");
+        assert_eq!(ailing.met, failed as u64);
+        assert_eq!((ailing.read(0, 1), ailing.flush()), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn a_hanging_disk_answers_everything_at_once_in_the_end() {
+        let lasts = Duration::from_secs(10);
+        let mut ailing = Ailing::new(&Fault::Hanging { lasts }, &disk());
+        let early = ailing.delay(ailing.since + Duration::from_secs(1));
+        let late = ailing.delay(ailing.since + Duration::from_secs(11));
+        assert_eq!((early, late, ailing.met), (Duration::from_secs(9), Duration::ZERO, 1));
+    }
+}
