@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages recipes bench simulate answer powercut judge-real install clean
+.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages recipes bench simulate answer powercut faults judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -76,6 +76,10 @@ answer: packages build
 # What filesystems and programs keep when the power goes: the tables of docs/power-cut.md; as root, about half an hour.
 powercut: packages build
 	scripts/power-cuts $(BAKEOFF)
+
+# What filesystems report, return and keep when their disk fails: the tables of docs/faults.md; as root, about half an hour.
+faults: packages build
+	scripts/faults $(BAKEOFF)
 
 # The judge held to known truth on real filesystems; as root, about ten minutes.
 judge-real: build

@@ -2,9 +2,12 @@
 //! In: words typed by a person. Out: [`Arguments`], parsed and not yet resolved.
 
 mod own;
+mod served;
 mod what;
 
 pub use own::{Own, Start};
+use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
+pub use served::{FaultsArgs, OnServedDisk, PowercutArgs, ServeDiskArgs};
 pub use what::{Cold, Until, What};
 
 use clap::builder::PossibleValuesParser;
@@ -77,6 +80,9 @@ pub enum Verb {
     /// Cut the power again and again: what each contender keeps of what it promised, and what it loses of the rest
     #[command(after_help = POWERCUT_EXAMPLES)]
     Powercut(PowercutArgs),
+    /// Harm a disk again and again: what each contender reports, returns wrong and keeps when its disk fails
+    #[command(after_help = FAULTS_EXAMPLES)]
+    Faults(FaultsArgs),
     /// Say which filesystems and schedulers can compete here; for each that can't, why, and what would help
     Systems(SystemsArgs),
     /// Find out what filesystems can do, on fresh images, beside what has been published
@@ -99,12 +105,6 @@ pub enum Verb {
     /// Write the manual pages and shell completions, or the reference
     Manual(ManualArgs),
 }
-
-const POWERCUT_EXAMPLES: &str = "\
-Examples:
-  bakeoff powercut                                    ext4, XFS and btrfs
-  bakeoff powercut --fs ext4 --axis mount.data=ordered,writeback,journal
-  bakeoff powercut --fs ext4,xfs --lying-disk         the control: a disk that swallows flushes, where all must break";
 
 const RECORD_EXAMPLES: &str = "\
 Examples:
@@ -293,66 +293,6 @@ pub struct FeaturesArgs {
     /// As a Markdown table
     #[arg(long, group = "form")]
     pub markdown: bool,
-}
-
-/// `bakeoff powercut`
-#[derive(Debug, Args)]
-pub struct PowercutArgs {
-    /// Contenders: filesystems or named option sets [default: ext4,xfs,btrfs]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub fs: Vec<String>,
-    /// mkfs options of a filesystem, such as ext4="-O ^has_journal"
-    #[arg(long, value_name = "FS=OPTIONS")]
-    pub mkfs: Vec<String>,
-    /// Mount options of a filesystem, such as ext4=commit=60
-    #[arg(long, value_name = "FS=OPTIONS")]
-    pub mount: Vec<String>,
-    /// An axis, as of `run`: every contender is cut with each value, such as mount.data=ordered,writeback,journal
-    #[arg(long, value_name = "NAME=VALUE,...")]
-    pub axis: Vec<String>,
-    /// Descriptions of filesystems of your own, too: TOML files, or folders of them
-    #[arg(long, value_name = "PATH")]
-    pub filesystems: Vec<PathBuf>,
-    /// States that a cut may leave, to be mounted and looked at, of each contender
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
-    pub states: u32,
-    /// How long work goes on that nobody syncs; what is lost of it is seen whole only where this is longer than the kernel holds it back
-    #[arg(long, value_name = "TIME", default_value = "40s")]
-    pub unsynced: String,
-    /// Instead of what filesystems promise, a program of your own: each line that it prints acknowledges something, and must be kept
-    #[arg(long, value_name = "COMMAND", requires = "check")]
-    pub command: Option<String>,
-    /// After each cut, in the program's folder: gets the lines that were printed before it, and answers 0 where all that they
-    /// acknowledge is there
-    #[arg(long, value_name = "COMMAND", requires = "command")]
-    pub check: Option<String>,
-    /// Before the program, in its folder
-    #[arg(long, value_name = "COMMAND", requires = "command")]
-    pub prepare: Option<String>,
-    /// How long program, preparation and check may take, each
-    #[arg(long, value_name = "TIME", default_value = "10m")]
-    pub time_limit: String,
-    /// Size of the disk, which is kept in memory
-    #[arg(long, value_name = "SIZE", default_value = "512M")]
-    pub image: String,
-    /// A disk that says a flush is done and does nothing: the control, in which every filesystem must fail
-    #[arg(long)]
-    pub lying_disk: bool,
-    /// Seed of the work and of the states
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `bakeoff serve-disk`
-#[derive(Debug, Args)]
-pub struct ServeDiskArgs {
-    /// Folder on which it is mounted
-    pub folder: PathBuf,
-    /// Bytes that it holds at most
-    pub room: u64,
 }
 
 /// `bakeoff systems`

@@ -14,6 +14,7 @@ mod combinations;
 mod contenders;
 mod estimate;
 mod failure;
+mod fault_table;
 mod features;
 mod fio_jobs;
 mod forecast;
@@ -31,6 +32,7 @@ mod published;
 mod reference;
 mod resolve;
 mod scratch;
+mod served_disk;
 mod session;
 mod show;
 mod text;
@@ -44,7 +46,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|refused| misunderstood(&refused));
-    if matches!(arguments.verb, Verb::Run(_) | Verb::Resume(_) | Verb::Powercut(_) | Verb::Clean(_)) {
+    if matches!(arguments.verb, Verb::Run(_) | Verb::Resume(_) | Verb::Powercut(_) | Verb::Faults(_) | Verb::Clean(_)) {
         out::go_on_unread();
     }
     match carry_out(&arguments) {
@@ -81,6 +83,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
         Verb::Powercut(args) => verbs::powercut::powercut(args),
+        Verb::Faults(args) => verbs::faults::faults(args),
         Verb::ServeDisk(args) => verbs::serve_disk::serve_disk(args),
         Verb::Systems(args) => verbs::systems::systems(args),
         Verb::Features(args) => verbs::features::features(args),

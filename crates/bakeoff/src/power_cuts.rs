@@ -2,6 +2,7 @@
 //! In: results of `powercut`. Out: text as wide as the terminal, and the form of `--json`.
 
 use crate::json::Answer;
+use crate::served_disk::Refused;
 use crate::text;
 use reliability::power_cut::{Figures, Given, PromiseResult, Rate, Strength, Survived};
 use schemars::JsonSchema;
@@ -19,15 +20,6 @@ pub struct PowerCuts {
     pub contenders: Vec<Survived>,
     /// Those that could not be.
     pub refused: Vec<Refused>,
-}
-
-/// A contender that could not be cut.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Refused {
-    /// Its label.
-    pub contender: String,
-    /// Why.
-    pub why: String,
 }
 
 impl Answer for PowerCuts {
@@ -157,7 +149,8 @@ fn table(few: &[Survived]) -> String {
         lines.push_str(format!("{name:<NAMES$}{cells}").trim_end());
         lines.push('\n');
     };
-    let heading = headings(few);
+    let names: Vec<&str> = few.iter().map(|one| one.contender.as_str()).collect();
+    let heading = headings(&names);
     for (at, names) in heading.iter().enumerate() {
         let is_last = at + 1 == heading.len();
         let title = if few[0].program.is_some() { "PROGRAM" } else { "PROMISED" };
@@ -193,10 +186,10 @@ fn table(few: &[Survived]) -> String {
     lines
 }
 
-/// The contenders' names, a word a line, so that long ones can be told apart.
-fn headings(few: &[Survived]) -> Vec<Vec<String>> {
-    let words = |one: &Survived| text::harmless(&one.contender).split(' ').map(String::from).collect::<Vec<_>>();
-    let names: Vec<Vec<String>> = few.iter().map(words).collect();
+/// Contenders' names, a word a line, so that long ones can be told apart.
+pub fn headings(names: &[&str]) -> Vec<Vec<String>> {
+    let words = |name: &&str| text::harmless(name).split(' ').map(String::from).collect::<Vec<_>>();
+    let names: Vec<Vec<String>> = names.iter().map(words).collect();
     let high = names.iter().map(Vec::len).max().unwrap_or(1);
     let word = |name: &Vec<String>, line: usize| line.checked_sub(high - name.len()).map(|at| name[at].clone());
     (0..high).map(|line| names.iter().map(|name| word(name, line).unwrap_or_default()).collect()).collect()

@@ -30,3 +30,9 @@ pub enum ReliabilityError {
     #[error("it does not stand on an image of the served disk")]
     NoImage,
 }
+
+/// Puts what was being done before an error of the system.
+pub(crate) fn doing(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> ReliabilityError {
+    let what = what.into();
+    move |error| ReliabilityError::Work { doing: what, why: error.to_string() }
+}

@@ -4,7 +4,20 @@
 //! It knows nothing of how results are shown.
 
 mod error;
+pub mod faults;
+mod kernel_log;
 pub mod power_cut;
 mod stamps;
 
 pub use error::ReliabilityError;
+
+/// Name of the image on which a contender stands, in the folder that is served.
+fn image_of(stage: &staging::Stage<'_>) -> Result<String, ReliabilityError> {
+    let name = stage.image().and_then(std::path::Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    name.ok_or(ReliabilityError::NoImage)
+}
+
+/// The kernel that runs, as `uname -r` has it.
+pub fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}

@@ -7,6 +7,7 @@ pub mod clean;
 pub mod compare;
 pub mod doctor;
 pub mod export;
+pub mod faults;
 pub mod features;
 pub mod import;
 pub mod manual;

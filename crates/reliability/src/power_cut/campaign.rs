@@ -2,13 +2,13 @@
 //! In: a stage on a served disk, and the work. Out: a [`Survived`].
 
 use crate::error::ReliabilityError;
+use crate::kernel_log;
 use crate::power_cut::program::{Program, ProgramWork};
 use crate::power_cut::promise_work::PromiseWork;
 use crate::power_cut::result::{Example, Figures, Mounts, Survived};
 use crate::power_cut::tally::{Looked, figures, rate};
 use disk::{Disk, Event, Record, State};
 use staging::Stage;
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -45,12 +45,6 @@ pub struct Cuts {
 
 /// Whoever watches: told how many states were looked at, and asked whether to go on.
 pub type Watcher<'w> = dyn Fn(u32) -> bool + Sync + 'w;
-
-/// Puts what was being done before an error of the system.
-pub(crate) fn doing(what: impl Into<String>) -> impl FnOnce(io::Error) -> ReliabilityError {
-    let what = what.into();
-    move |error| ReliabilityError::Work { doing: what, why: error.to_string() }
-}
 
 /// The disk to which returns are marked, and whoever watches.
 pub(crate) struct Marker<'a> {
@@ -103,8 +97,7 @@ pub fn cut(
     watcher: &Watcher<'_>,
 ) -> Result<Survived, ReliabilityError> {
     let began = Instant::now();
-    let image = stage.image().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let image = image.ok_or(ReliabilityError::NoImage)?;
+    let image = crate::image_of(stage)?;
     if !stage.enter().is_empty() {
         return Err(ReliabilityError::OwnServer);
     }
@@ -152,11 +145,12 @@ impl Found {
         look: &mut dyn FnMut(&Looked),
     ) -> Result<(), ReliabilityError> {
         self.in_order += u32::from(looked.in_order);
+        let since = kernel_log::now();
         match stage.mount_state() {
             Ok(took) => self.mounted.push(took.as_secs_f64()),
             Err(error) => {
                 self.refused += 1;
-                let found = || format!("{error}{}", last_words(stage));
+                let found = || format!("{error}{}", last_words(stage, since));
                 looked.example(&mut self.refusal, found);
                 return Ok(());
             }
@@ -178,7 +172,7 @@ impl Found {
         let flushes = record.moments.iter().filter(|moment| matches!(moment.event, Event::Flushed(_))).count();
         Survived {
             contender: contender.into(),
-            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            kernel: crate::kernel(),
             mount_options: stage.found().mount_options.clone(),
             states,
             in_order: self.in_order,
@@ -204,12 +198,8 @@ impl Found {
 }
 
 /// What the kernel's log said last of the device.
-fn last_words(stage: &Stage<'_>) -> String {
-    let Some(device) = stage.device() else { return String::new() };
-    let log = system::Command::new(["dmesg", "--notime"]).run(&system::Journal::new());
-    let log = log.map(|answer| answer.stdout).unwrap_or_default();
-    let named = format!("({})", device.name);
-    let lines: Vec<&str> = log.lines().filter(|line| line.contains(&named)).collect();
-    let last = &lines[lines.len().saturating_sub(KERNEL_LINES)..];
-    if last.is_empty() { String::new() } else { format!("; kernel: {}", last.join("; ")) }
+fn last_words(stage: &Stage<'_>, since: f64) -> String {
+    let name = stage.device().map(|device| device.name.clone()).unwrap_or_default();
+    let said = kernel_log::words_of(&name, since, KERNEL_LINES);
+    if said.is_empty() { String::new() } else { format!("; kernel: {}", said.join("; ")) }
 }

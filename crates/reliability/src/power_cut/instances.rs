@@ -1,8 +1,7 @@
 //! The promises as they are carried out: each several times, their steps mixed, side by side, every return marked in the record of the disk.
 //! In: a root to work in. Out: marks, and how far each had come at a cut.
 
-use crate::error::ReliabilityError;
-use crate::power_cut::campaign::doing;
+use crate::error::{ReliabilityError, doing};
 use crate::power_cut::promises::{PROMISES, Place, Promise};
 use crate::power_cut::result::Strength;
 use disk::{Event, Record};

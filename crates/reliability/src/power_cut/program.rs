@@ -4,8 +4,8 @@
 //! A line that it prints acknowledges something: that it is safe from now on. After a cut the check gets the lines that were printed before on its standard
 //! input, in the program's folder; a status other than 0 says that not all of it is there.
 
-use crate::error::ReliabilityError;
-use crate::power_cut::campaign::{Cuts, Marker, Subject, doing};
+use crate::error::{ReliabilityError, doing};
+use crate::power_cut::campaign::{Cuts, Marker, Subject};
 use crate::power_cut::result::{Example, Given, ProgramResult, Survived};
 use crate::power_cut::tally::{Looked, rate};
 use disk::{Event, Record, State};

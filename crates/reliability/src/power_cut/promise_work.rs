@@ -1,8 +1,8 @@
 //! The promises as a work whose power is cut, and the diary that nobody syncs.
 //! In: a root. Out: what was kept of it in each state.
 
-use crate::error::ReliabilityError;
-use crate::power_cut::campaign::{Cuts, Marker, Subject, doing};
+use crate::error::{ReliabilityError, doing};
+use crate::power_cut::campaign::{Cuts, Marker, Subject};
 use crate::power_cut::diary::Diary;
 use crate::power_cut::instances::{self, Instance, Instances, Progress, diary_mark, diary_time};
 use crate::power_cut::promises::{Finding, PROMISES};

@@ -4,13 +4,18 @@
 use super::Stage;
 use crate::error::StagingError;
 use records::{Cause, Closing};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 impl Stage<'_> {
     /// The image below it; absent on a real device.
     pub fn image(&self) -> Option<&Path> {
         self.state.image.as_ref().map(|image| image.file.as_path())
+    }
+
+    /// The root as this process reaches it, where it lies in the mount namespace of a filesystem's own server.
+    pub fn seen(&self) -> PathBuf {
+        self.state.seen(&self.state.root)
     }
 
     /// Unmounts, and leaves everything else as it is. A process that copied this mount namespace keeps the filesystem, and mounting again would show

@@ -1,0 +1,98 @@
+//! What is done on a disk that Bakeoff serves itself, given at the command line.
+//! In: words typed by a person. Out: [`PowercutArgs`], [`FaultsArgs`], parsed and not yet resolved.
+
+use clap::Args;
+use std::path::PathBuf;
+
+pub const POWERCUT_EXAMPLES: &str = "\
+Examples:
+  bakeoff powercut                                    ext4, XFS and btrfs
+  bakeoff powercut --fs ext4 --axis mount.data=ordered,writeback,journal
+  bakeoff powercut --fs ext4,xfs --lying-disk         the control: a disk that swallows flushes, where all must break";
+
+pub const FAULTS_EXAMPLES: &str = "\
+Examples:
+  bakeoff faults                                      ext4, XFS and btrfs, all faults
+  bakeoff faults --fs btrfs,zfs --fault bit-flips,bit-flips-metadata
+  bakeoff faults --fs ext4 --axis mkfs.^metadata_csum --fault bit-flips-metadata --rounds 20";
+
+/// Contenders on a served disk.
+#[derive(Debug, Args)]
+pub struct OnServedDisk {
+    /// Contenders: filesystems or named option sets [default: ext4,xfs,btrfs]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub fs: Vec<String>,
+    /// mkfs options of a filesystem, such as ext4="-O ^has_journal"
+    #[arg(long, value_name = "FS=OPTIONS")]
+    pub mkfs: Vec<String>,
+    /// Mount options of a filesystem, such as ext4=commit=60
+    #[arg(long, value_name = "FS=OPTIONS")]
+    pub mount: Vec<String>,
+    /// An axis, as of `run`: every contender with each value, such as mount.data=ordered,writeback,journal
+    #[arg(long, value_name = "NAME=VALUE,...")]
+    pub axis: Vec<String>,
+    /// Descriptions of filesystems of your own, too: TOML files, or folders of them
+    #[arg(long, value_name = "PATH")]
+    pub filesystems: Vec<PathBuf>,
+    /// Size of the disk, which is kept in memory
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub image: String,
+    /// Seed of all that is done by the throw of dice
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bakeoff powercut`
+#[derive(Debug, Args)]
+pub struct PowercutArgs {
+    #[command(flatten)]
+    pub on: OnServedDisk,
+    /// States that a cut may leave, to be mounted and looked at, of each contender
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub states: u32,
+    /// How long work goes on that nobody syncs; what is lost of it is seen whole only where this is longer than the kernel holds it back
+    #[arg(long, value_name = "TIME", default_value = "40s")]
+    pub unsynced: String,
+    /// Instead of what filesystems promise, a program of your own: each line that it prints acknowledges something, and must be kept
+    #[arg(long, value_name = "COMMAND", requires = "check")]
+    pub command: Option<String>,
+    /// After each cut, in the program's folder: gets the lines that were printed before it, and answers 0 where all that they
+    /// acknowledge is there
+    #[arg(long, value_name = "COMMAND", requires = "command")]
+    pub check: Option<String>,
+    /// Before the program, in its folder
+    #[arg(long, value_name = "COMMAND", requires = "command")]
+    pub prepare: Option<String>,
+    /// How long program, preparation and check may take, each
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub time_limit: String,
+    /// A disk that says a flush is done and does nothing: the control, in which every filesystem must fail
+    #[arg(long)]
+    pub lying_disk: bool,
+}
+
+/// `bakeoff faults`
+#[derive(Debug, Args)]
+pub struct FaultsArgs {
+    #[command(flatten)]
+    pub on: OnServedDisk,
+    /// What is wrong with the disk: bit-flips, bit-flips-metadata, read-errors, read-errors-metadata, write-errors, full-below,
+    /// slow, hanging, dead, or none, the control [default: all]
+    #[arg(long = "fault", value_name = "LIST", value_delimiter = ',')]
+    pub faults: Vec<String>,
+    /// How often what is thrown by dice is done, each time on a fresh filesystem
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+}
+
+/// `bakeoff serve-disk`
+#[derive(Debug, Args)]
+pub struct ServeDiskArgs {
+    /// Folder on which it is mounted
+    pub folder: PathBuf,
+    /// Bytes that it holds at most
+    pub room: u64,
+}

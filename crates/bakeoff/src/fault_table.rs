@@ -1,0 +1,251 @@
+//! Faults for people: what to say of them, and their table.
+//! In: results of `faults`. Out: text as wide as the terminal, and the form of `--json`.
+
+use crate::json::Answer;
+use crate::power_cuts::headings;
+use crate::served_disk::Refused;
+use crate::text;
+use reliability::faults::{Access, Counts, FaultResult, Harmed, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Column of a contender.
+const COLUMN: usize = 15;
+/// Column that names the faults.
+const NAMES: usize = 24;
+/// A call that takes so many seconds has waited for the disk.
+const SLOW: f64 = 0.1;
+/// Width of an example in a sentence.
+const EXAMPLE: usize = 100;
+
+/// What `faults --json` answers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AllFaults {
+    /// The contenders whose disk was harmed.
+    pub contenders: Vec<Harmed>,
+    /// Those of which it could not be.
+    pub refused: Vec<Refused>,
+}
+
+impl Answer for AllFaults {
+    const SCHEMA: &'static str = "bakeoff-faults";
+}
+
+/// Everything, for a terminal.
+pub fn told(all: &AllFaults, width: usize) -> String {
+    let mut said = String::new();
+    let mut say = |sentence: &str| said.push_str(&text::wrapped(sentence, width, "", "  "));
+    answers(&all.contenders).iter().for_each(|sentence| say(sentence));
+    for refused in &all.refused {
+        say(&format!("The disk of {} could not be harmed: {}", refused.contender, refused.why));
+    }
+    said.push('\n');
+    for few in all.contenders.chunks((width.saturating_sub(NAMES) / COLUMN).max(1)) {
+        said.push_str(&table(few));
+        said.push('\n');
+    }
+    for sentence in legend(&all.contenders) {
+        said.push_str(&text::wrapped(&sentence, width, "", "  "));
+    }
+    said
+}
+
+/// The answer: who returned wrong data or lost something without a word, and who did not.
+fn answers(all: &[Harmed]) -> Vec<String> {
+    let is_silent = |fault: &&FaultResult| fault.verdict >= Verdict::Lost;
+    let (silent, told): (Vec<&Harmed>, Vec<&Harmed>) =
+        all.iter().partition(|one| one.faults.iter().any(|fault| is_silent(&fault)));
+    let mut said = Vec::new();
+    if !told.is_empty() {
+        let names: Vec<&str> = told.iter().map(|one| one.contender.as_str()).collect();
+        said.push(format!(
+            "{} returned nothing wrong and lost nothing without saying so, whatever was wrong with the disk.",
+            judge::list(&names)
+        ));
+    }
+    for one in silent {
+        let faults: Vec<String> = one.faults.iter().filter(is_silent).map(silence).collect();
+        said.push(format!("{} did NOT say: {}.", one.contender, faults.join("; ")));
+    }
+    for one in all {
+        let gone: Vec<&str> =
+            one.faults.iter().filter(|fault| fault.refused_again > 0).map(|fault| &*fault.name).collect();
+        if !gone.is_empty() {
+            let often = |fault: &&FaultResult| format!("{} of {}", fault.refused_again, fault.rounds);
+            let first = one.faults.iter().find(|fault| fault.refused_again > 0);
+            said.push(format!(
+                "{} could not be mounted any more after {} (in {} rounds): it needs repair.",
+                one.contender,
+                judge::list(&gone),
+                first.as_ref().map(often).unwrap_or_default()
+            ));
+        }
+    }
+    said
+}
+
+/// What of a fault nobody said.
+fn silence(fault: &FaultResult) -> String {
+    let mut parts = Vec::new();
+    let mut worst = |counts: &Counts, wrong: &str, missing: &str| {
+        for (count, what) in [(counts.wrong, wrong), (counts.missing, missing)] {
+            if count > 0 {
+                parts.push(format!("{count} of {} files {what}", counts.all()));
+            }
+        }
+    };
+    let of = if fault.read.silent() > 0 { &fault.read } else { &fault.after };
+    worst(of, "read as what was never written", "gone");
+    worst(&fault.kept, "wrong that had been acknowledged", "gone that had been acknowledged");
+    let example =
+        [of, &fault.kept].into_iter().find(|counts| counts.silent() > 0).and_then(|counts| counts.example.clone());
+    let example = example.map_or(String::new(), |text| format!(" (\"{}\")", text::shortened(&text, EXAMPLE)));
+    format!("{}: {}{example}", fault.name, parts.join(", "))
+}
+
+/// The table of some contenders.
+fn table(few: &[Harmed]) -> String {
+    let mut lines = String::new();
+    let mut line = |name: &str, cells: Vec<String>| {
+        let cells: String =
+            cells.iter().map(|cell| format!("{:>COLUMN$}", text::shortened(cell, COLUMN - 1))).collect();
+        lines.push_str(format!("{name:<NAMES$}{cells}").trim_end());
+        lines.push('\n');
+    };
+    let names: Vec<&str> = few.iter().map(|one| one.contender.as_str()).collect();
+    let heading = headings(&names);
+    for (at, names) in heading.iter().enumerate() {
+        line(if at + 1 == heading.len() { "FAULT" } else { "" }, names.clone());
+    }
+    for (row, fault) in few[0].faults.iter().enumerate() {
+        line(&format!("  {}", fault.name), few.iter().map(|one| cell(&one.faults[row])).collect());
+        if fault.verdict != Verdict::Unharmed || few.iter().any(|one| one.faults[row].verdict != Verdict::Unharmed) {
+            line("    files right", few.iter().map(|one| right(&one.faults[row])).collect());
+        }
+        if few.iter().any(|one| one.faults[row].damaged > 0) {
+            line("    damage found", few.iter().map(|one| damage(&one.faults[row])).collect());
+        }
+    }
+    lines
+}
+
+/// A verdict in a word or two.
+fn cell(fault: &FaultResult) -> String {
+    match (fault.verdict, fault.access) {
+        (Verdict::Unharmed, _) if fault.met > 0 && fault.slowest_seconds >= SLOW => {
+            format!("waits {}", text::quantity(fault.slowest_seconds, "s"))
+        }
+        (Verdict::Unharmed, _) => "right".into(),
+        (Verdict::Reported, _) => "reported".into(),
+        (Verdict::Stopped, Access::ReadOnly) => "read-only".into(),
+        (Verdict::Stopped, Access::None) => "not mounted".into(),
+        (Verdict::Stopped, _) => "stopped".into(),
+        (Verdict::NotMounted, _) => "NOT MOUNTED".into(),
+        (Verdict::Lost, _) => "LOST".into(),
+        (Verdict::Silent, _) => "WRONG".into(),
+    }
+}
+
+/// How many files could be read and were right, on the harmed disk.
+fn right(fault: &FaultResult) -> String {
+    let all = fault.read.all();
+    if all == 0 { "-".into() } else { format!("{:.1} %", 100.0 * f64::from(fault.read.right) / f64::from(all)) }
+}
+
+/// After how many rounds the filesystem's own check found damage.
+fn damage(fault: &FaultResult) -> String {
+    if fault.checked == 0 { "-".into() } else { format!("{} of {}", fault.damaged, fault.checked) }
+}
+
+fn legend(all: &[Harmed]) -> Vec<String> {
+    let Some(first) = all.first() else { return Vec::new() };
+    let rounds = first.faults.iter().map(|fault| fault.rounds).max().unwrap_or(1);
+    vec![
+        "right: no call failed, and everything read was as it was written. waits: the same, and the slowest call or file read took so long. reported: some calls failed, nothing was wrong. \
+         read-only, stopped: the same, and nothing could be written any more. not mounted: not while the disk was harmed; NOT MOUNTED: nor when it was whole again. \
+         LOST: what fsync had acknowledged was gone. WRONG: what was read was never written, or files were gone, and no call said so. damage found: by the filesystem's own check, unmounted, after so many rounds."
+            .into(),
+        format!(
+            "The worst of {rounds} rounds where dice are thrown, each on a fresh filesystem, Linux {}; seed {}. Each fault in a sentence, and what is done: docs/faults.md",
+            first.kernel, first.seed
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(right: u32, failed: u32, wrong: u32) -> Counts {
+        let example = (wrong > 0).then(|| "3-of-4 holds what was never written in sector 1".into());
+        Counts { right, failed, wrong, missing: 0, example }
+    }
+
+    fn result(name: &str, verdict: Verdict, read: Counts) -> FaultResult {
+        FaultResult {
+            name: name.into(),
+            title: name.into(),
+            verdict,
+            rounds: 5,
+            blocks: 320,
+            met: 0,
+            refused: 0,
+            refusal: None,
+            read,
+            acknowledged: 120,
+            failed_calls: 0,
+            first_error: None,
+            slowest_seconds: 0.0,
+            stuck: 0,
+            access: Access::Writable,
+            access_mended: Access::Writable,
+            refused_again: 0,
+            refusal_again: None,
+            after: counts(100, 0, 0),
+            kept: counts(100, 0, 0),
+            damaged: 0,
+            checked: 5,
+            damage: None,
+            kernel: vec![],
+        }
+    }
+
+    fn harmed(contender: &str, flips: FaultResult) -> Harmed {
+        let none = result("none", Verdict::Unharmed, counts(100, 0, 0));
+        Harmed {
+            contender: contender.into(),
+            kernel: "6.18".into(),
+            mount_options: vec![],
+            seed: 1,
+            faults: vec![none, flips],
+        }
+    }
+
+    #[test]
+    fn the_first_sentences_say_who_returned_wrong_data() {
+        let all = AllFaults {
+            contenders: vec![
+                harmed("ext4", result("bit-flips", Verdict::Silent, counts(36, 0, 64))),
+                harmed("btrfs", result("bit-flips", Verdict::Reported, counts(36, 64, 0))),
+            ],
+            refused: vec![],
+        };
+        let said = told(&all, 80);
+        assert!(said.starts_with("btrfs returned nothing wrong"), "{said}");
+        assert!(said.contains("ext4 did NOT say: bit-flips: 64 of 100 files read as what was never"), "{said}");
+        assert!(said.contains("WRONG") && said.contains("reported") && said.contains("36.0 %"), "{said}");
+        assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    }
+
+    #[test]
+    fn who_needs_repair_is_said_to() {
+        let mut gone = result("bit-flips-metadata", Verdict::NotMounted, counts(0, 0, 0));
+        gone.refused_again = 2;
+        let all = AllFaults { contenders: vec![harmed("xfs", gone)], refused: vec![] };
+        let said = told(&all, 100);
+        assert!(
+            said.contains("xfs could not be mounted any more after bit-flips-metadata (in 2 of 5 rounds)"),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! Contenders on a disk that Bakeoff serves itself: who competes, whether there is memory for it, and a fresh stage for each.
+//! In: words typed by a person. Out: [`Asked`]; and for each contender a stage and the disk below it.
+
+use crate::args::{OnServedDisk, What};
+use crate::catalogue::Catalogue;
+use crate::failure::Failure;
+use crate::{contenders, place};
+use disk::Disk;
+use reliability::ReliabilityError;
+use runner::{Place, PlannedContender};
+use schemars::JsonSchema;
+use serde::Serialize;
+use staging::{Registry, ServedFolder, Stage, Target, Where};
+use std::path::PathBuf;
+use system::Journal;
+use workload::plan::Plan;
+use workload::quantity::parse_bytes;
+
+/// Contenders where none is named: those that distributions install.
+const USUAL: [&str; 3] = ["ext4", "xfs", "btrfs"];
+/// Memory for each byte of the disk: its content, what was written while it was recorded, and the state that is offered.
+const MEMORY_FOR_DISK: u64 = 3;
+/// Room for more than the image in the served folder.
+const SPARE: u64 = 64 << 20;
+
+/// A contender that could not take part.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Refused {
+    /// Its label.
+    pub contender: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What was asked for.
+pub struct Asked {
+    pub contenders: Vec<PlannedContender>,
+    pub filesystems: Registry,
+    /// Size of the disk.
+    pub bytes: u64,
+    pub seed: u64,
+}
+
+/// What was asked for, with all that can be refused before anything is done; what interrupted runs left is removed. `only`: what is only done on this
+/// machine's own kernel, as a part of a sentence.
+///
+/// # Errors
+/// A name or size that is none, a contender of a virtual machine, too little memory.
+pub fn asked(on: &OnServedDisk, only: &str) -> Result<Asked, Failure> {
+    let bytes = parse_bytes(&on.image).map_err(|problem| Failure::usage(format!("--image {}: {problem}", on.image)))?;
+    let seed = on.seed.unwrap_or_else(crate::resolve::fresh_seed);
+    let mut catalogue = Catalogue::with(&[], &on.filesystems)?;
+    catalogue.filesystems = catalogue.filesystems.may_run();
+    let contenders = competing(on, &catalogue, bytes, only)?;
+    fits(bytes)?;
+    for said in place::clean_folders(&[])? {
+        eprintln!("{said}");
+    }
+    Ok(Asked { contenders, filesystems: catalogue.filesystems, bytes, seed })
+}
+
+fn competing(
+    on: &OnServedDisk,
+    catalogue: &Catalogue,
+    bytes: u64,
+    only: &str,
+) -> Result<Vec<PlannedContender>, Failure> {
+    let fs = if on.fs.is_empty() { USUAL.map(String::from).to_vec() } else { on.fs.clone() };
+    let what = What { fs, mkfs: on.mkfs.clone(), mount: on.mount.clone(), axis: on.axis.clone(), ..What::default() };
+    let place = Place::Image { bytes, scratch: PathBuf::from(crate::scratch::DEFAULT) };
+    let (entries, _) = contenders::entries(&what, &Plan::default(), catalogue, &place)?;
+    let in_guest = entries.iter().find(|entry| staging::is_guest(entry.asked.kernel.as_deref()));
+    match in_guest {
+        Some(entry) => Err(Failure::usage(format!(
+            "{} runs in a virtual machine, and {only} on this machine's own kernel: leave it out",
+            entry.asked.label
+        ))),
+        None => Ok(entries),
+    }
+}
+
+fn fits(bytes: u64) -> Result<(), Failure> {
+    let (needed, available) = (bytes.saturating_mul(MEMORY_FOR_DISK), system::in_memory::available());
+    if needed <= available {
+        return Ok(());
+    }
+    let (image, needed, free) =
+        (records::show_bytes(bytes), records::show_bytes(needed), records::show_bytes(available));
+    Err(Failure::usage(format!(
+        "--image {image}: the disk is kept in memory and takes up to {needed}, and {free} are free; name a smaller one"
+    )))
+}
+
+/// Makes a contender on a fresh served disk, does something with both, and takes everything down.
+///
+/// # Errors
+/// It cannot be set up or taken down, or what is done fails.
+pub fn with<T>(
+    contender: &PlannedContender,
+    filesystems: &Registry,
+    bytes: u64,
+    work: impl FnOnce(&mut Stage<'_>, &mut Disk) -> Result<T, ReliabilityError>,
+) -> Result<T, ReliabilityError> {
+    let journal = Journal::new();
+    let mut folder = ServedFolder::open(&crate::verbs::serve_disk::command(), bytes + SPARE, &journal)?;
+    let place = Where::Image { bytes, folder: folder.path().to_owned() };
+    let done = {
+        let mut target = Target::open(filesystems, &place, &journal)?;
+        let mut stage = target.stage(&contender.asked)?;
+        let disk = folder.disk().ok_or(ReliabilityError::NoImage)?;
+        let done = work(&mut stage, disk)?;
+        stage.close()?;
+        done
+    };
+    folder.close()?;
+    Ok(done)
+}

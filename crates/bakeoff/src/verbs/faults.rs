@@ -1,0 +1,87 @@
+//! `bakeoff faults`: what each contender reports, returns wrong and keeps when its disk fails.
+//! In: contenders and faults. Out: sentences and a table, or JSON.
+
+use crate::args::FaultsArgs;
+use crate::failure::Failure;
+use crate::fault_table::{self, AllFaults};
+use crate::served_disk::{self, Asked, Refused};
+use crate::session::{STOPPED, stop_on_signals};
+use crate::{json, out, text};
+use disk::Disk;
+use reliability::ReliabilityError;
+use reliability::faults::{self, FAULTS, Harmed, KnownFault, Round};
+use runner::{PlannedContender, Stop};
+use staging::Stage;
+
+/// Harms and tells.
+pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
+    let known = named(&args.faults)?;
+    let asked = served_disk::asked(&args.on, "disks are only harmed")?;
+    let stop = stop_on_signals()?;
+    let (mut harmed, mut refused) = (Vec::new(), Vec::new());
+    for contender in &asked.contenders {
+        match of_one(contender, &asked, &known, args.rounds, &stop) {
+            Ok(one) => harmed.push(one),
+            Err(ReliabilityError::Stopped) => return Ok(STOPPED),
+            Err(error) => {
+                refused.push(Refused { contender: contender.asked.label.clone(), why: error.to_string() });
+            }
+        }
+    }
+    let all = AllFaults { contenders: harmed, refused };
+    if args.on.json {
+        json::print(&all)?;
+    } else {
+        out::data(&fault_table::told(&all, text::width()));
+    }
+    match all.contenders.is_empty() {
+        true => Err(Failure::new("no contender could be harmed; the reasons stand above")),
+        false => Ok(0),
+    }
+}
+
+/// The faults of these names; all where none is named.
+fn named(names: &[String]) -> Result<Vec<&'static KnownFault>, Failure> {
+    if names.is_empty() {
+        return Ok(FAULTS.iter().collect());
+    }
+    let of = |name: &String| {
+        let all: Vec<&str> = FAULTS.iter().map(|fault| fault.name).collect();
+        faults::known(name)
+            .ok_or_else(|| Failure::usage(format!("--fault {name}: there is none of this name; {}", all.join(", "))))
+    };
+    names.iter().map(of).collect()
+}
+
+fn of_one(
+    contender: &PlannedContender,
+    asked: &Asked,
+    known: &[&'static KnownFault],
+    rounds: u32,
+    stop: &Stop,
+) -> Result<Harmed, ReliabilityError> {
+    let label = &contender.asked.label;
+    let mut harmed = Harmed {
+        contender: label.clone(),
+        seed: asked.seed,
+        kernel: reliability::kernel(),
+        mount_options: vec![],
+        faults: vec![],
+    };
+    for fault in known {
+        eprintln!("{label}: {}", fault.name);
+        let mut found: Vec<Round> = Vec::new();
+        for round in 0..if fault.is_random() { rounds } else { 1 } {
+            if stop() {
+                return Err(ReliabilityError::Stopped);
+            }
+            let once = |stage: &mut Stage<'_>, disk: &mut Disk| {
+                harmed.mount_options.clone_from(&stage.found().mount_options);
+                faults::harm(stage, disk, fault, asked.seed.wrapping_add(u64::from(round)))
+            };
+            found.push(served_disk::with(contender, &asked.filesystems, asked.bytes, once)?);
+        }
+        harmed.faults.push(faults::of_rounds(fault, found));
+    }
+    Ok(harmed)
+}

@@ -1,0 +1,160 @@
+//! Files whose content is known sector by sector, laid out before the disk is harmed and looked at afterwards.
+//! In: a folder. Out: how many of them are right, cannot be read, are wrong, or gone.
+
+use crate::stamps::{self, Sector, Stamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Files of a folder.
+const FOLDER: u32 = 50;
+/// Sorts of files: how many, and of how many sectors each: small ones, which some filesystems keep beside their names, middle ones and large ones. 30 MiB.
+const SORTS: [(u32, u32); 3] = [(400, 4), (200, 128), (8, 2048)];
+
+/// A file that was laid out.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    path: PathBuf,
+    file: u32,
+    sectors: u32,
+}
+
+/// What became of files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Read, and as they were written.
+    pub right: u32,
+    /// Could not be read, and the filesystem said so.
+    pub failed: u32,
+    /// Read, and not as they were written: nobody said so.
+    pub wrong: u32,
+    /// Not there, as if they had never been: nobody said so.
+    pub missing: u32,
+    /// The first that was not right, in words.
+    pub example: Option<String>,
+}
+
+impl Counts {
+    /// Files that were looked at.
+    pub fn all(&self) -> u32 {
+        self.right + self.failed + self.wrong + self.missing
+    }
+
+    /// Those of which nobody said that something was wrong with them.
+    pub fn silent(&self) -> u32 {
+        self.wrong + self.missing
+    }
+
+    pub(crate) fn add(&mut self, other: Counts) {
+        self.right += other.right;
+        self.failed += other.failed;
+        // What nobody told is the better example.
+        if self.example.is_none() || (self.silent() == 0 && other.silent() > 0) {
+            self.example = other.example;
+        }
+        self.wrong += other.wrong;
+        self.missing += other.missing;
+    }
+}
+
+impl Known {
+    pub fn new(path: PathBuf, file: u32, sectors: u32) -> Known {
+        Known { path, file, sectors }
+    }
+
+    /// Writes it, without a sync.
+    pub fn write(&self) -> io::Result<std::fs::File> {
+        stamps::write(&self.path, self.file, 0, 0..self.sectors, 0)
+    }
+
+    fn look(&self) -> Counts {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let (mut counts, mut example) = (Counts::default(), None);
+        match stamps::read(&self.path) {
+            Err(error) => (counts.failed, example) = (1, Some(format!("{name} cannot be read: {error}"))),
+            Ok(None) => (counts.missing, example) = (1, Some(format!("{name} is not there"))),
+            Ok(Some(found)) => match self.amiss(&found) {
+                None => counts.right = 1,
+                Some(amiss) => (counts.wrong, example) = (1, Some(format!("{name} {amiss}"))),
+            },
+        }
+        counts.example = example;
+        counts
+    }
+
+    fn amiss(&self, found: &[Sector]) -> Option<String> {
+        if found.len() != self.sectors as usize {
+            return Some(format!("has {} sectors of 512 bytes instead of {}", found.len(), self.sectors));
+        }
+        let wanted = |index: u32| Sector::Ours(Stamp { file: self.file, version: 0, index });
+        let (index, sector) = (0..).zip(found).find(|(index, sector)| **sector != wanted(*index))?;
+        let holds = match sector {
+            Sector::Zeros => "zeros",
+            Sector::Ours(_) => "another file's content, or another part's",
+            Sector::Garbage => "what was never written",
+        };
+        Some(format!("holds {holds} in sector {index}"))
+    }
+}
+
+/// Lays all files out below `root`, without a sync.
+///
+/// # Errors
+/// What the system answered.
+pub(crate) fn lay_out(root: &Path) -> io::Result<Vec<Known>> {
+    let mut all: Vec<Known> = Vec::new();
+    for (count, sectors) in SORTS {
+        for _ in 0..count {
+            let file = all.len() as u32;
+            let folder = root.join(format!("files-{}", file / FOLDER));
+            if file.is_multiple_of(FOLDER) {
+                std::fs::create_dir(&folder)?;
+            }
+            let known = Known::new(folder.join(format!("{file}-of-{sectors}")), file, sectors);
+            known.write()?;
+            all.push(known);
+        }
+    }
+    Ok(all)
+}
+
+/// Looks at files, every so manyth of them.
+pub(crate) fn look<'k>(of: impl IntoIterator<Item = &'k Known>, every: usize) -> Counts {
+    let mut all = Counts::default();
+    of.into_iter().step_by(every).for_each(|known| all.add(known.look()));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn files_are_told_apart_by_what_became_of_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let known = lay_out(folder.path()).expect("laid out");
+        let all = known.len() as u32;
+        assert_eq!(look(&known, 1), Counts { right: all, ..Counts::default() });
+        let changed = std::fs::File::options().read(true).write(true).open(&known[3].path).expect("opened");
+        changed.write_all_at(&[0xff], 700).expect("changed");
+        std::fs::remove_file(&known[4].path).expect("removed");
+        std::fs::remove_file(&known[5].path).expect("removed");
+        std::fs::create_dir(&known[5].path).expect("something that cannot be read");
+        std::fs::File::options().write(true).open(&known[6].path).expect("opened").set_len(100).expect("cut");
+        let found = look(&known, 1);
+        assert_eq!((found.right, found.failed, found.wrong, found.missing), (all - 4, 1, 2, 1));
+        assert_eq!(found.example.as_deref(), Some("3-of-4 holds what was never written in sector 1"));
+        assert_eq!((found.all(), found.silent()), (all, 3));
+        assert_eq!(look(&known, 10).all(), all.div_ceil(10));
+    }
+
+    #[test]
+    fn what_nobody_told_is_the_example_rather_than_what_somebody_did() {
+        let mut all = Counts { failed: 1, example: Some("told".into()), ..Counts::default() };
+        all.add(Counts { wrong: 1, example: Some("silent".into()), ..Counts::default() });
+        all.add(Counts { failed: 1, example: Some("told again".into()), ..Counts::default() });
+        assert_eq!((all.example.as_deref(), all.failed, all.wrong), (Some("silent"), 2, 1));
+    }
+}

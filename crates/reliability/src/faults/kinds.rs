@@ -1,0 +1,149 @@
+//! The faults that can be named, as a table.
+//! In: a name. Out: what is done to the disk, and when.
+
+use crate::stamps::MAGIC;
+use disk::{Among, Chosen, Fault};
+use std::time::Duration;
+
+/// Blocks of files' data that are harmed, and blocks of the filesystem's own: few, so that most of it can still be reached.
+const DATA_BLOCKS: usize = 64;
+const METADATA_BLOCKS: usize = 8;
+/// Of how many writes one fails.
+const ONE_IN: u32 = 10;
+/// Bytes that a disk takes which is smaller than it says.
+const ROOM: u64 = 4 << 20;
+/// How much longer requests take on a slow disk.
+const SLOWER: Duration = Duration::from_millis(100);
+/// How long a hanging disk answers nothing.
+const HANGS: Duration = Duration::from_secs(10);
+
+/// A fault that can be named.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownFault {
+    /// Words with hyphens.
+    pub name: &'static str,
+    /// What is wrong with the disk, as a sentence without an end.
+    pub title: &'static str,
+    pub(crate) act: Act,
+}
+
+/// What is done, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Act {
+    /// Nothing.
+    Nothing,
+    /// Bits are turned over while it is unmounted.
+    Flip(Blocks),
+    /// Blocks cannot be read, from before it is mounted.
+    Unreadable(Blocks),
+    /// Something happens while it is mounted.
+    AtWork(fn(u64) -> Fault),
+}
+
+/// Blocks that are harmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blocks {
+    Data,
+    Metadata,
+}
+
+impl Blocks {
+    pub fn chosen(self, seed: u64) -> Chosen {
+        let (among, blocks) = match self {
+            Blocks::Data => (Among::Data(MAGIC.into()), DATA_BLOCKS),
+            Blocks::Metadata => (Among::Metadata(MAGIC.into()), METADATA_BLOCKS),
+        };
+        Chosen { among, blocks, seed }
+    }
+}
+
+impl KnownFault {
+    /// Whether another seed harms it otherwise.
+    pub fn is_random(&self) -> bool {
+        match self.act {
+            Act::Flip(_) | Act::Unreadable(_) => true,
+            Act::AtWork(fault) => matches!(fault(0), Fault::FailingWrites { .. }),
+            Act::Nothing => false,
+        }
+    }
+}
+
+/// All faults, in the order of tables.
+pub const FAULTS: [KnownFault; 10] = [
+    KnownFault { name: "none", title: "nothing is wrong with the disk: the control", act: Act::Nothing },
+    KnownFault {
+        name: "bit-flips",
+        title: "one bit is turned over in each of 64 blocks that hold files' data",
+        act: Act::Flip(Blocks::Data),
+    },
+    KnownFault {
+        name: "bit-flips-metadata",
+        title: "one bit is turned over in each of 8 blocks that the filesystem wrote for itself",
+        act: Act::Flip(Blocks::Metadata),
+    },
+    KnownFault {
+        name: "read-errors",
+        title: "64 blocks that hold files' data cannot be read",
+        act: Act::Unreadable(Blocks::Data),
+    },
+    KnownFault {
+        name: "read-errors-metadata",
+        title: "8 blocks that the filesystem wrote for itself cannot be read",
+        act: Act::Unreadable(Blocks::Metadata),
+    },
+    KnownFault {
+        name: "write-errors",
+        title: "one write of ten fails",
+        act: Act::AtWork(|seed| Fault::FailingWrites { one_in: ONE_IN, seed }),
+    },
+    KnownFault {
+        name: "full-below",
+        title: "the disk is smaller than it says: after 4 MiB more it has no room for a block that was never written",
+        act: Act::AtWork(|_| Fault::Full { room: ROOM }),
+    },
+    KnownFault {
+        name: "slow",
+        title: "every request takes 100 ms longer",
+        act: Act::AtWork(|_| Fault::Slow { by: SLOWER }),
+    },
+    KnownFault {
+        name: "hanging",
+        title: "no request is answered for 10 s, and then all are",
+        act: Act::AtWork(|_| Fault::Hanging { lasts: HANGS }),
+    },
+    KnownFault {
+        name: "dead",
+        title: "no request succeeds any more, until the disk is plugged in anew",
+        act: Act::AtWork(|_| Fault::Dead),
+    },
+];
+
+/// The fault of a name.
+pub fn known(name: &str) -> Option<&'static KnownFault> {
+    FAULTS.iter().find(|fault| fault.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_stands_in_the_document_as_it_is() {
+        let document = include_str!("../../../../docs/faults.md");
+        for fault in FAULTS {
+            let line = format!("| `{}` | {} |", fault.name, fault.title);
+            assert!(document.contains(&line), "docs/faults.md lacks: {line}");
+        }
+    }
+
+    #[test]
+    fn titles_say_the_numbers_that_are_used() {
+        let says = |name: &str, number: String| known(name).is_some_and(|one| one.title.contains(&number));
+        assert!(says("bit-flips", DATA_BLOCKS.to_string()) && says("read-errors", DATA_BLOCKS.to_string()));
+        assert!(says("bit-flips-metadata", METADATA_BLOCKS.to_string()));
+        assert!(
+            says("full-below", format!("{} MiB", ROOM >> 20)) && says("slow", format!("{} ms", SLOWER.as_millis()))
+        );
+        assert!(says("hanging", format!("{} s", HANGS.as_secs())) && ONE_IN == 10);
+    }
+}
