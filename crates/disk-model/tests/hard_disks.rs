@@ -1,0 +1,138 @@
+//! Hard disks against their own mathematics: what a device comes to, and what follows from the numbers of its description by closed forms.
+//! In: the shipped hard disks. Out: failures where the two are more than 2 % apart.
+
+mod common;
+#[path = "common/hard_disk.rs"]
+mod hard_disk;
+
+use common::{Numbers, agree, along, anywhere, changed, flushed, run, run_warm};
+use disk_model::{Kind, Request, named};
+use hard_disk::Disk;
+
+const DISKS: [&str; 3] = ["hdd-7200", "hdd-5400", "hdd-2008"];
+const BLOCK: u64 = 4096;
+
+fn each(check: impl Fn(&str, &Numbers, &Disk)) {
+    for name in DISKS {
+        let numbers = Numbers::of(name);
+        check(name, &numbers, &Disk::of(&numbers));
+    }
+}
+
+#[test]
+fn random_reads_one_by_one_take_a_seek_half_a_turn_and_the_transfer() {
+    each(|name, numbers, disk| {
+        let found = run(named(name).expect("shipped"), 1, 20_000, anywhere(Kind::Read, BLOCK, numbers.capacity()));
+        let wanted = disk.overhead + disk.mean_seek() + disk.turn / 2.0 + disk.mean_pass(8.0);
+        agree(&format!("{name}, random reads, ms"), found.mean_ms(), wanted * 1e3);
+    });
+}
+
+#[test]
+fn random_writes_without_a_cache_settle_and_are_transferred_beforehand() {
+    each(|name, numbers, disk| {
+        let model = changed(name, &[("size_kib", "0")]);
+        let found = run(&model, 1, 20_000, anywhere(Kind::Write, BLOCK, numbers.capacity()));
+        let over = BLOCK as f64 / disk.rate;
+        let wanted = disk.overhead + over + disk.mean_seek() + disk.settle + disk.turn / 2.0 + disk.mean_pass(8.0);
+        agree(&format!("{name}, random writes without cache, ms"), found.mean_ms(), wanted * 1e3);
+    });
+}
+
+#[test]
+fn a_flush_after_each_write_waits_for_the_platter() {
+    each(|name, numbers, disk| {
+        let model = named(name).expect("shipped");
+        let found = run(model, 1, 20_000, flushed(anywhere(Kind::Write, BLOCK, numbers.capacity())));
+        let over = BLOCK as f64 / disk.rate;
+        let wanted = disk.overhead + over + disk.mean_seek() + disk.settle + disk.turn / 2.0 + disk.mean_pass(8.0);
+        agree(&format!("{name}, write and flush, ms"), 2.0 * found.mean_ms(), wanted * 1e3);
+    });
+}
+
+#[test]
+fn long_runs_go_at_the_rate_of_their_zone() {
+    each(|name, _, disk| {
+        let model = named(name).expect("shipped");
+        for zone in [0, disk.zones as usize / 2] {
+            let from = disk.zone_start(zone);
+            for (kind, depth) in [(Kind::Read, 1), (Kind::Read, 8), (Kind::Write, 1), (Kind::Write, 8)] {
+                let size = 128 << 10;
+                let found = run_warm(model, depth, (1000, 4000), along(kind, size, from));
+                let what = format!("{name}, {kind:?} along zone {zone}, depth {depth}, MB/s");
+                agree(&what, found.a_second() * size as f64 / 1e6, disk.sustained(zone) / 1e6);
+            }
+        }
+    });
+}
+
+/// Where the head passes a block sooner than the controller has understood the command for it, blocks come from the buffer, each for its command and its
+/// transfer; else the host is at the heels of the head.
+#[test]
+fn runs_of_small_reads_go_at_the_rate_of_the_platter_or_of_the_host() {
+    each(|name, _, disk| {
+        let size = 16 << 10;
+        let found = run_warm(named(name).expect("shipped"), 1, (1000, 20_000), along(Kind::Read, size, 0));
+        let passes = size as f64 / (disk.tracks[0] as f64 * 512.0) * disk.turn;
+        let host = size as f64 / (disk.overhead + size as f64 / disk.rate);
+        let wanted = if passes < disk.overhead { disk.sustained(0).min(host) } else { disk.sustained(0) };
+        agree(&format!("{name}, small reads along, MB/s"), found.a_second() * size as f64 / 1e6, wanted / 1e6);
+    });
+}
+
+/// The buffer keeps what follows a read and nothing before it, so each block is a miss. From its beginning to the end of the one behind it is as long as the
+/// two last on the platter; the head has come to that end, and waits for the rest of the turn. So one block costs a turn less the time of a block.
+#[test]
+fn backward_runs_cost_a_turn_less_a_block() {
+    each(|name, _, disk| {
+        let size = 64 << 10;
+        let top = 4000 * size;
+        let backwards = (1..=4000).map(|at| Request { kind: Kind::Read, offset: top - at * size, length: size });
+        let found = run(named(name).expect("shipped"), 1, 4000, backwards);
+        let wanted = disk.turn - size as f64 / disk.sustained(0);
+        agree(&format!("{name}, backwards, ms"), found.mean_ms(), wanted * 1e3);
+    });
+}
+
+#[test]
+fn what_was_read_ahead_comes_at_the_rate_of_the_interface() {
+    each(|name, numbers, disk| {
+        let segment = numbers.disk("read_buffer", "segment_kib") as u64 * 1024;
+        let mut device = disk_model::Device::new(named(name).expect("shipped"), 3);
+        let second = std::time::Duration::from_secs(1);
+        common::drive(&mut device, second, 1, along(Kind::Read, BLOCK, 0).take(1));
+        // A second later all that the segment holds was read ahead.
+        let end = common::drive(
+            &mut device,
+            3 * second,
+            1,
+            along(Kind::Read, BLOCK, BLOCK).take((segment / BLOCK) as usize - 1),
+        );
+        let wanted = (disk.overhead + BLOCK as f64 / disk.rate) * (segment / BLOCK - 1) as f64;
+        agree(&format!("{name}, from the buffer, ms"), (end - 3 * second).as_secs_f64() * 1e3, wanted * 1e3);
+    });
+}
+
+#[test]
+fn a_short_partition_at_the_outer_edge_is_faster_than_the_disk() {
+    each(|name, numbers, disk| {
+        let part = 2 << 30;
+        let found = run(named(name).expect("shipped"), 1, 20_000, anywhere(Kind::Read, BLOCK, part));
+        let whole = run(named(name).expect("shipped"), 1, 2_000, anywhere(Kind::Read, BLOCK, numbers.capacity()));
+        // A stroke of the few cylinders, each pair as likely as another; short seeks are all of the first kind.
+        let cylinders = part as f64 / (disk.tracks[0] * disk.heads * 512) as f64;
+        let steps = 2000;
+        let chance = |at: usize| 2.0 * (1.0 - (at as f64 + 0.5) / steps as f64) / steps as f64;
+        let mean: f64 = (0..steps)
+            .map(|at| {
+                chance(at)
+                    * disk
+                        .seek((at as f64 + 0.5) / steps as f64 * cylinders)
+                        .max(disk.switch * (1.0 - 1.0 / disk.heads as f64))
+            })
+            .sum();
+        let wanted = disk.overhead + mean + disk.turn / 2.0 + disk.mean_pass(8.0);
+        agree(&format!("{name}, random reads of 2 GiB, ms"), found.mean_ms(), wanted * 1e3);
+        assert!(found.mean_ms() < 0.7 * whole.mean_ms());
+    });
+}
