@@ -78,8 +78,9 @@ impl Device {
         ticket
     }
 
-    /// When to call [`Device::advance`] if nothing else arrives; None where nobody waits for anything. Mostly something is done then. Where somebody
-    /// waits behind work that nobody asked for (a cached write on its way to the platter), it is when that ends, and nothing may be done yet.
+    /// When to call [`Device::advance`] if nothing else arrives; None where nobody waits for anything. It is when something is done, or before that when it
+    /// is decided what is done next: a hard disk has understood a command, or has written a piece of its cache behind which somebody waits. Then
+    /// [`Device::advance`] returns nothing, and this tells a later time.
     pub fn next(&self) -> Option<Duration> {
         let next = match &self.works {
             Works::HardDisk(disk) => disk.next(),

@@ -1,0 +1,205 @@
+//! What holds for every disk and any requests: the same again for the same seed, times in order, each answered once, no work beyond what was promised.
+//! In: all shipped models, and requests by chance. Out: failures.
+
+mod common;
+
+use common::{changed, text};
+use disk_model::{Device, Kind, Model, ModelError, Request, Ticket, named, shipped};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Flush, Kind::Discard];
+
+/// Requests by chance at times by chance, and looks at the disk by chance.
+fn mixed(model: &Model, seed: u64, count: usize) -> Vec<(Ticket, Duration)> {
+    let mut dice = ChaCha8Rng::seed_from_u64(seed);
+    let mut device = Device::new(model, seed);
+    let (mut now, mut done, mut submitted) = (Duration::ZERO, Vec::new(), BTreeMap::new());
+    let span = if dice.random_bool(0.5) { 1 << 24 } else { 2 * model.capacity() };
+    for _ in 0..count {
+        let kind = KINDS[[0, 0, 0, 1, 1, 1, 2, 3][dice.random_range(0..8)]];
+        let length = [0, 512, 1000, 4096, 65_536, 1 << 20, 40 << 20][dice.random_range(0..7)];
+        let offset = if dice.random_bool(0.3) { 0 } else { dice.random_range(0..span) };
+        submitted.insert(device.submit(now, Request { kind, offset, length }), now);
+        if dice.random_bool(0.7) {
+            let most = [1_000, 100_000, 20_000_000, 300_000_000][dice.random_range(0..4)];
+            now += Duration::from_nanos(dice.random_range(0..most));
+            done.extend(look(&mut device, now));
+        }
+    }
+    while let Some(next) = device.next() {
+        now = now.max(next);
+        done.extend(device.advance(now));
+    }
+    assert_eq!(device.advance(now + Duration::from_secs(3600)), []);
+    assert!(done.windows(2).all(|two| two[0].1 <= two[1].1), "times are in order");
+    for (ticket, at) in &done {
+        assert!(*at >= submitted.remove(ticket).expect("it was asked for, and answered once"));
+    }
+    assert!(submitted.is_empty(), "{} were never answered", submitted.len());
+    done
+}
+
+/// Nothing is done before the time that was told.
+fn look(device: &mut Device, now: Duration) -> Vec<(Ticket, Duration)> {
+    let mut early = Vec::new();
+    while let Some(next) = device.next().filter(|next| *next <= now) {
+        let last = next.saturating_sub(Duration::from_nanos(1));
+        let before = device.advance(last);
+        assert!(before.iter().all(|(_, at)| *at <= last) || before.is_empty());
+        assert!(before.is_empty(), "{before:?} were done before {next:?}");
+        early.extend(device.advance(next));
+    }
+    assert_eq!(device.advance(now), [], "all that is done is told by next()");
+    early
+}
+
+#[test]
+fn whatever_is_asked_is_answered_once_in_order_and_not_before_it_was_told() {
+    for model in shipped() {
+        for seed in 0..6 {
+            mixed(model, seed, 400);
+        }
+        println!("{}", model.name());
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_and_another_one_something_else() {
+    for model in shipped() {
+        assert_eq!(mixed(model, 11, 200), mixed(model, 11, 200), "{}", model.name());
+    }
+    let first = |seed| {
+        let mut device = Device::new(named("hdd-7200").expect("shipped"), seed);
+        device.submit(Duration::ZERO, Request { kind: Kind::Read, offset: 1 << 35, length: 4096 });
+        device.advance(Duration::from_secs(1))
+    };
+    assert_ne!(first(1), first(2), "platters stand somewhere else");
+}
+
+#[test]
+fn it_does_not_matter_how_often_somebody_looks() {
+    for model in shipped() {
+        let times = |steps: bool| {
+            let mut device = Device::new(model, 3);
+            let mut done = Vec::new();
+            for at in 0..200u64 {
+                let kind = KINDS[(at % 3) as usize];
+                device.submit(Duration::from_micros(at * 700), Request { kind, offset: at * 7_000_000, length: 8192 });
+                if steps {
+                    (0..7).for_each(|step| done.extend(device.advance(Duration::from_micros(at * 700 + step * 100))));
+                }
+            }
+            done.extend(device.advance(Duration::from_secs(60)));
+            done
+        };
+        assert_eq!(times(true), times(false), "{}", model.name());
+    }
+}
+
+#[test]
+fn a_cache_takes_no_more_than_it_holds() {
+    // No head writes two pieces in two milliseconds, so no more than the pieces and these two can be answered.
+    let model = changed("hdd-7200", &[("pieces", "20"), ("command_us", "1")]);
+    let mut device = Device::new(&model, 1);
+    for at in 0..30 {
+        device.submit(Duration::ZERO, Request { kind: Kind::Write, offset: at << 32, length: 4096 });
+    }
+    let answered = device.advance(Duration::from_millis(2)).len();
+    assert!((20..=22).contains(&answered), "{answered}");
+    let small = changed("hdd-7200", &[("size_kib", "64"), ("command_us", "1")]);
+    let mut device = Device::new(&small, 1);
+    for at in 0..30 {
+        device.submit(Duration::ZERO, Request { kind: Kind::Write, offset: at << 32, length: 16 << 10 });
+    }
+    let answered = device.advance(Duration::from_millis(2)).len();
+    assert!((4..=6).contains(&answered), "{answered}");
+    let flash = changed("nvme-qlc", &[("size_kib", "1024"), ("queue", "1024"), ("command_us", "0")]);
+    let mut device = Device::new(&flash, 1);
+    for at in 0..1000 {
+        device.submit(Duration::ZERO, Request { kind: Kind::Write, offset: at << 20, length: 4096 });
+    }
+    // Not even an SLC program is over by then.
+    let answered = device.advance(Duration::from_micros(560)).len();
+    assert!((200..=256).contains(&answered), "{answered}");
+}
+
+#[test]
+fn a_flush_covers_what_was_answered_before_it() {
+    for model in shipped() {
+        let mut device = Device::new(model, 2);
+        let last = (0..20u64)
+            .map(|at| device.submit(Duration::ZERO, Request { kind: Kind::Write, offset: at << 30, length: 4096 }))
+            .last();
+        let answered = device.advance(Duration::from_millis(20));
+        assert!(answered.iter().any(|(ticket, _)| Some(*ticket) == last), "{}", model.name());
+        let at = Duration::from_millis(20);
+        let flush = device.submit(at, Request { kind: Kind::Flush, offset: 0, length: 0 });
+        let done = device.advance(Duration::from_secs(10));
+        assert_eq!(done.len(), 1);
+        assert_eq!(done[0].0, flush);
+        // Eighteen pieces far from each other take the arm a seek each; the programs of a flash disk go on side by side.
+        let least = if model.is_rotational() { Duration::from_millis(18) } else { Duration::from_micros(500) };
+        assert!(done[0].1 - at > least, "{}: {:?}", model.name(), done[0].1 - at);
+        let again = device.submit(Duration::from_secs(10), Request { kind: Kind::Flush, offset: 0, length: 0 });
+        let second = device.advance(Duration::from_secs(20));
+        assert_eq!(second[0].0, again);
+        let nothing_to_do = Duration::from_micros(1100);
+        assert!(
+            second[0].1 - Duration::from_secs(10) < nothing_to_do,
+            "{}: {:?}",
+            model.name(),
+            second[0].1 - Duration::from_secs(10)
+        );
+    }
+}
+
+fn error(name: &str, from: &str, to: &str) -> ModelError {
+    let good = text(name);
+    assert!(good.contains(from), "{from}");
+    Model::parse("mine.toml", &good.replacen(from, to, 1)).expect_err("it is not good")
+}
+
+#[test]
+fn what_is_wrong_in_a_description_is_told_with_file_key_and_range() {
+    let all = |error: ModelError, words: &[&str]| {
+        let said = error.to_string();
+        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+    };
+    all(
+        error("hdd-7200", "rpm = [7200,", "rpm = [72,"),
+        &["mine.toml", "hard-disk.platters.rpm", "72", "1000", "30000"],
+    );
+    all(error("hdd-7200", "rpm = ", "rpms = "), &["mine.toml", "rpms"]);
+    all(error("hdd-7200", "[hard-disk.seek]", "[hard-disk.seeks]"), &["mine.toml", "seek"]);
+    all(error("hdd-7200", "average_ms = [8.5", "average_ms = [14.0"), &["hard-disk.seek.average_ms", "curve"]);
+    all(error("hdd-7200", "inner_sectors = [1273", "inner_sectors = [9000"), &["inner_sectors", "shorter"]);
+    all(error("hdd-7200", "heads = [4", "heads = [4.5"), &["heads", "whole"]);
+    all(error("hdd-7200", "heads = [4, ", "heads = [nan, "), &["heads", "between"]);
+    all(error("hdd-7200", "capacity_bytes = [1_000_204_886_016", "capacity_bytes = [-1"), &["mine.toml", "capacity"]);
+    all(
+        error("hdd-7200", "capacity_bytes = [1_000_204_886_016", "capacity_bytes = [1"),
+        &["capacity_bytes", "between"],
+    );
+    all(error("ssd-sata", "size_kib = [8_192", "size_kib = [32"), &["flash.write_buffer.size_kib", "two"]);
+    all(error("ssd-sata", "full_duplex = [false,", "full_duplex = [3,"), &["mine.toml", "full_duplex"]);
+    let source = "\"Serial ATA: native command queuing has 32 tags\"";
+    all(error("ssd-sata", source, "\" \""), &["flash.interface.queue", "source"]);
+    for garbage in
+        ["", "title", "title = 3", "\u{0}", "[hard-disk]", "title = \"x\"\ncapacity_bytes = [1_000_000_000, \"x\"]"]
+    {
+        all(Model::parse("mine.toml", garbage).expect_err("garbage"), &["mine.toml"]);
+    }
+}
+
+#[test]
+fn shipped_disks_say_what_they_are() {
+    for model in shipped() {
+        assert_eq!(named(model.name()), Some(model));
+        assert_eq!(model.is_rotational(), model.title().starts_with("hard disk"), "{}", model.name());
+        assert!(model.capacity() > 300_000_000_000 && model.capacity() % 512 == 0);
+    }
+    assert!(named("floppy").is_none());
+}
