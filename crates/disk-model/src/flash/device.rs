@@ -160,6 +160,7 @@ impl FlashDevice {
                 self.flushes.push_back(Flush { ticket, bytes: self.taken, programs: None, ready });
                 self.wanted = self.taken;
                 self.program();
+                self.answer_flushes();
             }
             Kind::Discard => self.answers.give(ticket, ready + self.flash.discard),
         }

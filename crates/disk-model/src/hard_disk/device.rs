@@ -177,7 +177,10 @@ impl HardDiskDevice {
                 self.buffer.forget(start, end);
                 self.active.push(command);
             }
-            Kind::Flush => self.flushes.push_back(Flush { ticket, number: self.cache.next_number(), ready }),
+            Kind::Flush => {
+                self.flushes.push_back(Flush { ticket, number: self.cache.next_number(), ready });
+                self.answer_flushes();
+            }
             Kind::Discard => self.answers.give(ticket, ready),
         }
     }
