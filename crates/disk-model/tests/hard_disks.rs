@@ -6,8 +6,9 @@ mod common;
 mod hard_disk;
 
 use common::{Numbers, agree, along, anywhere, changed, flushed, run, run_warm};
-use disk_model::{Kind, Request, named};
+use disk_model::{Device, Kind, Request, named};
 use hard_disk::Disk;
+use std::time::Duration;
 
 const DISKS: [&str; 3] = ["hdd-7200", "hdd-5400", "hdd-2008"];
 const BLOCK: u64 = 4096;
@@ -98,8 +99,8 @@ fn backward_runs_cost_a_turn_less_a_block() {
 fn what_was_read_ahead_comes_at_the_rate_of_the_interface() {
     each(|name, numbers, disk| {
         let segment = numbers.disk("read_buffer", "segment_kib") as u64 * 1024;
-        let mut device = disk_model::Device::new(named(name).expect("shipped"), 3);
-        let second = std::time::Duration::from_secs(1);
+        let mut device = Device::new(named(name).expect("shipped"), 3);
+        let second = Duration::from_secs(1);
         common::drive(&mut device, second, 1, along(Kind::Read, BLOCK, 0).take(1));
         // A second later all that the segment holds was read ahead.
         let end = common::drive(
@@ -134,5 +135,77 @@ fn a_short_partition_at_the_outer_edge_is_faster_than_the_disk() {
         let wanted = disk.overhead + mean + disk.turn / 2.0 + disk.mean_pass(8.0);
         agree(&format!("{name}, random reads of 2 GiB, ms"), found.mean_ms(), wanted * 1e3);
         assert!(found.mean_ms() < 0.7 * whole.mean_ms());
+    });
+}
+
+/// One request at a time, each after a pause in which the disk reads ahead as far as it can.
+struct Slowly {
+    device: Device,
+    now: Duration,
+}
+
+impl Slowly {
+    fn new(name: &str) -> Slowly {
+        Slowly { device: Device::new(named(name).expect("shipped"), 3), now: Duration::ZERO }
+    }
+
+    /// Seconds that it takes.
+    fn ask(&mut self, kind: Kind, offset: u64, pause: f64) -> f64 {
+        let begin = self.now + Duration::from_secs_f64(pause);
+        self.now = common::drive(&mut self.device, begin, 1, std::iter::once(Request { kind, offset, length: BLOCK }));
+        (self.now - begin).as_secs_f64()
+    }
+}
+
+#[test]
+fn where_reading_ahead_has_stopped_a_reader_that_goes_on_waits_half_a_turn() {
+    each(|name, numbers, disk| {
+        let segment = numbers.disk("read_buffer", "segment_kib") as u64 * 1024;
+        let (mut slowly, count) = (Slowly::new(name), 2000);
+        let mut sum = 0.0;
+        for at in 0..count {
+            let from = at * 8 * segment;
+            slowly.ask(Kind::Read, from, 0.1);
+            // The pauses differ by shares of a turn that are spread evenly.
+            let pause = 0.3 + (at as f64 * 0.618).fract() * disk.turn;
+            sum += slowly.ask(Kind::Read, from + BLOCK + segment, pause);
+        }
+        let pass = BLOCK as f64 / 512.0 / disk.tracks[0] as f64 * disk.turn;
+        // Where the track ends just there, the head is switched first.
+        let wanted = disk.overhead + disk.turn / 2.0 + pass;
+        agree(&format!("{name}, where the buffer ends, ms"), sum / count as f64 * 1e3, wanted * 1e3);
+    });
+}
+
+#[test]
+fn the_buffer_keeps_the_streams_that_were_used_last() {
+    each(|name, numbers, disk| {
+        let segments = numbers.disk("read_buffer", "segments") as u64;
+        let mut slowly = Slowly::new(name);
+        let place = |stream: u64| (stream + 1) << 32;
+        for stream in 0..=segments {
+            slowly.ask(Kind::Read, place(stream), 0.5);
+        }
+        let hit = disk.overhead + BLOCK as f64 / disk.rate;
+        for stream in 1..=segments {
+            let taken = slowly.ask(Kind::Read, place(stream) + BLOCK, 0.5);
+            agree(&format!("{name}, stream {stream}, ms"), taken * 1e3, hit * 1e3);
+        }
+        assert!(slowly.ask(Kind::Read, place(0) + BLOCK, 0.5) > 5.0 * hit, "the first made room for the last");
+    });
+}
+
+#[test]
+fn what_is_written_over_is_read_anew() {
+    each(|name, _, disk| {
+        let mut slowly = Slowly::new(name);
+        let hit = disk.overhead + BLOCK as f64 / disk.rate;
+        slowly.ask(Kind::Read, 0, 0.5);
+        agree(&format!("{name}, again, ms"), slowly.ask(Kind::Read, 0, 0.5) * 1e3, hit * 1e3);
+        slowly.ask(Kind::Write, 0, 0.5);
+        agree(&format!("{name}, from the write cache, ms"), slowly.ask(Kind::Read, 0, 0.0) * 1e3, hit * 1e3);
+        slowly.ask(Kind::Write, 0, 0.5);
+        slowly.ask(Kind::Flush, 0, 0.0);
+        assert!(slowly.ask(Kind::Read, 0, 0.5) > 3.0 * hit, "{name}: what the buffer had is old");
     });
 }

@@ -47,15 +47,11 @@ impl ReadBuffer {
         self.segments[segment]
     }
 
-    /// Marks a segment as used, and lets reading ahead go on beyond `end`.
-    pub fn hit(&mut self, segment: usize, end: u64, now: u64) {
+    /// Marks a segment as used, and lets reading ahead go on beyond `end`, which was asked for.
+    pub fn hit(&mut self, segment: usize, end: u64) {
         self.uses += 1;
         self.segments[segment].used = self.uses;
         if let Some(stream) = self.stream.as_mut().filter(|stream| stream.segment == segment) {
-            if self.segments[segment].end >= stream.limit {
-                // It had stopped; the platters have turned on since.
-                stream.time = now;
-            }
             stream.limit = stream.limit.max(end + self.size);
         }
     }
@@ -68,7 +64,7 @@ impl ReadBuffer {
             if known.end > known.start && (known.start..=known.end).contains(&start) { known.start } else { start };
         self.segments[segment] = Segment { start: begins, end, used: 0 };
         self.stream = Some(Stream { segment, time, limit: end + self.size });
-        self.hit(segment, end, time);
+        self.hit(segment, end);
         self.trim(segment);
     }
 

@@ -27,8 +27,8 @@ pub(super) struct WriteCache {
     sectors: u64,
     pieces: BTreeMap<u64, Piece>,
     by_number: BTreeSet<(u64, u64)>,
-    /// On its way: its number, and its sectors.
-    writing: Option<(u64, u64)>,
+    /// On its way, from this sector on.
+    writing: Option<(u64, Piece)>,
     next_number: u64,
 }
 
@@ -61,12 +61,14 @@ impl WriteCache {
     /// Whether all writes with lower numbers are on the platters.
     pub fn is_clean_before(&self, number: u64) -> bool {
         let cached = self.by_number.first().is_some_and(|(first, _)| *first < number);
-        !cached && self.writing.is_none_or(|(writing, _)| writing >= number)
+        !cached && self.writing.is_none_or(|(_, writing)| writing.number >= number)
     }
 
-    /// Whether one piece has all of these sectors.
+    /// Whether one piece has all of these sectors, be it on its way.
     pub fn has(&self, start: u64, end: u64) -> bool {
-        self.pieces.range(..=start).next_back().is_some_and(|(_, piece)| piece.end >= end)
+        let is_in = |(from, piece): (u64, Piece)| from <= start && piece.end >= end;
+        let near = self.pieces.range(..=start).next_back().map(|(from, piece)| (*from, *piece));
+        near.into_iter().chain(self.writing).any(is_in)
     }
 
     /// The piece that is there for the longest time.
@@ -129,16 +131,15 @@ impl WriteCache {
     /// Takes a piece out, to write it.
     pub fn begin(&mut self, start: u64) -> Option<Piece> {
         let piece = self.remove(start)?;
-        let sectors = piece.end - start;
-        self.sectors += sectors;
-        self.writing = Some((piece.number, sectors));
+        self.sectors += piece.end - start;
+        self.writing = Some((start, piece));
         Some(piece)
     }
 
     /// What was on its way is on the platters.
     pub fn finish(&mut self) {
-        if let Some((_, sectors)) = self.writing.take() {
-            self.sectors -= sectors;
+        if let Some((start, piece)) = self.writing.take() {
+            self.sectors -= piece.end - start;
         }
     }
 }

@@ -237,13 +237,11 @@ impl HardDiskDevice {
     fn read_ahead(&mut self) {
         let Some(stream) = self.buffer.stream.filter(|_| self.busy.is_none()) else { return };
         let end = self.buffer.get(stream.segment).end;
-        if end >= stream.limit {
-            self.buffer.advance(end, self.now);
-            return;
-        }
         // Nothing is read ahead beyond the last track.
         let limit = stream.limit.min(self.disk.geometry.sectors());
         let (sector, time) = self.disk.run(&mut self.arm, stream.time, (end, limit), false, self.now);
+        // Where it has stopped, it stands still before its next sector, and the platters turn on.
+        let time = if sector >= limit { self.now } else { time };
         self.buffer.advance(sector, time);
     }
 
@@ -268,7 +266,7 @@ impl HardDiskDevice {
     fn is_buffered(&mut self, command: &Command) -> bool {
         let segment = self.buffer.find(command.start);
         if let Some(segment) = segment.filter(|segment| self.buffer.get(*segment).end >= command.end) {
-            self.buffer.hit(segment, command.end, self.now);
+            self.buffer.hit(segment, command.end);
             return true;
         }
         self.cache.has(command.start, command.end)
