@@ -5,6 +5,7 @@
 mod age;
 mod axis;
 mod device;
+mod disk;
 mod fill;
 mod kernel;
 mod memory;
@@ -15,12 +16,14 @@ mod scheduler;
 mod size;
 
 pub use axis::{Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Takes};
+pub use disk::described;
 pub use size::exact_size;
 
 use records::Contender;
 
 /// Every axis, in the order in which contenders are multiplied and labels are written.
-static TABLE: [&dyn Axis; 8] = [
+static TABLE: [&dyn Axis; 9] = [
+    &disk::ModelledDisk,
     &mkfs::Mkfs,
     &mount::Mount,
     &device::Device,

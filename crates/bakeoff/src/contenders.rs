@@ -53,7 +53,7 @@ pub fn entries(
         }
         contender.mount.push_str(options);
     })?;
-    let given = [&what.axis, &what.scheduler, &what.kernel, &what.age, &what.fill];
+    let given = [&what.axis, &what.scheduler, &what.kernel, &what.age, &what.fill, &what.disk];
     let own_axes = given.iter().all(|list| list.is_empty());
     let name = if own_axes { plan.name.clone() } else { String::new() };
     let multiplying = Plan { name, axes: asked_axes(what, plan, catalogue)?, ..plan.clone() };
@@ -65,11 +65,25 @@ pub fn entries(
     for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
         contender.kernel = staging::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
+    all_or_none_modelled(&contenders)?;
     for contender in &contenders {
         let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
         staging::check_options(filesystem, contender)?;
     }
     Ok((contenders.into_iter().map(entry).collect(), field.notes))
+}
+
+/// A modelled disk is never ranked beside a real one.
+fn all_or_none_modelled(contenders: &[Contender]) -> Result<(), Failure> {
+    let (modelled, real): (Vec<&Contender>, Vec<&Contender>) =
+        contenders.iter().partition(|contender| axes::value(contender, "disk").is_some());
+    match (modelled.first(), real.first()) {
+        (Some(modelled), Some(real)) => Err(Failure::usage(format!(
+            "{} and {} cannot be in one run: figures of a modelled disk are never ranked with those of a real one",
+            modelled.label, real.label
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// What a filesystem's file says about settings that axes name.
@@ -101,6 +115,10 @@ fn asked_axes(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Axes, F
             1 => axes.drop(name),
             _ => axes.give(name, values).map_err(Failure::usage)?,
         }
+    }
+    if !what.disk.is_empty() {
+        // Even one for all stands in every label: no figure of it may be taken for a real disk's.
+        axes.give("disk", &what.disk).map_err(|problem| Failure::usage(format!("--disk {problem}")))?;
     }
     ask_ages(&mut axes, what, catalogue)?;
     Ok(axes)

@@ -140,6 +140,7 @@ fn cell(fault: &FaultResult) -> String {
         (Verdict::Stopped, Access::ReadOnly) => "read-only".into(),
         (Verdict::Stopped, Access::None) => "not mounted".into(),
         (Verdict::Stopped, _) => "stopped".into(),
+        (Verdict::Hung, _) => "HUNG".into(),
         (Verdict::NotMounted, _) => "NOT MOUNTED".into(),
         (Verdict::Lost, _) => "LOST".into(),
         (Verdict::Silent, _) => "WRONG".into(),
@@ -163,7 +164,7 @@ fn legend(all: &[Harmed]) -> Vec<String> {
     vec![
         "right: no call failed, and everything read was as it was written. waits: the same, and the slowest call or file read took so long. reported: some calls failed, nothing was wrong. \
          read-only, stopped: the same, and nothing could be written any more. not mounted: not while the disk was harmed; NOT MOUNTED: nor when it was whole again. \
-         LOST: what fsync had acknowledged was gone. WRONG: what was read was never written, or files were gone, and no call said so. damage found: by the filesystem's own check, unmounted, after so many rounds."
+         HUNG: calls did not come back, not even then. LOST: what fsync had acknowledged was gone. WRONG: what was read was never written, or files were gone, and no call said so. damage found: by the filesystem's own check, unmounted, after so many rounds."
             .into(),
         format!(
             "The worst of {rounds} rounds where dice are thrown, each on a fresh filesystem, Linux {}; seed {}. Each fault in a sentence, and what is done: docs/faults.md",
@@ -197,6 +198,7 @@ mod tests {
             first_error: None,
             slowest_seconds: 0.0,
             stuck: 0,
+            hung: 0,
             access: Access::Writable,
             access_mended: Access::Writable,
             refused_again: 0,

@@ -66,7 +66,9 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     }
     check_commands(&works, &entries)?;
     let reads_device = works.iter().any(|work| work.compiled.estimate.needs_device);
-    if reads_device && !matches!(place, Place::Directories(_)) {
+    let modelled = entries.iter().any(|entry| axes::value(&entry.asked, "disk").is_some());
+    // Beneath a modelled disk is memory, whose figure would say nothing.
+    if reads_device && !modelled && !matches!(place, Place::Directories(_)) {
         entries.push(contenders::raw_device());
     }
     add_twin(&mut entries, what.no_twin, sampling);

@@ -102,15 +102,14 @@ pub fn with<T>(
     work: impl FnOnce(&mut Stage<'_>, &mut Disk) -> Result<T, ReliabilityError>,
 ) -> Result<T, ReliabilityError> {
     let journal = Journal::new();
-    let mut folder = ServedFolder::open(&crate::verbs::serve_disk::command(), bytes + SPARE, &journal)?;
+    let mut folder = ServedFolder::open(bytes + SPARE, None, &journal)?;
     let place = Where::Image { bytes, folder: folder.path().to_owned() };
     let done = {
         let mut target = Target::open(filesystems, &place, &journal)?;
         let mut stage = target.stage(&contender.asked)?;
         let disk = folder.disk().ok_or(ReliabilityError::NoImage)?;
-        let done = work(&mut stage, disk)?;
-        stage.close()?;
-        done
+        // It was unmounted and checked by what was done with it; it is taken down with this, and says what it had to leave.
+        work(&mut stage, disk)?
     };
     folder.close()?;
     Ok(done)

@@ -1,5 +1,5 @@
-//! The disk's own time: requests are answered one after the other, each when it is due, by a thread that is not the one that takes them in.
-//! In: requests in the order in which the kernel made them. Out: answers.
+//! The disk's own time: requests are answered when they are due, by a thread that is not the one that takes them in.
+//! In: requests in the order in which the kernel made them. Out: answers, one after the other, or in the order and at the times of a modelled disk.
 //!
 //! So what arrived while something else was under way is known to have done so, and a write that is completed during a flush is not taken for one that the
 //! flush made safe.
@@ -7,8 +7,10 @@
 use crate::content::Change;
 use crate::fault::Failed;
 use crate::inodes::{Shared, lock};
+use crate::pace::Pace;
+use disk_model::Model;
 use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
-use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -56,36 +58,44 @@ impl WriteAnswer {
 }
 
 /// Starts the thread; what it is sent, it answers.
-pub(crate) fn start(shared: &Shared) -> Sender<Job> {
+pub(crate) fn start(shared: &Shared, model: Option<&Model>) -> Sender<Job> {
     let (jobs, taken) = channel();
-    let own = Arc::clone(shared);
-    std::thread::spawn(move || work(&own, &taken));
+    let (own, pace) = (Arc::clone(shared), Pace::of(model));
+    std::thread::spawn(move || work(&own, &taken, pace));
     jobs
 }
 
-fn work(shared: &Shared, jobs: &Receiver<Job>) {
-    let mut waiting: VecDeque<(Instant, Job)> = VecDeque::new();
+fn work(shared: &Shared, jobs: &Receiver<Job>, mut pace: Pace) {
+    // A sleep ends when it is due, and not up to 50 microseconds later; without the right to say so it is later.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     loop {
+        // All that has come takes part in what is decided now.
+        for job in jobs.try_iter() {
+            let takes = takes(shared, &job);
+            pace.arrives(job, takes);
+        }
         let now = Instant::now();
-        if waiting.front().is_some_and(|(due, _)| *due <= now)
-            && let Some((_, job)) = waiting.pop_front()
-        {
-            answer(shared, job.number, job.what);
+        let due = pace.due(now);
+        if !due.is_empty() {
+            due.into_iter().for_each(|job| answer(shared, job.number, job.what));
             continue;
         }
-        let arrived = match waiting.front() {
-            Some((due, _)) => jobs.recv_timeout(due.saturating_duration_since(now)),
+        let arrived = match pace.next() {
+            Some(due) => jobs.recv_timeout(due.saturating_duration_since(now)),
             None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match arrived {
-            Ok(job) => waiting.push_back((job.arrived + takes(shared, &job), job)),
+            Ok(job) => {
+                let takes = takes(shared, &job);
+                pace.arrives(job, takes);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
 
-/// How long a request takes from its arrival on; it is answered after those that arrived before it.
+/// How long a request takes at least from its arrival on.
 fn takes(shared: &Shared, job: &Job) -> Duration {
     let recorded = matches!(job.what, What::Write { recorded: Some(_), .. });
     let own = if recorded { UNDER_WAY } else { Duration::ZERO };

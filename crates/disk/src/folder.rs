@@ -6,6 +6,7 @@
 use crate::content::Change;
 use crate::device::{self, Job, What, WriteAnswer};
 use crate::inodes::{Inode, Shared, lock};
+use disk_model::Model;
 use fuser::{
     AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
@@ -32,12 +33,13 @@ const BLOCK: u32 = 4096;
 pub(crate) struct Folder {
     shared: Shared,
     jobs: Sender<Job>,
+    modelled: bool,
 }
 
 impl Folder {
     /// A folder, and the thread that answers.
-    pub fn of(shared: &Shared) -> Folder {
-        Folder { shared: Arc::clone(shared), jobs: device::start(shared) }
+    pub fn of(shared: &Shared, model: Option<&Model>) -> Folder {
+        Folder { shared: Arc::clone(shared), jobs: device::start(shared, model), modelled: model.is_some() }
     }
 
     fn send(&self, number: u64, what: What) {
@@ -176,7 +178,7 @@ impl Filesystem for Folder {
         reply: ReplyData,
     ) {
         let length = size as usize;
-        if lock(&self.shared).waits(number.0) {
+        if self.modelled || lock(&self.shared).waits(number.0) {
             return self.send(number.0, What::Read { offset, length, answer: reply });
         }
         device::read(&self.shared, number.0, offset, length, reply);

@@ -12,6 +12,7 @@ mod device;
 mod fault;
 mod folder;
 mod inodes;
+mod pace;
 mod record;
 mod server;
 

@@ -7,6 +7,7 @@
 use crate::control::{Answer, Ask, PROTOCOL};
 use crate::folder::Folder;
 use crate::inodes::{Inodes, Shared, lock};
+use disk_model::Model;
 use fuser::{Config, MountOption, Session};
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Read, Write};
@@ -18,11 +19,18 @@ const NAME: &str = "bakeoff-disk";
 /// Bytes of a question at most.
 const LINE_LIMIT: u64 = 1 << 20;
 
-/// Serves a folder at `point` that holds at most `room` bytes, until `questions` end.
+/// Serves a folder at `point` that holds at most `room` bytes, until `questions` end. Its files answer as fast as can be, or as a modelled disk does, on which
+/// they lie one above the other.
 ///
 /// # Errors
 /// The folder cannot be mounted (without root, or without FUSE), or unmounted; what is written to `answers` cannot be.
-pub fn serve(point: &Path, room: u64, questions: impl Read, mut answers: impl Write) -> io::Result<()> {
+pub fn serve(
+    point: &Path,
+    room: u64,
+    model: Option<&Model>,
+    questions: impl Read,
+    mut answers: impl Write,
+) -> io::Result<()> {
     let shared: Shared = Arc::new(Mutex::new(Inodes::with_room(room)));
     let mut config = Config::default();
     config.mount_options = vec![
@@ -32,7 +40,7 @@ pub fn serve(point: &Path, room: u64, questions: impl Read, mut answers: impl Wr
         MountOption::NoExec,
         MountOption::NoAtime,
     ];
-    let session = Session::new(Folder::of(&shared), point, &config)?.spawn()?;
+    let session = Session::new(Folder::of(&shared, model), point, &config)?.spawn()?;
     say(&mut answers, &Answer::Ready { protocol: PROTOCOL })?;
     let mut questions = io::BufReader::new(questions);
     while let Some(ask) = next(&mut questions)? {

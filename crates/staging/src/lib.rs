@@ -9,6 +9,7 @@ mod error;
 pub mod features;
 mod filesystems;
 mod guests;
+mod modelled;
 mod ownership;
 mod remote;
 mod served;

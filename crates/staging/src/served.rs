@@ -1,6 +1,6 @@
 //! A folder whose files are disks that Bakeoff serves itself, as a place for images: what is done to one of them can be recorded, and what a power cut
 //! leaves of it be offered in its place.
-//! In: the command that serves. Out: [`ServedFolder`], a scratch folder like any other as long as it stands.
+//! In: how much it may hold, and which disk it is to be like. Out: [`ServedFolder`], a scratch folder like any other as long as it stands.
 
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::{Made, Mark};
@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use system::process::Process;
 use system::{Command, Journal};
 
+/// Whatever became of the file, this is the program that runs now; and its verb that calls [`disk::serve`].
+const PROGRAM: &str = "/proc/self/exe";
+const VERB: &str = "serve-disk";
 /// Where the folder is mounted, in the folder of the mark.
 const POINT: &str = "disk";
 
@@ -25,11 +28,12 @@ pub struct ServedFolder {
 }
 
 impl ServedFolder {
-    /// Has `program` (its name and first words) serve a folder that holds so many bytes, in memory.
+    /// Has a process serve a folder that holds so many bytes, in memory; `model`: as the disk of this name or description file would, instead of as fast as
+    /// can be.
     ///
     /// # Errors
     /// Without root, or where this kernel has no FUSE; what the process that serves says.
-    pub fn open(program: &[String], room: u64, journal: &Journal) -> Result<ServedFolder, StagingError> {
+    pub fn open(room: u64, model: Option<&str>, journal: &Journal) -> Result<ServedFolder, StagingError> {
         if !system::process::is_root() {
             return Err(StagingError::NeedsRoot("serving a disk".into()));
         }
@@ -39,11 +43,9 @@ impl ServedFolder {
         mark.will_make(Made::Folder { path: folder })?;
         std::fs::create_dir_all(&point).map_err(|error| StagingError::file("make", &point, error))?;
         let mut served = ServedFolder { disk: None, mark, journal: journal.clone(), point };
-        let [name, words @ ..] = program else {
-            return Err(failed(&DiskError::Start("no program is named".into())));
-        };
-        let mut command = std::process::Command::new(name);
-        command.args(words).arg(&served.point).arg(room.to_string());
+        let mut command = std::process::Command::new(PROGRAM);
+        command.arg(VERB).arg(&served.point).arg(room.to_string());
+        command.args(model.iter().flat_map(|model| ["--model", model]));
         // The mark by which `clean` knows a process that outlived its run, and a group that Ctrl-C does not reach.
         command.env(system::command::OWNER_VARIABLE, Process::current().to_string()).process_group(0);
         let disk = Disk::start(&mut command).map_err(|error| failed(&error))?;

@@ -21,10 +21,12 @@ use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::own_devices::Companion;
 use crate::filesystems::template::Placeholders;
+use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::daemon::Daemon;
 use crate::stage::target::Target;
 use around::Around;
+pub(crate) use inspect::usage;
 use limits::Limits;
 use records::program::Durable;
 use records::{Closing, Found, Usage};
@@ -62,6 +64,8 @@ pub(crate) struct Beginning<'a> {
     pub label: &'a str,
     /// Bytes at the image's beginning that hold data.
     pub filled: u64,
+    /// The disk that this machine does not have, on which the image is to lie.
+    pub disk: Option<String>,
     /// Folder for the image, where it is not the target's own.
     pub folder: Option<&'a Path>,
     /// Image that was restored from an aged one.
@@ -88,6 +92,8 @@ pub(crate) struct State {
     pub device: Option<BlockDevice>,
     pub watch: Watch,
     pub image: Option<Image>,
+    /// What serves a modelled disk, with the image in it.
+    pub modelled: Option<Modelled>,
     pub daemon: Option<Daemon>,
     /// Stands before the filesystem's commands where its tools lie in a folder of their own.
     pub tools: Vec<String>,
@@ -372,6 +378,7 @@ impl State {
             watch: device.as_ref().map_or_else(Watch::system, Watch::device),
             device,
             image: None,
+            modelled: None,
             daemon: None,
             tools: Vec::new(),
             mounted: false,
@@ -436,6 +443,9 @@ impl Target {
         if let Some(image) = state.image.take() {
             problems.extend(image.remove(&self.journal, &mut self.mark).err().map(StagingError::among_others));
         }
+        if let Some(modelled) = state.modelled.take() {
+            problems.extend(modelled.close().err().map(StagingError::among_others));
+        }
         if let Some(work) = state.work.take() {
             match std::fs::remove_dir_all(&work) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -448,18 +458,6 @@ impl Target {
         self.remove_folder();
         problems
     }
-}
-
-/// statvfs(3).
-pub(crate) fn usage(path: &Path) -> Result<Usage, StagingError> {
-    let found = rustix::fs::statvfs(path).map_err(|error| StagingError::file("ask for the space of", path, error))?;
-    Ok(Usage {
-        total_bytes: found.f_blocks * found.f_frsize,
-        used_bytes: found.f_blocks.saturating_sub(found.f_bfree) * found.f_frsize,
-        available_bytes: found.f_bavail * found.f_frsize,
-        inodes: (found.f_files > 0).then_some(found.f_files),
-        inodes_free: (found.f_files > 0).then_some(found.f_ffree),
-    })
 }
 
 /// The line of a check's answer that tells most: the first that a check of a sound filesystem does not print, too; the last where it

@@ -95,4 +95,7 @@ pub struct ServeDiskArgs {
     pub folder: PathBuf,
     /// Bytes that it holds at most
     pub room: u64,
+    /// A described disk as which it answers, by its name or file
+    #[arg(long)]
+    pub model: Option<String>,
 }

@@ -47,6 +47,10 @@ pub struct What {
     /// a filesystem that this kernel lacks, one that has it]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub kernel: Vec<String>,
+    /// Disks that you do not have: hdd-7200, ssd-sata, nvme-qlc and others, or a description of your own (PATH.toml); each contender
+    /// runs on each of them, served from memory. Figures are a model's and say so (docs/disks.md)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Where", conflicts_with_all = ["on", "dir"])]
+    pub disk: Vec<String>,
     /// Ages: fresh, used (filled and left), old (filled and churned), or a profile of your own; each contender runs with each
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub age: Vec<String>,

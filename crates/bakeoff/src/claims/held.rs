@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 pub struct Ground<'a> {
     /// Ages that were asked for, by contender; absent: fresh.
     pub ages: BTreeMap<String, String>,
+    /// What contenders on a modelled disk are called without it, by their label.
+    pub modelled: BTreeMap<String, String>,
     /// Why a name that a claim speaks of is not among the contenders.
     pub absent: &'a dyn Fn(&str) -> String,
 }
@@ -50,7 +52,7 @@ struct Scales<'a> {
 impl Scales<'_> {
     /// The claim in the words of the new table, to which the operation is added.
     fn ready(&mut self, published: &Published, ground: &Ground) -> Result<Claim, String> {
-        let called = |name: &str| super::subject::named(name, &published.claim, self.from, &ground.ages);
+        let called = |name: &str| super::subject::named(name, &published.claim, self.from, ground);
         let claim = Claim {
             left: called(&published.claim.left),
             right: called(&published.claim.right),
@@ -220,7 +222,11 @@ mod tests {
     }
 
     fn ground() -> Ground<'static> {
-        Ground { ages: BTreeMap::new(), absent: &|name| format!("{name} cannot compete here") }
+        Ground {
+            ages: BTreeMap::new(),
+            modelled: BTreeMap::new(),
+            absent: &|name| format!("{name} cannot compete here"),
+        }
     }
 
     #[test]

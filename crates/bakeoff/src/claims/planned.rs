@@ -137,7 +137,12 @@ impl Chosen {
         works: &mut Vec<Work>,
         sampling: &Sampling,
     ) -> Vec<String> {
-        entries.retain_mut(|entry| match self.works.get(&entry.asked.label) {
+        // Claims know nothing of modelled disks.
+        let called = |entry: &PlannedContender| match axes::value(&entry.asked, "disk") {
+            Some(_) => axes::label(&axes::without(&entry.asked, "disk")),
+            None => entry.asked.label.clone(),
+        };
+        entries.retain_mut(|entry| match self.works.get(&called(entry)) {
             Some(works) => {
                 entry.works = works.iter().cloned().collect();
                 true

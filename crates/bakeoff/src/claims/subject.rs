@@ -1,24 +1,26 @@
 //! Which contender a claim speaks of, where contenders stand in a run at several ages or with several schedulers.
-//! In: a name as claims use it, the run's table, the contenders that were aged. Out: the name in the run.
+//! In: a name as claims use it, the run's table, the contenders that were aged or put on a modelled disk. Out: the name in the run.
 //! A claim about used filesystems means aged ones, every other claim fresh ones; a bare name means its best scheduler.
 
+use super::Ground;
 use judge::{Claim, Contender, Direction, Table};
-use std::collections::BTreeMap;
 
 /// The name of the claim's contender in the run; the name itself where none fits.
-pub fn named(name: &str, claim: &Claim, table: &Table, ages: &BTreeMap<String, String>) -> String {
+pub fn named(name: &str, claim: &Claim, table: &Table, ground: &Ground<'_>) -> String {
     let used = claim.cache == "used";
     let fits = |contender: &&(usize, &Contender)| {
-        contender.1.twin_of.is_none() && ages.contains_key(&contender.1.name) == used
+        contender.1.twin_of.is_none() && ground.ages.contains_key(&contender.1.name) == used
     };
     let all: Vec<(usize, &Contender)> = table.contenders.iter().enumerate().collect();
-    let is = |contender: &Contender| contender.without_age().eq_ignore_ascii_case(name);
+    let plain = |contender: &'_ Contender| {
+        ground.modelled.get(&contender.name).cloned().unwrap_or_else(|| contender.without_age().to_owned())
+    };
+    let is = |contender: &Contender| plain(contender).eq_ignore_ascii_case(name);
     if let Some((_, exact)) = all.iter().filter(fits).find(|(_, contender)| is(contender)) {
         return exact.name.clone();
     }
     let with = |contender: &Contender| {
-        let base = contender.without_age().rsplit_once('+').map(|(base, _)| base);
-        base.is_some_and(|base| base.eq_ignore_ascii_case(name))
+        plain(contender).rsplit_once('+').is_some_and(|(base, _)| base.eq_ignore_ascii_case(name))
     };
     let scheduled = all.iter().filter(fits).filter(|(_, contender)| with(contender));
     let best = scheduled
@@ -44,6 +46,7 @@ fn cost(contender: usize, claim: &Claim, table: &Table) -> Option<f64> {
 mod tests {
     use super::*;
     use judge::{Age, Cell, ClaimRelation, Operation, OperationId, Sample};
+    use std::collections::BTreeMap;
 
     fn claim(cache: &str) -> Claim {
         Claim {
@@ -79,9 +82,21 @@ mod tests {
             table.cells.push(Cell { operation: 0, contender, samples, ..Cell::default() });
         }
         let ages = ["ext4 40%+none", "ext4 40%+bfq"].map(|name| (name.to_owned(), "used".to_owned())).into();
-        assert_eq!(named("ext4", &claim("used"), &table, &ages), "ext4 40%+bfq");
-        assert_eq!(named("ext4+none", &claim("used"), &table, &ages), "ext4 40%+none");
-        assert_eq!(named("ext4", &claim("cold"), &table, &ages), "ext4");
-        assert_eq!(named("btrfs", &claim("used"), &table, &ages), "btrfs");
+        let ground = Ground { ages, modelled: BTreeMap::new(), absent: &|_| String::new() };
+        assert_eq!(named("ext4", &claim("used"), &table, &ground), "ext4 40%+bfq");
+        assert_eq!(named("ext4+none", &claim("used"), &table, &ground), "ext4 40%+none");
+        assert_eq!(named("ext4", &claim("cold"), &table, &ground), "ext4");
+        assert_eq!(named("btrfs", &claim("used"), &table, &ground), "btrfs");
+    }
+
+    #[test]
+    fn a_contender_on_a_modelled_disk_is_the_one_that_claims_speak_of() {
+        let mut table = Table::default();
+        let label = "ext4 modelled hdd-7200";
+        table.contenders.push(Contender { name: label.into(), ..Contender::default() });
+        let modelled = BTreeMap::from([(label.to_owned(), "ext4".to_owned())]);
+        let ground = Ground { ages: BTreeMap::new(), modelled, absent: &|_| String::new() };
+        assert_eq!(named("ext4", &claim("cold"), &table, &ground), label);
+        assert_eq!(named("xfs", &claim("cold"), &table, &ground), "xfs");
     }
 }

@@ -133,7 +133,8 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
         Ok(_) => format!("{name} is not in this run"),
         Err(why) => format!("{name} is not in this run, and {why}"),
     };
-    let verdicts = claims::held(&claims, &view.table, &Ground { ages: ages(&material), absent: &absent });
+    let ground = Ground { ages: ages(&material), modelled: modelled(&material), absent: &absent };
+    let verdicts = claims::held(&claims, &view.table, &ground);
     if args.json {
         let held = claims.iter().zip(&verdicts).map(|(claim, verdict)| HeldClaim::of(claim, verdict)).collect();
         json::print(&Held { run: material.run.id.clone(), device: device(&material), claims: held })?;
@@ -150,6 +151,15 @@ fn ages(material: &Material) -> BTreeMap<String, String> {
         Some((contender.label.clone(), age.to_owned()))
     });
     aged.collect()
+}
+
+/// What contenders on a modelled disk are called without it.
+fn modelled(material: &Material) -> BTreeMap<String, String> {
+    let on_one = material.contenders.iter().filter_map(|contender| {
+        let asked = contender.asked.as_ref().filter(|asked| axes::value(asked, "disk").is_some())?;
+        Some((contender.label.clone(), axes::label(&axes::without(asked, "disk"))))
+    });
+    on_one.collect()
 }
 
 fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) -> String {

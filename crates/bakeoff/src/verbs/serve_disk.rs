@@ -1,4 +1,4 @@
-//! `bakeoff serve-disk`: the process that serves a disk, and how `powercut` starts it.
+//! `bakeoff serve-disk`: the process that serves a disk, which staging starts.
 //! In: a folder, bytes, and questions on standard input. Out: answers on standard output.
 
 use crate::args::ServeDiskArgs;
@@ -9,13 +9,9 @@ pub fn serve_disk(args: &ServeDiskArgs) -> Result<u8, Failure> {
     system::process::stay_in_memory();
     // Without the right to say so it serves all the same: only a machine that is short of memory could then wait for itself.
     let _ = system::calls::serve_blocks();
-    disk::serve(&args.folder, args.room, std::io::stdin(), std::io::stdout())
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).ok();
+    let model = args.model.as_ref().map(|model| axes::described(model, read)).transpose().map_err(Failure::usage)?;
+    disk::serve(&args.folder, args.room, model.as_ref(), std::io::stdin(), std::io::stdout())
         .map_err(|error| Failure::new(format!("serving a disk in {}: {error}", args.folder.display())))?;
     Ok(0)
-}
-
-/// The words that start it; a folder and a number of bytes follow.
-pub fn command() -> Vec<String> {
-    // Whatever became of the file, this is the program that runs now.
-    vec!["/proc/self/exe".into(), "serve-disk".into()]
 }

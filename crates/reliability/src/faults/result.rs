@@ -32,6 +32,8 @@ pub enum Verdict {
     Reported,
     /// It was reported, and nothing could be written any more.
     Stopped,
+    /// Calls did not come back, not even on the whole disk: the filesystem's own server had to be ended.
+    Hung,
     /// It could not be mounted any more, not even on the whole disk.
     NotMounted,
     /// What had been acknowledged was gone or wrong on the whole disk, and nobody had said so.
@@ -71,6 +73,8 @@ pub struct FaultResult {
     pub slowest_seconds: f64,
     /// Rounds in which a call came back only when the disk was mended, 25 s later.
     pub stuck: u32,
+    /// Rounds in which it did not even then, and the filesystem's own server had to be ended.
+    pub hung: u32,
     /// Whether it could be written at the end, in the worst round.
     pub access: Access,
     /// And once the disk was whole again, before it was mounted anew.
@@ -115,6 +119,8 @@ impl Round {
             Verdict::Silent
         } else if self.kept.silent() > 0 {
             Verdict::Lost
+        } else if self.hung {
+            Verdict::Hung
         } else if self.refused_again.is_some() {
             Verdict::NotMounted
         } else if self.refused.is_some() || self.access != Access::Writable {
@@ -152,6 +158,7 @@ pub fn of_rounds(fault: &KnownFault, rounds: Vec<Round>) -> FaultResult {
         first_error: first(|round| &round.first_error),
         slowest_seconds: rounds.iter().map(|round| round.slowest.as_secs_f64()).fold(0.0, f64::max),
         stuck: count(|round| round.stuck),
+        hung: count(|round| round.hung),
         access: mounted().map(|round| round.access).min().unwrap_or_default(),
         access_mended: mounted().map(|round| round.access_mended).min().unwrap_or_default(),
         refused_again: count(|round| round.refused_again.is_some()),
@@ -197,6 +204,7 @@ mod tests {
             (Round { access: Access::ReadOnly, failed: 4, ..good() }, Verdict::Stopped),
             (Round { refused: refused(), access: Access::None, ..good() }, Verdict::Stopped),
             (Round { refused: refused(), refused_again: refused(), ..good() }, Verdict::NotMounted),
+            (Round { hung: true, access: Access::Failing, ..good() }, Verdict::Hung),
             (Round { kept: counts(4, 0, 0, 1), failed: 3, ..good() }, Verdict::Lost),
             (Round { read: counts(9, 0, 1, 0), ..good() }, Verdict::Silent),
             (Round { after: counts(9, 0, 0, 1), ..good() }, Verdict::Silent),

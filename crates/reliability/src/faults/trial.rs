@@ -9,7 +9,6 @@ use crate::error::{ReliabilityError, doing};
 use crate::kernel_log;
 use disk::Disk;
 use staging::Stage;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -18,6 +17,8 @@ use std::time::{Duration, Instant};
 const EVERY: usize = 10;
 /// How long a call may take before the disk is mended, so that it can end: longer than a disk hangs.
 const STUCK: Duration = Duration::from_secs(25);
+/// How long it may take to come back once the disk is whole again, before a filesystem's own server is ended.
+const BACK: Duration = Duration::from_secs(20);
 /// Lines of the kernel's log that are kept.
 const KERNEL_LINES: usize = 3;
 
@@ -42,6 +43,8 @@ pub struct Round {
     pub slowest: Duration,
     /// Whether a call only came back when the disk was mended.
     pub stuck: bool,
+    /// Whether it did not even then, and the filesystem's own server had to be ended.
+    pub hung: bool,
     /// Whether it could be written at the end.
     pub access: Access,
     /// And once the disk was whole again, before it was mounted anew.
@@ -86,8 +89,11 @@ pub fn harm(stage: &mut Stage<'_>, disk: &mut Disk, fault: &KnownFault, seed: u6
                 disk.harm(&image, &harm(seed))?;
                 every = EVERY;
             }
-            acknowledged = on_harmed(&root, disk, &known, every, &mut round)?;
+            acknowledged = on_harmed(stage, disk, &known, every, &mut round)?;
             round.met += disk.mend()?;
+            if round.hung {
+                return Ok(round);
+            }
             round.access_mended = work::access(&work::second_probe(&root));
             stage.unmount_only()?;
         }
@@ -101,15 +107,16 @@ pub fn harm(stage: &mut Stage<'_>, disk: &mut Disk, fault: &KnownFault, seed: u6
 
 /// Reads and works on the harmed disk; mends it where a call would not come back otherwise.
 fn on_harmed(
-    root: &Path,
+    stage: &Stage<'_>,
     disk: &mut Disk,
     known: &[Known],
     every: usize,
     round: &mut Round,
 ) -> Result<Vec<Known>, ReliabilityError> {
+    let (root, server) = (stage.seen(), stage.server());
     let (stop, (lives, heard)) = (AtomicBool::new(false), channel());
-    let (read, done, mended) = std::thread::scope(|scope| {
-        let stop = &stop;
+    let (read, done, mended, hung) = std::thread::scope(|scope| {
+        let (stop, root) = (&stop, root.as_path());
         let working = scope.spawn(move || {
             let (mut read, mut slowest) = (Counts::default(), Duration::ZERO);
             for known in known.iter().step_by(every) {
@@ -134,17 +141,34 @@ fn on_harmed(
                 }
             }
         };
+        // Calls that wait for a server end with it; those that wait for the kernel end with what it waits for, which is whole.
+        let hung = matches!(mended, Ok(Some(_))) && !within(BACK, || working.is_finished());
+        if let Some(server) = server.filter(|_| hung) {
+            server.end(Duration::ZERO);
+        }
         let (read, done) = working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (read, done, mended)
+        (read, done, mended, hung && server.is_some())
     });
     let mended = mended?;
-    round.stuck = mended.is_some();
+    (round.stuck, round.hung) = (mended.is_some(), hung);
     round.met += mended.unwrap_or(0);
     let Done { acknowledged, failed, first_error, slowest, access } = done;
     (round.read, round.failed, round.first_error) = (read, failed, first_error);
     (round.slowest, round.access) = (slowest, access);
     round.acknowledged = acknowledged.len() as u32;
     Ok(acknowledged)
+}
+
+/// Whether something comes to be within some time.
+fn within(patience: Duration, is: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + patience;
+    while Instant::now() < end {
+        if is() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    is()
 }
 
 /// Mounts anew on the whole disk, looks at everything, and asks the check.

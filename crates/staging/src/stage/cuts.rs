@@ -2,10 +2,12 @@
 //! In: a stage on an image. Out: unmounted, mounted again, and checked, by what its filesystem's file says.
 
 use super::Stage;
+use super::daemon::Daemon;
 use crate::error::StagingError;
 use records::{Cause, Closing};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use system::process::Process;
 
 impl Stage<'_> {
     /// The image below it; absent on a real device.
@@ -16,6 +18,11 @@ impl Stage<'_> {
     /// The root as this process reaches it, where it lies in the mount namespace of a filesystem's own server.
     pub fn seen(&self) -> PathBuf {
         self.state.seen(&self.state.root)
+    }
+
+    /// The process that serves the filesystem, where it has one of its own.
+    pub fn server(&self) -> Option<Process> {
+        self.state.daemon.as_ref().map(Daemon::process)
     }
 
     /// Unmounts, and leaves everything else as it is. A process that copied this mount namespace keeps the filesystem, and mounting again would show

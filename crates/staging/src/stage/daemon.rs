@@ -85,6 +85,11 @@ impl Daemon {
         Err(StagingError::failed(&facts.comm, format!("{} {state}: {said}", facts.comm), "", cause))
     }
 
+    /// The process.
+    pub fn process(&self) -> Process {
+        self.process
+    }
+
     /// Whether it still serves: one that was killed has lost its root directory a moment before it is gone.
     pub fn lives(&self) -> bool {
         self.process.lives() && Path::new(&format!("/proc/{}/root", self.process.pid)).read_link().is_ok()

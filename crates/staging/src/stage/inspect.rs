@@ -6,13 +6,15 @@ use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::readback::{self, Shown};
 use crate::filesystems::template;
+use crate::modelled::Modelled;
+use crate::stage::Stage;
 use crate::stage::mount::nothing_mounted;
 use crate::stage::target::of_contender;
-use crate::stage::{Stage, usage};
 use records::Contender;
-use records::Durability;
 use records::program::Durable;
+use records::{Durability, Usage};
 use std::collections::BTreeSet;
+use std::path::Path;
 use system::{BlockDevice, Command, Sysfs as _};
 
 impl Stage<'_> {
@@ -88,6 +90,7 @@ impl Stage<'_> {
         };
         self.state.found.scheduler = device.queue.scheduler.clone();
         self.state.found.beneath = device.below();
+        self.state.found.beneath.extend(self.state.modelled.iter().map(Modelled::device));
         let through_cache = |part: &BlockDevice| part.loop_direct == Some(false);
         if self.state.image.is_none() && (through_cache(&device) || self.state.found.beneath.iter().any(through_cache))
         {
@@ -128,4 +131,16 @@ impl Stage<'_> {
                 .collect(),
         }
     }
+}
+
+/// statvfs(3).
+pub(crate) fn usage(path: &Path) -> Result<Usage, StagingError> {
+    let found = rustix::fs::statvfs(path).map_err(|error| StagingError::file("ask for the space of", path, error))?;
+    Ok(Usage {
+        total_bytes: found.f_blocks * found.f_frsize,
+        used_bytes: found.f_blocks.saturating_sub(found.f_bfree) * found.f_frsize,
+        available_bytes: found.f_bavail * found.f_frsize,
+        inodes: (found.f_files > 0).then_some(found.f_files),
+        inodes_free: (found.f_files > 0).then_some(found.f_ffree),
+    })
 }

@@ -9,6 +9,7 @@ use crate::filesystems::options;
 use crate::filesystems::registry::Registry;
 use crate::filesystems::template::{self, Placeholders};
 use crate::guests::{self, Guests};
+use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::ownership::owned::remove_empty;
 use crate::stage::around;
@@ -199,7 +200,8 @@ impl Target {
         }
         self.check(contender)?;
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
-        let mut stage = self.begin(&Beginning { label: &contender.label, ..Beginning::default() })?;
+        let disk = axes::value(contender, "disk");
+        let mut stage = self.begin(&Beginning { label: &contender.label, disk, ..Beginning::default() })?;
         stage.state.list = template::mount_options(&filesystem, contender);
         stage.make_ready(&filesystem)?;
         stage.apply(contender, axes::on_device(contender))?;
@@ -268,10 +270,15 @@ impl Target {
             let path = folder.join(name);
             std::fs::create_dir_all(&path).map_err(|error| StagingError::file("make", &path, error))?;
         }
+        let modelled = match (&self.place, &beginning.disk) {
+            (Where::Image { bytes, .. }, Some(disk)) => Some(Modelled::open(disk, *bytes, &self.journal)?),
+            _ => None,
+        };
         let image = match self.place.clone() {
             Where::Image { bytes, folder } => {
                 self.images += 1;
-                let folder = beginning.folder.unwrap_or(&folder);
+                let served = modelled.as_ref().map(Modelled::path);
+                let folder = served.or(beginning.folder).unwrap_or(&folder);
                 Some(match &beginning.restored {
                     Some(restored) => restored.clone(),
                     None => image::attach(&self.journal, &mut self.mark, folder, self.images, bytes, beginning.filled)?,
@@ -298,6 +305,8 @@ impl Target {
         let mut state = State::begun(beginning.label, places.mountpoint.clone(), Some(device.clone()), places);
         state.found.remarks = image.as_ref().map(|image| image.remarks.clone()).unwrap_or_default();
         state.image = image;
+        state.found.remarks.extend(modelled.iter().map(Modelled::remark));
+        state.modelled = modelled;
         let node = state.places.nodes.join(state.places.name.replace('/', "!"));
         // One of the last stage, on another loop device or the same.
         let _ = std::fs::remove_file(&node);
@@ -355,6 +364,7 @@ pub(crate) fn check(
     if contender.filesystem == crate::DEVICE {
         return Ok(());
     }
+    crate::modelled::check(contender, place)?;
     let filesystem = registry.get(&contender.filesystem)?;
     match contender.kernel.as_ref().filter(|kernel| *kernel != "host") {
         Some(kernel) => {

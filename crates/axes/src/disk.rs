@@ -1,0 +1,117 @@
+//! `disk`: a disk that this machine does not have, as a description of it says it would answer: `hdd-7200`, or a file of one's own.
+//! In: its name. Out: the word "modelled" in every label, and whether it turns, as the kernel shows it. What serves it is the stage's own.
+
+use crate::axis::{Applied, Axis, Ground, Look, Moment};
+use disk_model::Model;
+use records::{Contender, OptionFound};
+use std::path::{Path, PathBuf};
+
+/// Beginning of what such a disk is called, so that no figure of it is taken for one of a real disk.
+const MODELLED: &str = "modelled ";
+
+pub(crate) struct ModelledDisk;
+
+/// The name of a description: what it is compiled in as, or the file's.
+fn name(value: &str) -> &str {
+    let file = value.rsplit('/').next().unwrap_or(value);
+    file.strip_suffix(".toml").unwrap_or(file)
+}
+
+fn is_file(value: &str) -> bool {
+    value.ends_with(".toml")
+}
+
+/// The description of this name, or in this file.
+///
+/// # Errors
+/// There is none, or it cannot be understood.
+pub fn described(value: &str, read: impl FnOnce(&Path) -> Option<String>) -> Result<Model, String> {
+    if !is_file(value) {
+        return disk_model::named(value).cloned().ok_or_else(|| unknown(value));
+    }
+    let text = read(Path::new(value)).ok_or_else(|| format!("{value} cannot be read"))?;
+    Model::parse(name(value), &text).map_err(|error| error.to_string())
+}
+
+fn unknown(value: &str) -> String {
+    let names: Vec<&str> = disk_model::shipped().iter().map(Model::name).collect();
+    format!("no disk `{value}` is described; there are {}, and files of your own (PATH.toml)", names.join(", "))
+}
+
+/// What the kernel says of a disk that turns, or not.
+fn turns(disk: &str) -> PathBuf {
+    Path::new("/sys/block").join(disk.replace('/', "!")).join("queue/rotational")
+}
+
+fn word(model: &Model) -> &'static str {
+    if model.is_rotational() { "1" } else { "0" }
+}
+
+impl Axis for ModelledDisk {
+    fn name(&self) -> &'static str {
+        "disk"
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::Queue
+    }
+
+    fn check(&self, _: &str, value: &str) -> Result<(), String> {
+        if is_file(value) || disk_model::named(value).is_some() { Ok(()) } else { Err(unknown(value)) }
+    }
+
+    fn asked(&self, contender: &Contender, _: &str) -> Option<String> {
+        contender.axes.get(self.name()).cloned()
+    }
+
+    fn label(&self, _: &str, value: &str) -> String {
+        format!(" {MODELLED}{}", name(value))
+    }
+
+    fn apply(&self, _: &str, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
+        let model = described(value, |path| ground.read(path))?;
+        let disk = ground.disk().ok_or("a modelled disk is one that this kernel shows")?;
+        let shown = turns(&disk.name);
+        let was = ground.read(&shown).ok_or_else(|| format!("{} cannot be read", shown.display()))?;
+        ground.set(&shown, word(&model), was.trim())?;
+        let remark = format!("{} is modelled: {}; no figure here is one of a real disk", model.name(), model.title());
+        Ok(Applied { shown, remarks: vec![remark], ..Applied::default() })
+    }
+
+    fn read_back(
+        &self,
+        _: &str,
+        value: &str,
+        applied: &Applied,
+        machine: &dyn Look,
+    ) -> Result<Vec<OptionFound>, String> {
+        let model = described(value, |path| machine.read(path))?;
+        let shows = machine.read(&applied.shown).unwrap_or_default().trim().to_string();
+        // A machine on which nothing is set yet shows its own word.
+        if shows != word(&model) && shows.parse::<u8>().is_ok() {
+            return Err(format!("disk {value} did not take: {} shows {shows}", applied.shown.display()));
+        }
+        let by = applied.shown.display().to_string();
+        Ok(vec![OptionFound { asked: format!("disk {value}"), found: Some(format!("rotational {shows}")), by }])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_label_says_that_it_is_modelled() {
+        assert_eq!(ModelledDisk.label("", "hdd-7200"), " modelled hdd-7200");
+        assert_eq!(ModelledDisk.label("", "/srv/disks/mine.toml"), " modelled mine");
+    }
+
+    #[test]
+    fn a_disk_that_nobody_describes_is_refused_with_those_that_are() {
+        assert_eq!(ModelledDisk.check("", "hdd-7200"), Ok(()));
+        let said = ModelledDisk.check("", "hdd").expect_err("refused");
+        assert!(said.contains("`hdd`") && said.contains("hdd-7200, nvme-qlc"), "{said}");
+        let missing = described("mine.toml", |_| None).expect_err("refused");
+        assert_eq!(missing, "mine.toml cannot be read");
+    }
+}

@@ -1,0 +1,98 @@
+//! Disks that one does not have, as a user meets them: they take the time that their description says, and every figure says what it is.
+
+mod support;
+
+use disk::Disk;
+use prerequisites::needs;
+use serde_json::Value;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::Place;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_bakeoff");
+
+#[test]
+fn a_served_hard_disk_takes_its_seeks_and_its_turns() {
+    needs!(root);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut serve = Command::new(PROGRAM);
+    serve.arg("serve-disk").arg(folder.path()).arg((64u64 << 20).to_string()).args(["--model", "hdd-7200"]);
+    let disk = Disk::start(&mut serve).expect("it serves");
+    let path = folder.path().join("a.img");
+    let file = File::options().read(true).write(true).create_new(true).open(&path).expect("made");
+    file.set_len(100 << 30).expect("made larger");
+    let mut block = vec![0; 4096];
+    let (began, reads) = (Instant::now(), 40);
+    for read in 0..reads {
+        // From one end of it to the other and back, never twice the same place, so that no cache has it.
+        file.read_exact_at(&mut block, (read % 2) * (90 << 30) + read * (64 << 20)).expect("read");
+    }
+    // No disk of 7200 turns a minute seeks over a tenth of itself, and turns half around, in less than 5 ms on average. It may take longer than that on a
+    // machine that is busy, and never less.
+    let took = began.elapsed();
+    assert!(took > Duration::from_millis(5) * reads as u32, "{reads} reads took {took:?}");
+    drop(file);
+    disk.end().expect("ended");
+}
+
+/// A short run with these words, as `show --json` tells it.
+fn run(place: &Place, words: &str) -> Value {
+    let words = format!(
+        "run small-files --image 320M --samples 1 --set files=100 --set some=20 --no-twin --plain --no-report --scratch . {words}"
+    );
+    place.bakeoff(&words).well();
+    serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON")
+}
+
+#[test]
+fn every_contender_of_a_modelled_disk_says_so_and_its_device_turns_as_described() {
+    needs!(root, loop_devices);
+    let place = Place::new();
+    let shown = run(&place, "--fs ext4 --disk hdd-7200,ssd-sata");
+    let labels: Vec<&str> =
+        shown["contenders"].as_array().expect("contenders").iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(labels, ["ext4 modelled hdd-7200", "ext4 modelled ssd-sata"], "{shown}");
+    let full = place.bakeoff("show --full").well().out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "hdd-7200 is modelled",
+        "ssd-sata is served by Bakeoff itself, which adds",
+        "no figure here is one of a real disk",
+    ] {
+        assert!(full.contains(said), "{said}: {full}");
+    }
+    place.bakeoff("export -o run.json").well();
+    let export = std::fs::read_to_string(place.path("run.json")).expect("exported");
+    for said in ["hdd-7200 (modelled)", "rotational 1", "rotational 0"] {
+        assert!(export.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn a_disk_of_ones_own_is_described_in_a_file() {
+    needs!(root, loop_devices);
+    let place = Place::new();
+    let shipped = include_str!("../../../disks/ssd-sata.toml");
+    let mine = place.write("mine.toml", shipped);
+    let shown = run(&place, &format!("--fs ext4 --disk {}", mine.display()));
+    assert_eq!(shown["contenders"][0]["name"], "ext4 modelled mine");
+    place.write("broken.toml", &shipped.replace("title", "tilte"));
+    let broken = place.path("broken.toml");
+    let words = format!("run small-files --fs ext4 --image 320M --no-report --scratch . --disk {}", broken.display());
+    place.bakeoff(&words).refused(&["broken", "tilte"]);
+}
+
+#[test]
+fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
+    needs!(root, loop_devices);
+    let place = Place::new();
+    let refused = |words: &str, said: &[&str]| {
+        place.bakeoff(&format!("run small-files --no-report --scratch . {words}")).refused(said);
+    };
+    refused("--fs ext4 --disk hdd", &["no disk `hdd` is described", "hdd-7200, nvme-qlc"]);
+    refused("--fs ext4 --disk missing.toml", &["missing.toml cannot be read"]);
+    refused("--fs f2fs --disk hdd-7200", &["virtual machine"]);
+    refused("--fs ext4 --disk hdd-7200 --age used", &["aged images lie on the scratch folder's disk"]);
+    refused("--fs ext4 --disk hdd-7200 --dir .", &["--disk", "--dir"]);
+}
