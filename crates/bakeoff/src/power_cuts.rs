@@ -268,6 +268,7 @@ mod tests {
                 damaged: rate(0, 50),
                 damage: None,
             },
+            kept: vec![],
             seed: 1,
             lying: false,
             seconds: 100.0,

@@ -6,6 +6,7 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::{contenders, place};
 use disk::Disk;
+use records::Contender;
 use reliability::ReliabilityError;
 use runner::{Place, PlannedContender};
 use schemars::JsonSchema;
@@ -53,10 +54,22 @@ pub fn asked(on: &OnServedDisk, only: &str) -> Result<Asked, Failure> {
     catalogue.filesystems = catalogue.filesystems.may_run();
     let contenders = competing(on, &catalogue, bytes, only)?;
     fits(bytes)?;
-    for said in place::clean_folders(&[])? {
-        eprintln!("{said}");
-    }
+    clean()?;
     Ok(Asked { contenders, filesystems: catalogue.filesystems, bytes, seed })
+}
+
+/// The filesystems that may be made, where the contender is known already; what interrupted runs left is removed.
+///
+/// # Errors
+/// A file of the user's cannot be used.
+pub fn filesystems(on: &OnServedDisk) -> Result<Registry, Failure> {
+    clean()?;
+    Ok(Catalogue::with(&[], &on.filesystems)?.filesystems.may_run())
+}
+
+fn clean() -> Result<(), Failure> {
+    place::clean_folders(&[])?.iter().for_each(|said| eprintln!("{said}"));
+    Ok(())
 }
 
 fn competing(
@@ -96,7 +109,7 @@ fn fits(bytes: u64) -> Result<(), Failure> {
 /// # Errors
 /// It cannot be set up or taken down, or what is done fails.
 pub fn with<T>(
-    contender: &PlannedContender,
+    contender: &Contender,
     filesystems: &Registry,
     bytes: u64,
     work: impl FnOnce(&mut Stage<'_>, &mut Disk) -> Result<T, ReliabilityError>,
@@ -106,7 +119,7 @@ pub fn with<T>(
     let place = Where::Image { bytes, folder: folder.path().to_owned() };
     let done = {
         let mut target = Target::open(filesystems, &place, &journal)?;
-        let mut stage = target.stage(&contender.asked)?;
+        let mut stage = target.stage(contender)?;
         let disk = folder.disk().ok_or(ReliabilityError::NoImage)?;
         // It was unmounted and checked by what was done with it; it is taken down with this, and says what it had to leave.
         work(&mut stage, disk)?

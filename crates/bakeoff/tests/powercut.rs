@@ -264,6 +264,42 @@ fn git_as_it_is_loses_commits_that_it_reported() {
 }
 
 #[test]
+fn what_a_kept_state_showed_it_shows_again() {
+    needs!(root, loop_devices);
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let keep = folder.path().display().to_string();
+    let all = cut(&["--fs", "ext4", "--lying-disk", "--states", "40", "--image", "128M", "--keep", &keep]);
+    let one = &all["contenders"][0];
+    let kept: Vec<&str> = one["kept"].as_array().expect("kept").iter().filter_map(Value::as_str).collect();
+    let seen =
+        one["promises"].as_array().expect("promises").iter().filter(|promise| promise["given"] == "broken").count();
+    assert!(seen > 3 && kept.len() >= seen, "{seen} broken, kept {kept:?}");
+    let again = |path: &str| {
+        let done = Command::new(PROGRAM).args(["powercut", "--again", path]).output().expect("it starts");
+        let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        (done.status.code(), said)
+    };
+    for path in kept.iter().take(4) {
+        let known: Value = serde_json::from_slice(&std::fs::read(path).expect("kept")).expect("JSON");
+        let (status, said) = again(path);
+        let found = known["found"].as_str().expect("what was found");
+        assert_eq!(status, Some(0), "{path}: {said}");
+        // Of an error of mounting the device's name and what the kernel said may be another.
+        assert!(known["proof"] == "mount" || said.matches(found).count() == 2, "{path}: {found}: {said}");
+    }
+    // On the same filesystem with everything in its place nothing of it is found.
+    let whole = folder.path().join("whole.json");
+    let mut known: Value = serde_json::from_slice(&std::fs::read(kept[0]).expect("kept")).expect("JSON");
+    known["proof"] = serde_json::json!({ "promise": { "name": "fsync", "places": [] } });
+    std::fs::write(&whole, known.to_string()).expect("written");
+    let (status, said) = again(&whole.display().to_string());
+    assert!(status == Some(1) && said.contains("nothing of it is found again"), "{said}");
+    let (status, said) = again("/dev/null");
+    assert!(status == Some(2) && said.contains("--again /dev/null"), "{said}");
+}
+
+#[test]
 fn what_cannot_be_cut_is_refused_with_its_reason() {
     needs!(root, loop_devices);
     let _alone = alone();

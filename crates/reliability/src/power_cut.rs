@@ -7,6 +7,7 @@
 mod campaign;
 mod diary;
 mod instances;
+mod kept;
 mod program;
 mod promise_work;
 mod promises;
@@ -14,5 +15,6 @@ mod result;
 mod tally;
 
 pub use campaign::{Cuts, Watcher, Work, cut};
+pub use kept::{Again, KeptState};
 pub use program::Program;
 pub use result::{Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived};

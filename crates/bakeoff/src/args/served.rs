@@ -66,6 +66,12 @@ pub struct PowercutArgs {
     /// Before the program, in its folder
     #[arg(long, value_name = "COMMAND", requires = "command")]
     pub prepare: Option<String>,
+    /// Keep the plainest state of all that is seen broken in this folder: an image and its description
+    #[arg(long, value_name = "FOLDER")]
+    pub keep: Option<PathBuf>,
+    /// Look again at a state that was kept, by its description: mounted as it was, the same promise or program
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fs", "axis", "mkfs", "mount", "command", "keep"])]
+    pub again: Option<PathBuf>,
     /// How long program, preparation and check may take, each
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub time_limit: String,

@@ -79,7 +79,7 @@ fn of_one(
                 harmed.mount_options.clone_from(&stage.found().mount_options);
                 faults::harm(stage, disk, fault, asked.seed.wrapping_add(u64::from(round)))
             };
-            found.push(served_disk::with(contender, &asked.filesystems, asked.bytes, once)?);
+            found.push(served_disk::with(&contender.asked, &asked.filesystems, asked.bytes, once)?);
         }
         harmed.faults.push(faults::of_rounds(fault, found));
     }

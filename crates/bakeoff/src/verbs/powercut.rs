@@ -9,9 +9,10 @@ use crate::session::{STOPPED, stop_on_signals};
 use crate::{json, out, text};
 use disk::Disk;
 use reliability::ReliabilityError;
-use reliability::power_cut::{self, Cuts, Program, Survived, Work};
+use reliability::power_cut::{self, Cuts, KeptState, Program, Survived, Work};
 use runner::{PlannedContender, Stop};
 use staging::{Registry, Stage};
+use std::path::Path;
 use workload::quantity::parse_duration;
 
 /// How often progress is told, in states.
@@ -19,11 +20,14 @@ const TOLD: u32 = 100;
 
 /// Cuts and tells.
 pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
+    if let Some(path) = &args.again {
+        return again(args, path);
+    }
     let quiet = parse_duration(&args.unsynced)
         .map_err(|problem| Failure::usage(format!("--unsynced {}: {problem}", args.unsynced)))?;
     let work = program(args)?.map_or(Work::Promises { unsynced: quiet }, Work::Program);
     let asked = served_disk::asked(&args.on, "power cuts are only made")?;
-    let cuts = Cuts { work, states: args.states, lying: args.lying_disk, seed: asked.seed };
+    let cuts = Cuts { work, states: args.states, lying: args.lying_disk, keep: args.keep.clone(), seed: asked.seed };
     let stop = stop_on_signals()?;
     let (mut survived, mut refused) = (Vec::new(), Vec::new());
     for contender in &asked.contenders {
@@ -44,6 +48,25 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
         true => Err(Failure::new("no contender could be cut; the reasons stand above")),
         false => Ok(0),
     }
+}
+
+/// Looks at a state that was kept: 0 where what was found then is found again, 1 where nothing is.
+fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
+    let unreadable = |error: std::io::Error| Failure::usage(format!("--again {}: {error}", path.display()));
+    let kept = KeptState::read(path).map_err(unreadable)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let filesystems = served_disk::filesystems(&args.on)?;
+    let look = |stage: &mut Stage<'_>, _: &mut Disk| kept.look(stage, folder);
+    let again = served_disk::with(&kept.contender, &filesystems, kept.bytes, look)
+        .map_err(|error| Failure::new(format!("looking at {} again: {error}", path.display())))?;
+    let label = &kept.contender.label;
+    out::data(&format!("{label}, Linux {}, then: {} ({} left)\n", kept.kernel, kept.found, kept.left));
+    let kernel = reliability::kernel();
+    match again.found {
+        Some(found) => out::data(&format!("{label}, Linux {kernel}, again: {found}\n")),
+        None => return Err(Failure::new(format!("{label}, Linux {kernel}: nothing of it is found again"))),
+    }
+    Ok(0)
 }
 
 /// The program whose power is cut, where one is named.
@@ -78,6 +101,6 @@ fn of_one(
         }
         !stop()
     };
-    let cut = |stage: &mut Stage<'_>, disk: &mut Disk| power_cut::cut(stage, disk, label, cuts, &watcher);
-    served_disk::with(contender, filesystems, bytes, cut)
+    let cut = |stage: &mut Stage<'_>, disk: &mut Disk| power_cut::cut(stage, disk, &contender.asked, cuts, &watcher);
+    served_disk::with(&contender.asked, filesystems, bytes, cut)
 }

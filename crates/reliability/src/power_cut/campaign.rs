@@ -3,13 +3,15 @@
 
 use crate::error::ReliabilityError;
 use crate::kernel_log;
+use crate::power_cut::kept::{self, Shown};
 use crate::power_cut::program::{Program, ProgramWork};
 use crate::power_cut::promise_work::PromiseWork;
 use crate::power_cut::result::{Example, Figures, Mounts, Survived};
 use crate::power_cut::tally::{Looked, figures, rate};
 use disk::{Disk, Event, Record, State};
+use records::Contender;
 use staging::Stage;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Of how many states one is given to the filesystem's own check.
@@ -39,6 +41,8 @@ pub struct Cuts {
     pub states: u32,
     /// Whether the disk lies about its flushes.
     pub lying: bool,
+    /// Folder in which states are kept that show something broken.
+    pub keep: Option<PathBuf>,
     /// Seed of work and states.
     pub seed: u64,
 }
@@ -74,6 +78,8 @@ pub(crate) trait Subject {
     fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State>;
     /// Looks at a state that is mounted.
     fn look(&mut self, record: &Record, looked: &Looked);
+    /// What was seen broken, each with the plainest state that shows it.
+    fn shown(&self, record: &Record) -> Vec<Shown>;
     /// Adds what was found.
     fn tell(self: Box<Self>, survived: &mut Survived);
 }
@@ -92,7 +98,7 @@ fn subject(cuts: &Cuts) -> Box<dyn Subject + '_> {
 pub fn cut(
     stage: &mut Stage<'_>,
     disk: &mut Disk,
-    contender: &str,
+    contender: &Contender,
     cuts: &Cuts,
     watcher: &Watcher<'_>,
 ) -> Result<Survived, ReliabilityError> {
@@ -118,7 +124,15 @@ pub fn cut(
             return Err(ReliabilityError::Stopped);
         }
     }
-    let mut survived = found.result(stage, &record, contender, cuts);
+    let kept = match &cuts.keep {
+        Some(folder) => {
+            let shown = kept::shown(subject.as_ref(), &record, found.refusal.as_ref());
+            kept::keep(stage, disk, contender, shown, (folder, cuts.lying))?
+        }
+        None => Vec::new(),
+    };
+    let mut survived = found.result(stage, &record, &contender.label, cuts);
+    survived.kept = kept;
     subject.tell(&mut survived);
     survived.seconds = began.elapsed().as_secs_f64();
     Ok(survived)
@@ -190,6 +204,7 @@ impl Found {
                 damaged: rate(self.damaged.len() as u32, self.checked),
                 damage: self.damaged.into_iter().next(),
             },
+            kept: Vec::new(),
             seed: cuts.seed,
             lying: cuts.lying,
             seconds: 0.0,

@@ -6,6 +6,7 @@
 
 use crate::error::{ReliabilityError, doing};
 use crate::power_cut::campaign::{Cuts, Marker, Subject};
+use crate::power_cut::kept::{Proof, Shown};
 use crate::power_cut::result::{Example, Given, ProgramResult, Survived};
 use crate::power_cut::tally::{Looked, rate};
 use disk::{Event, Record, State};
@@ -44,7 +45,7 @@ pub struct Program {
 /// The program at work, and what was found of it.
 pub(crate) struct ProgramWork<'p> {
     program: &'p Program,
-    folder: PathBuf,
+    root: PathBuf,
     lines: Vec<String>,
     tested: u32,
     lost: u32,
@@ -57,7 +58,7 @@ impl<'p> ProgramWork<'p> {
     pub fn new(program: &'p Program) -> ProgramWork<'p> {
         ProgramWork {
             program,
-            folder: PathBuf::new(),
+            root: PathBuf::new(),
             lines: Vec::new(),
             tested: 0,
             lost: 0,
@@ -67,16 +68,29 @@ impl<'p> ProgramWork<'p> {
         }
     }
 
+    fn folder(&self) -> PathBuf {
+        self.root.join(FOLDER)
+    }
+
+    /// The lines that had been printed before the cut.
+    fn acknowledged_at(&self, record: &Record, cut: usize) -> &[String] {
+        let marked = |moment: &&disk::Moment| matches!(moment.event, Event::Marked(_));
+        let acknowledged = record.moments[..cut].iter().filter(marked).count();
+        &self.lines[..acknowledged.min(self.lines.len())]
+    }
+}
+
+impl Program {
     /// Whether all that these lines acknowledge is there; what the check said where it is not.
-    fn check(&self, lines: &[String]) -> Result<(), String> {
+    pub(crate) fn check(&self, root: &Path, lines: &[String]) -> Result<(), String> {
         let failed = |error: io::Error| format!("its check cannot be run: {error}");
-        let mut running = Running::start(&self.program.check, &self.folder, Stdio::null()).map_err(failed)?;
+        let mut running = Running::start(&self.check, &root.join(FOLDER), Stdio::null()).map_err(failed)?;
         let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
         if let Some(mut input) = running.child.stdin.take() {
             // A check that does not read all of it knows why.
             std::thread::spawn(move || drop(input.write_all(text.as_bytes())));
         }
-        match running.end(Instant::now() + self.program.limit) {
+        match running.end(Instant::now() + self.limit) {
             Ok(()) => Ok(()),
             Err(error) => Err(error.to_string()),
         }
@@ -85,12 +99,13 @@ impl<'p> ProgramWork<'p> {
 
 impl Subject for ProgramWork<'_> {
     fn set_up(&mut self, root: &Path) -> Result<(), ReliabilityError> {
-        self.folder = root.join(FOLDER);
-        std::fs::create_dir(&self.folder).map_err(doing("making its folder"))?;
+        self.root = root.to_owned();
+        let folder = self.folder();
+        std::fs::create_dir(&folder).map_err(doing("making its folder"))?;
         if self.program.prepare.is_empty() {
             return Ok(());
         }
-        let prepared = Running::start(&self.program.prepare, &self.folder, Stdio::null())
+        let prepared = Running::start(&self.program.prepare, &folder, Stdio::null())
             .and_then(|mut running| running.end(Instant::now() + self.program.limit));
         prepared.map_err(doing("preparing the program"))
     }
@@ -98,7 +113,7 @@ impl Subject for ProgramWork<'_> {
     fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError> {
         let words = self.program.command.join(" ");
         let mut running =
-            Running::start(&self.program.command, &self.folder, Stdio::piped()).map_err(doing(words.clone()))?;
+            Running::start(&self.program.command, &self.folder(), Stdio::piped()).map_err(doing(words.clone()))?;
         drop(running.child.stdin.take());
         let lines = running.lines();
         let end = Instant::now() + self.program.limit;
@@ -128,9 +143,7 @@ impl Subject for ProgramWork<'_> {
     }
 
     fn look(&mut self, record: &Record, looked: &Looked) {
-        let marked = |moment: &&disk::Moment| matches!(moment.event, Event::Marked(_));
-        let acknowledged = record.moments[..looked.state.cut].iter().filter(marked).count();
-        let found = self.check(&self.lines[..acknowledged.min(self.lines.len())]);
+        let found = self.program.check(&self.root, self.acknowledged_at(record, looked.state.cut));
         let lost = u32::from(found.is_err());
         (self.tested, self.lost) = (self.tested + 1, self.lost + lost);
         if looked.in_order {
@@ -139,6 +152,17 @@ impl Subject for ProgramWork<'_> {
         if let Err(found) = found {
             looked.example(&mut self.example, || found);
         }
+    }
+
+    fn shown(&self, record: &Record) -> Vec<Shown> {
+        let of = |example: &Example| {
+            let state = example.state?;
+            let lines = self.acknowledged_at(record, state.cut).to_vec();
+            let limit_seconds = self.program.limit.as_secs_f64();
+            let proof = Proof::Program { check: self.program.check.clone(), lines, limit_seconds };
+            Some(Shown { name: FOLDER.into(), state, example: example.clone(), proof })
+        };
+        self.example.iter().filter_map(of).collect()
     }
 
     fn tell(self: Box<Self>, survived: &mut Survived) {

@@ -5,15 +5,16 @@ use crate::error::{ReliabilityError, doing};
 use crate::power_cut::campaign::{Cuts, Marker, Subject};
 use crate::power_cut::diary::Diary;
 use crate::power_cut::instances::{self, Instance, Instances, Progress, diary_mark, diary_time};
-use crate::power_cut::promises::{Finding, PROMISES};
-use crate::power_cut::result::Survived;
+use crate::power_cut::kept::{KeptPlace, Proof, Shown};
+use crate::power_cut::promises::{Finding, PROMISES, Place};
+use crate::power_cut::result::{Example, Survived};
 use crate::power_cut::tally::{Looked, Tally, figures};
 use crate::stamps;
 use disk::{Event, Record, State};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,7 @@ const QUIET: f64 = 0.4;
 /// The work, and what was found of it.
 pub(crate) struct PromiseWork {
     unsynced: Duration,
+    root: PathBuf,
     dice: ChaCha8Rng,
     instances: Instances,
     diary: Option<Diary>,
@@ -45,6 +47,7 @@ impl PromiseWork {
     pub fn new(unsynced: Duration, seed: u64) -> PromiseWork {
         PromiseWork {
             unsynced,
+            root: PathBuf::new(),
             dice: ChaCha8Rng::seed_from_u64(seed),
             instances: Instances { all: Vec::new() },
             diary: None,
@@ -108,6 +111,7 @@ impl PromiseWork {
 impl Subject for PromiseWork {
     fn set_up(&mut self, root: &Path) -> Result<(), ReliabilityError> {
         leave_stale(root).map_err(doing("writing old content"))?;
+        self.root = root.to_owned();
         self.instances = Instances::set_up(root)?;
         self.diary = Some(Diary::begin(root).map_err(doing("beginning a diary"))?);
         Ok(())
@@ -136,7 +140,7 @@ impl Subject for PromiseWork {
                 continue;
             }
             let seen = one.promise().look(&one.place, *done);
-            let finding = seen.unwrap_or_else(|error| Finding::broken(format!("it cannot be read: {error}")));
+            let finding = seen.unwrap_or_else(unreadable);
             let all = found[one.promise].take().unwrap_or_default();
             found[one.promise] = Some(all.and(finding));
         }
@@ -150,11 +154,43 @@ impl Subject for PromiseWork {
         self.losses(record, looked, &progress);
     }
 
+    fn shown(&self, record: &Record) -> Vec<Shown> {
+        let of = |(promise, example): (usize, &Example)| {
+            let state = example.state?;
+            let progress = Progress::at(record, state.cut, self.instances.all.len());
+            let carried_out = self.instances.all.iter().zip(progress.done);
+            let places = carried_out.filter(|(one, done)| one.promise == promise && *done > 0).map(|(one, done)| {
+                let folder = one.place.folder.strip_prefix(&self.root).unwrap_or(&one.place.folder).to_owned();
+                KeptPlace { folder, file: one.place.file, done }
+            });
+            let name = PROMISES[promise].about().name.to_string();
+            let proof = Proof::Promise { name: name.clone(), places: places.collect() };
+            Some(Shown { name, state, example: example.clone(), proof })
+        };
+        self.tally.examples().filter_map(of).collect()
+    }
+
     fn tell(self: Box<Self>, survived: &mut Survived) {
         survived.promises = self.tally.results();
         survived.lost_seconds = figures(&self.lost);
         survived.foreign_bytes = self.foreign;
     }
+}
+
+/// What is broken of a promise below a root, at places where it was carried out so far.
+pub(crate) fn look_again(name: &str, root: &Path, places: &[KeptPlace]) -> Option<String> {
+    let Some(promise) = PROMISES.iter().find(|promise| promise.about().name == name) else {
+        return Some(format!("there is no promise {name} in this version"));
+    };
+    let look = |kept: &KeptPlace| {
+        let place = Place { folder: root.join(&kept.folder), file: kept.file };
+        promise.look(&place, kept.done).unwrap_or_else(unreadable)
+    };
+    places.iter().map(look).fold(Finding::default(), Finding::and).broken
+}
+
+fn unreadable(error: io::Error) -> Finding {
+    Finding::broken(format!("it cannot be read: {error}"))
 }
 
 /// Fills a part of the disk with content that a file may show by mistake later, and removes it.

@@ -1,7 +1,9 @@
 //! What a contender's power cuts came to.
 
+use disk::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// How much a promise weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +39,10 @@ pub struct Example {
     pub left: String,
     /// How many writes were not safe.
     pub pending: usize,
+    /// The state, while its record lives.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) state: Option<State>,
 }
 
 /// How a promise stood the cuts.
@@ -140,6 +146,8 @@ pub struct Survived {
     pub foreign_bytes: u64,
     /// How mounting went.
     pub mounts: Mounts,
+    /// Descriptions of the states that were kept, each of which `powercut --again` looks at anew.
+    pub kept: Vec<PathBuf>,
     /// Seed of the work and of the states.
     pub seed: u64,
     /// Whether the disk lied about its flushes.

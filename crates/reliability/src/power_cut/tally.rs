@@ -28,7 +28,8 @@ impl Looked {
     pub fn example(&self, known: &mut Option<Example>, found: impl FnOnce() -> String) {
         if known.as_ref().is_none_or(|known| self.pending < known.pending) {
             let left = in_words(self.state.kept, self.pending);
-            *known = Some(Example { found: found(), cut: self.state.cut, left, pending: self.pending });
+            let state = Some(self.state);
+            *known = Some(Example { found: found(), cut: self.state.cut, left, pending: self.pending, state });
         }
     }
 }
@@ -56,6 +57,11 @@ impl Tally {
         if let Some(found) = &finding.broken {
             looked.example(&mut count.example, || found.clone());
         }
+    }
+
+    /// The plainest state of each promise that was broken.
+    pub fn examples(&self) -> impl Iterator<Item = (usize, &Example)> {
+        self.counts.iter().enumerate().filter_map(|(promise, count)| Some((promise, count.example.as_ref()?)))
     }
 
     pub fn results(self) -> Vec<PromiseResult> {

@@ -1,0 +1,236 @@
+//! States that show something broken, kept in files, and looked at again.
+//! In: the disk as a cut left it, and what was found there. Out: an image and a description beside it; and of these the same finding, or not.
+
+use super::campaign::Subject;
+use super::program::Program;
+use super::result::Example;
+use crate::error::{ReliabilityError, doing};
+use disk::{Disk, PAGE, Record, State};
+use records::Contender;
+use rustix::fs::FallocateFlags;
+use serde::{Deserialize, Serialize};
+use staging::Stage;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Version of the description.
+const FORMAT: u32 = 1;
+/// Bytes that are copied at a time.
+const PIECE: usize = 1 << 20;
+/// Bytes of a description at most: a million lines of a program.
+const DESCRIPTION_LIMIT: u64 = 256 << 20;
+
+/// What a state shows broken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Proof {
+    /// It cannot be mounted.
+    Mount,
+    /// A promise, carried out at these places.
+    Promise { name: String, places: Vec<KeptPlace> },
+    /// A program's check, with the lines that the program had printed.
+    Program { check: Vec<String>, lines: Vec<String>, limit_seconds: f64 },
+}
+
+/// Where a promise was carried out, below the root, and how many of its steps had returned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct KeptPlace {
+    pub folder: PathBuf,
+    pub file: u32,
+    pub done: u32,
+}
+
+/// A state that shows something broken.
+pub(crate) struct Shown {
+    pub name: String,
+    pub state: State,
+    pub example: Example,
+    pub proof: Proof,
+}
+
+/// A state in a file, with all that is needed to look at it again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptState {
+    format: u32,
+    /// The contender, as it was made and mounted.
+    pub contender: Contender,
+    /// Kernel on which it was found.
+    pub kernel: String,
+    /// Bytes of the disk.
+    pub bytes: u64,
+    /// What was found.
+    pub found: String,
+    /// What of the writes that were not safe was left, in words.
+    pub left: String,
+    /// Name of the image, beside this.
+    image: PathBuf,
+    proof: Proof,
+}
+
+/// What was found of a state this time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Again {
+    /// What is broken; None where nothing is.
+    pub found: Option<String>,
+}
+
+/// Keeps the plainest state of everything that was seen broken in a folder; names of the descriptions.
+///
+/// # Errors
+/// A file cannot be written, or the disk does not do what it is asked.
+pub(crate) fn keep(
+    stage: &Stage<'_>,
+    disk: &mut Disk,
+    contender: &Contender,
+    shown: Vec<Shown>,
+    (folder, lying): (&Path, bool),
+) -> Result<Vec<PathBuf>, ReliabilityError> {
+    let served = stage.image().ok_or(ReliabilityError::NoImage)?;
+    std::fs::create_dir_all(folder).map_err(doing(format!("making the folder {}", folder.display())))?;
+    let mut kept = Vec::new();
+    for one in shown {
+        disk.offer(&one.state, lying)?;
+        let name = file_name(&contender.label, &one.name);
+        let (image, description) = (format!("{name}.img"), folder.join(format!("{name}.json")));
+        let bytes = copy(served, &folder.join(&image), true).map_err(doing(format!("keeping {image}")))?;
+        let state = KeptState {
+            format: FORMAT,
+            contender: contender.clone(),
+            kernel: crate::kernel(),
+            bytes,
+            found: one.example.found,
+            left: one.example.left,
+            image: image.into(),
+            proof: one.proof,
+        };
+        let text = serde_json::to_vec_pretty(&state).map_err(io::Error::other);
+        let written = text.and_then(|text| std::fs::write(&description, text));
+        written.map_err(doing(format!("writing {}", description.display())))?;
+        kept.push(description);
+    }
+    Ok(kept)
+}
+
+/// All that can be kept of a work.
+pub(crate) fn shown(subject: &dyn Subject, record: &Record, refusal: Option<&Example>) -> Vec<Shown> {
+    let refused = refusal.and_then(|example| {
+        Some(Shown { name: "mount".into(), state: example.state?, example: example.clone(), proof: Proof::Mount })
+    });
+    subject.shown(record).into_iter().chain(refused).collect()
+}
+
+/// A name without anything that a shell or a folder minds.
+fn file_name(label: &str, what: &str) -> String {
+    let plain = |text: &str| {
+        let kept = |next: char| if next.is_ascii_alphanumeric() || "+.=-".contains(next) { next } else { '-' };
+        text.chars().map(kept).collect::<String>()
+    };
+    format!("{}-{}", plain(label), plain(what))
+}
+
+/// Copies a disk's content, without what is zeros; its size. `fresh`: into a file that is made or made empty.
+fn copy(from: &Path, to: &Path, fresh: bool) -> io::Result<u64> {
+    let source = File::open(from)?;
+    let bytes = source.metadata()?.len();
+    let target = File::options().write(true).create(fresh).truncate(fresh).open(to)?;
+    target.set_len(bytes)?;
+    if !fresh {
+        // What was there before goes where the state has zeros.
+        let clears = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        rustix::fs::fallocate(&target, clears, 0, bytes)?;
+    }
+    let mut piece = vec![0; PIECE];
+    let mut at = 0;
+    while at < bytes {
+        let length = PIECE.min((bytes - at) as usize);
+        source.read_exact_at(&mut piece[..length], at)?;
+        for (block, data) in piece[..length].chunks(PAGE).enumerate() {
+            if data.iter().any(|byte| *byte != 0) {
+                target.write_all_at(data, at + (block * PAGE) as u64)?;
+            }
+        }
+        at += length as u64;
+    }
+    target.sync_all()?;
+    Ok(bytes)
+}
+
+impl KeptState {
+    /// Reads a description.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none.
+    pub fn read(path: &Path) -> io::Result<KeptState> {
+        let mut text = String::new();
+        File::open(path)?.take(DESCRIPTION_LIMIT).read_to_string(&mut text)?;
+        let kept: KeptState = serde_json::from_str(&text)?;
+        match kept.format {
+            FORMAT => Ok(kept),
+            other => {
+                Err(io::Error::new(ErrorKind::InvalidData, format!("its format is {other}, and {FORMAT} is known")))
+            }
+        }
+    }
+
+    /// Puts the state, from the image beside its description in `folder`, below a fresh stage of its contender, and looks.
+    ///
+    /// # Errors
+    /// The image cannot be read or is of another size, or the stage not be unmounted.
+    pub fn look(&self, stage: &mut Stage<'_>, folder: &Path) -> Result<Again, ReliabilityError> {
+        let served = stage.image().ok_or(ReliabilityError::NoImage)?.to_owned();
+        stage.unmount_only()?;
+        let image = folder.join(&self.image);
+        copy(&image, &served, false).map_err(doing(format!("putting {} in the disk's place", image.display())))?;
+        if let Err(error) = stage.mount_state() {
+            return Ok(Again { found: Some(error.to_string()) });
+        }
+        let found = self.proof.look(stage.root());
+        stage.unmount_only()?;
+        Ok(Again { found })
+    }
+}
+
+impl Proof {
+    /// What is broken below a root that is mounted.
+    fn look(&self, root: &Path) -> Option<String> {
+        match self {
+            Proof::Mount => None,
+            Proof::Promise { name, places } => super::promise_work::look_again(name, root, places),
+            Proof::Program { check, lines, limit_seconds } => {
+                let limit = std::time::Duration::from_secs_f64(limit_seconds.clamp(0.0, 1e6));
+                let program = Program { prepare: Vec::new(), command: Vec::new(), check: check.clone(), limit };
+                program.check(root, lines).err()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_holds_what_the_disk_holds_and_takes_no_room_for_zeros() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let disk = File::create(path("disk")).expect("made");
+        disk.set_len(8 << 20).expect("sized");
+        disk.write_all_at(&[7; 5000], (3 << 20) + 100).expect("written");
+        assert_eq!(copy(&path("disk"), &path("kept"), true).expect("copied"), 8 << 20);
+        assert_eq!(std::fs::read(path("kept")).expect("read"), std::fs::read(path("disk")).expect("read"));
+        assert!(std::fs::metadata(path("kept")).expect("there").blocks() * 512 < 1 << 20);
+        // Over another content nothing of that is left.
+        std::fs::write(path("served"), vec![9; 8 << 20]).expect("written");
+        copy(&path("kept"), &path("served"), false).expect("copied");
+        assert_eq!(std::fs::read(path("served")).expect("read"), std::fs::read(path("disk")).expect("read"));
+    }
+
+    #[test]
+    fn names_of_files_have_nothing_that_a_shell_minds() {
+        assert_eq!(file_name("ext4 data=journal", "replace-unsynced"), "ext4-data=journal-replace-unsynced");
+        assert_eq!(file_name("../x;y", "fsync"), "..-x-y-fsync");
+    }
+}
