@@ -2,17 +2,13 @@
 //! In: results of `faults`. Out: text as wide as the terminal, and the form of `--json`.
 
 use crate::json::Answer;
-use crate::power_cuts::headings;
 use crate::served_disk::Refused;
 use crate::text;
 use reliability::faults::{Access, Counts, FaultResult, Harmed, Verdict};
+use report::{Cell, Findings, Group, Row, Tone};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Column of a contender.
-const COLUMN: usize = 15;
-/// Column that names the faults.
-const NAMES: usize = 24;
 /// A call that takes so many seconds has waited for the disk.
 const SLOW: f64 = 0.1;
 /// Width of an example in a sentence.
@@ -31,23 +27,16 @@ impl Answer for AllFaults {
     const SCHEMA: &'static str = "bakeoff-faults";
 }
 
-/// Everything, for a terminal.
-pub fn told(all: &AllFaults, width: usize) -> String {
-    let mut said = String::new();
-    let mut say = |sentence: &str| said.push_str(&text::wrapped(sentence, width, "", "  "));
-    answers(&all.contenders).iter().for_each(|sentence| say(sentence));
-    for refused in &all.refused {
-        say(&format!("The disk of {} could not be harmed: {}", refused.contender, refused.why));
+/// Everything, for people.
+pub fn findings(all: &AllFaults) -> Findings {
+    let refused = |one: &Refused| format!("The disk of {} could not be harmed: {}", one.contender, one.why);
+    Findings {
+        title: "What is reported, returned and kept when the disk fails".into(),
+        answers: answers(&all.contenders).into_iter().chain(all.refused.iter().map(refused)).collect(),
+        columns: all.contenders.iter().map(|one| one.contender.clone()).collect(),
+        groups: vec![Group { name: "FAULT".into(), rows: rows(&all.contenders) }],
+        notes: legend(&all.contenders),
     }
-    said.push('\n');
-    for few in all.contenders.chunks((width.saturating_sub(NAMES) / COLUMN).max(1)) {
-        said.push_str(&table(few));
-        said.push('\n');
-    }
-    for sentence in legend(&all.contenders) {
-        said.push_str(&text::wrapped(&sentence, width, "", "  "));
-    }
-    said
 }
 
 /// The answer: who returned wrong data or lost something without a word, and who did not.
@@ -103,35 +92,33 @@ fn silence(fault: &FaultResult) -> String {
     format!("{}: {}{example}", fault.name, parts.join(", "))
 }
 
-/// The table of some contenders.
-fn table(few: &[Harmed]) -> String {
-    let mut lines = String::new();
-    let mut line = |name: &str, cells: Vec<String>| {
-        let cells: String =
-            cells.iter().map(|cell| format!("{:>COLUMN$}", text::shortened(cell, COLUMN - 1))).collect();
-        lines.push_str(format!("{name:<NAMES$}{cells}").trim_end());
-        lines.push('\n');
-    };
-    let names: Vec<&str> = few.iter().map(|one| one.contender.as_str()).collect();
-    let heading = headings(&names);
-    for (at, names) in heading.iter().enumerate() {
-        line(if at + 1 == heading.len() { "FAULT" } else { "" }, names.clone());
-    }
-    for (row, fault) in few[0].faults.iter().enumerate() {
-        line(&format!("  {}", fault.name), few.iter().map(|one| cell(&one.faults[row])).collect());
-        if fault.verdict != Verdict::Unharmed || few.iter().any(|one| one.faults[row].verdict != Verdict::Unharmed) {
-            line("    files right", few.iter().map(|one| right(&one.faults[row])).collect());
+/// A row for each fault, with what stands behind its verdict where there is more to say.
+fn rows(all: &[Harmed]) -> Vec<Row> {
+    let Some(first) = all.first() else { return Vec::new() };
+    let mut rows = Vec::new();
+    for (at, fault) in first.faults.iter().enumerate() {
+        let of_all = || all.iter().map(|one| &one.faults[at]);
+        let minor = |name: &str, of: fn(&FaultResult) -> String| Row {
+            name: name.into(),
+            about: None,
+            minor: true,
+            cells: all.iter().map(|one| Cell::plain(of(&one.faults[at]))).collect(),
+        };
+        let (name, about) = (fault.name.clone(), Some(fault.title.clone()));
+        rows.push(Row { name, about, minor: false, cells: of_all().map(cell).collect() });
+        if of_all().any(|fault| fault.verdict != Verdict::Unharmed) {
+            rows.push(minor("files right", right));
         }
-        if few.iter().any(|one| one.faults[row].damaged > 0) {
-            line("    damage found", few.iter().map(|one| damage(&one.faults[row])).collect());
+        if of_all().any(|fault| fault.damaged > 0) {
+            rows.push(minor("damage found", damage));
         }
     }
-    lines
+    rows
 }
 
-/// A verdict in a word or two.
-fn cell(fault: &FaultResult) -> String {
-    match (fault.verdict, fault.access) {
+/// A verdict in a word or two, and what was seen.
+fn cell(fault: &FaultResult) -> Cell {
+    let text = match (fault.verdict, fault.access) {
         (Verdict::Unharmed, _) if fault.met > 0 && fault.slowest_seconds >= SLOW => {
             format!("waits {}", text::quantity(fault.slowest_seconds, "s"))
         }
@@ -144,7 +131,16 @@ fn cell(fault: &FaultResult) -> String {
         (Verdict::NotMounted, _) => "NOT MOUNTED".into(),
         (Verdict::Lost, _) => "LOST".into(),
         (Verdict::Silent, _) => "WRONG".into(),
-    }
+    };
+    let tone = match fault.verdict {
+        Verdict::Unharmed => Tone::Good,
+        Verdict::Reported => Tone::Plain,
+        Verdict::Stopped => Tone::Warning,
+        Verdict::Hung | Verdict::NotMounted | Verdict::Lost | Verdict::Silent => Tone::Broken,
+    };
+    let examples = [&fault.read, &fault.kept, &fault.after].map(|counts| counts.example.as_ref());
+    let seen = [fault.refusal_again.as_ref()].into_iter().chain(examples).chain([fault.first_error.as_ref()]);
+    Cell { text, tone, seen: seen.flatten().next().cloned() }
 }
 
 /// How many files could be read and were right, on the harmed disk.
@@ -221,6 +217,10 @@ mod tests {
             seed: 1,
             faults: vec![none, flips],
         }
+    }
+
+    fn told(all: &AllFaults, width: usize) -> String {
+        crate::findings::told(&findings(all), width)
     }
 
     #[test]

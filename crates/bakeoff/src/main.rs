@@ -16,6 +16,7 @@ mod estimate;
 mod failure;
 mod fault_table;
 mod features;
+mod findings;
 mod fio_jobs;
 mod forecast;
 mod json;

@@ -4,14 +4,10 @@
 use crate::json::Answer;
 use crate::served_disk::Refused;
 use crate::text;
-use reliability::power_cut::{Figures, Given, PromiseResult, Rate, Strength, Survived};
+use reliability::power_cut::{Example, Figures, Given, PromiseResult, Rate, Strength, Survived};
+use report::{Cell, Findings, Group, Row, Tone};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// Column of a contender.
-const COLUMN: usize = 15;
-/// Column that names the promises.
-const NAMES: usize = 19;
 
 /// What `powercut --json` answers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -26,23 +22,16 @@ impl Answer for PowerCuts {
     const SCHEMA: &'static str = "bakeoff-powercut";
 }
 
-/// Everything, for a terminal.
-pub fn told(all: &PowerCuts, width: usize) -> String {
-    let mut said = String::new();
-    let mut say = |sentence: &str| said.push_str(&text::wrapped(sentence, width, "", "  "));
-    answers(&all.contenders).iter().for_each(|sentence| say(sentence));
-    for refused in &all.refused {
-        say(&format!("{} could not be cut: {}", refused.contender, refused.why));
+/// Everything, for people.
+pub fn findings(all: &PowerCuts) -> Findings {
+    let refused = |one: &Refused| format!("{} could not be cut: {}", one.contender, one.why);
+    Findings {
+        title: "What is kept when the power goes".into(),
+        answers: answers(&all.contenders).into_iter().chain(all.refused.iter().map(refused)).collect(),
+        columns: all.contenders.iter().map(|one| one.contender.clone()).collect(),
+        groups: groups(&all.contenders),
+        notes: legend(&all.contenders),
     }
-    said.push('\n');
-    for few in all.contenders.chunks(((width.saturating_sub(NAMES)) / COLUMN).max(1)) {
-        said.push_str(&table(few));
-        said.push('\n');
-    }
-    for sentence in legend(&all.contenders) {
-        said.push_str(&text::wrapped(&sentence, width, "", "  "));
-    }
-    said
 }
 
 /// The answer: who kept what it promised, who did not, and what was lost.
@@ -140,70 +129,100 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The table of some contenders.
-fn table(few: &[Survived]) -> String {
-    let mut lines = String::new();
-    let mut line = |name: &str, cells: Vec<String>| {
-        let cells: String =
-            cells.iter().map(|cell| format!("{:>COLUMN$}", text::shortened(cell, COLUMN - 1))).collect();
-        lines.push_str(format!("{name:<NAMES$}{cells}").trim_end());
-        lines.push('\n');
-    };
-    let names: Vec<&str> = few.iter().map(|one| one.contender.as_str()).collect();
-    let heading = headings(&names);
-    for (at, names) in heading.iter().enumerate() {
-        let is_last = at + 1 == heading.len();
-        let title = if few[0].program.is_some() { "PROGRAM" } else { "PROMISED" };
-        line(if is_last { title } else { "" }, names.clone());
+/// The table: programs or promises, and what mounting and checking said.
+fn groups(all: &[Survived]) -> Vec<Group> {
+    let Some(first) = all.first() else { return Vec::new() };
+    let mut groups = Vec::new();
+    if first.program.is_some() {
+        let kept = |one: &Survived| {
+            one.program.as_ref().map_or_else(Cell::default, |known| share_of(known.given, known.lost, &known.example))
+        };
+        let row = Row { name: "acknowledged".into(), cells: all.iter().map(kept).collect(), ..Row::default() };
+        groups.push(Group { name: "PROGRAM".into(), rows: vec![row] });
     }
-    if few[0].program.is_some() {
-        let kept = |one: &Survived| one.program.as_ref().map_or("-".into(), |known| share_of(known.given, known.lost));
-        line("  acknowledged", few.iter().map(kept).collect());
-    }
-    let mut last = Strength::Promised;
-    for (row, promise) in few[0].promises.iter().enumerate() {
-        if promise.strength != last {
-            line("NOT PROMISED", Vec::new());
-            last = promise.strength;
+    for (strength, name) in [(Strength::Promised, "PROMISED"), (Strength::Hoped, "NOT PROMISED")] {
+        let of = first.promises.iter().enumerate().filter(|(_, promise)| promise.strength == strength);
+        let rows: Vec<Row> = of
+            .map(|(row, promise)| Row {
+                name: promise.name.clone(),
+                about: Some(promise.title.clone()),
+                minor: false,
+                cells: all.iter().map(|one| cell(&one.promises[row])).collect(),
+            })
+            .collect();
+        if !rows.is_empty() {
+            groups.push(Group { name: name.into(), rows });
         }
-        line(&format!("  {}", promise.name), few.iter().map(|one| cell(&one.promises[row])).collect());
     }
-    line("AFTER THE CUT", Vec::new());
-    let figures = |of: fn(&Survived) -> String| few.iter().map(of).collect::<Vec<_>>();
-    line("  lost, median", figures(|one| one.lost_seconds.median.map_or("-".into(), seconds)));
-    line("  lost, at worst", figures(|one| one.lost_seconds.worst.map_or("-".into(), seconds)));
-    line("  foreign bytes", figures(|one| one.foreign_bytes.to_string()));
-    line("  not mounted", figures(|one| format!("{} of {}", one.mounts.refused.count, one.mounts.refused.of)));
-    line("  damage found", figures(|one| format!("{} of {}", one.mounts.damaged.count, one.mounts.damaged.of)));
-    line(
-        "  mount, median",
-        figures(|one| one.mounts.seconds.median.map_or("-".into(), |took| text::quantity(took, "s"))),
-    );
-    line(
-        "  mount, at worst",
-        figures(|one| one.mounts.seconds.worst.map_or("-".into(), |took| text::quantity(took, "s"))),
-    );
-    lines
+    groups.push(Group { name: "AFTER THE CUT".into(), rows: after(all) });
+    groups
 }
 
-/// Contenders' names, a word a line, so that long ones can be told apart.
-pub fn headings(names: &[&str]) -> Vec<Vec<String>> {
-    let words = |name: &&str| text::harmless(name).split(' ').map(String::from).collect::<Vec<_>>();
-    let names: Vec<Vec<String>> = names.iter().map(words).collect();
-    let high = names.iter().map(Vec::len).max().unwrap_or(1);
-    let word = |name: &Vec<String>, line: usize| line.checked_sub(high - name.len()).map(|at| name[at].clone());
-    (0..high).map(|line| names.iter().map(|name| word(name, line).unwrap_or_default()).collect()).collect()
+fn after(all: &[Survived]) -> Vec<Row> {
+    let row = |name: &str, about: &str, of: fn(&Survived) -> Cell| Row {
+        name: name.into(),
+        about: Some(about.into()),
+        minor: false,
+        cells: all.iter().map(of).collect(),
+    };
+    let time = |value: Option<f64>| Cell::plain(value.map_or("-".into(), |took| text::quantity(took, "s")));
+    let lost = |value: Option<f64>| Cell::plain(value.map_or("-".into(), seconds));
+    let times: [(&str, &str, Vec<Cell>); 2] = [
+        ("mount, median", "how long mounting took", all.iter().map(|one| time(one.mounts.seconds.median)).collect()),
+        ("mount, at worst", "the same, at worst", all.iter().map(|one| time(one.mounts.seconds.worst)).collect()),
+    ];
+    let losses: [(&str, &str, Vec<Cell>); 2] = [
+        (
+            "lost, median",
+            "of work that had returned and nobody synced",
+            all.iter().map(|one| lost(one.lost_seconds.median)).collect(),
+        ),
+        ("lost, at worst", "the same, at worst", all.iter().map(|one| lost(one.lost_seconds.worst)).collect()),
+    ];
+    let given = |(name, about, cells): (&str, &str, Vec<Cell>)| Row {
+        name: name.into(),
+        about: Some(about.into()),
+        minor: false,
+        cells,
+    };
+    let mut rows: Vec<Row> = losses.into_iter().map(given).collect();
+    rows.push(row("foreign bytes", "old or other files' content in a file, the most of any state", |one| {
+        counted(one.foreign_bytes > 0, one.foreign_bytes.to_string(), None)
+    }));
+    rows.push(row("not mounted", "states that could not be mounted", |one| {
+        let seen = one.mounts.refusal.as_ref().map(|example| example.found.clone());
+        counted(
+            one.mounts.refused.count > 0,
+            format!("{} of {}", one.mounts.refused.count, one.mounts.refused.of),
+            seen,
+        )
+    }));
+    rows.push(row("damage found", "by the filesystem's own check", |one| {
+        let (count, of) = (one.mounts.damaged.count, one.mounts.damaged.of);
+        counted(count > 0, format!("{count} of {of}"), one.mounts.damage.clone())
+    }));
+    rows.extend(times.into_iter().map(given));
+    rows
 }
 
-fn cell(promise: &PromiseResult) -> String {
-    share_of(promise.given, promise.broken)
+/// A count that should be none.
+fn counted(is_any: bool, text: String, seen: Option<String>) -> Cell {
+    Cell { text, tone: if is_any { Tone::Broken } else { Tone::Plain }, seen }
 }
 
-fn share_of(given: Given, rate: Rate) -> String {
+fn cell(promise: &PromiseResult) -> Cell {
+    share_of(promise.given, promise.broken, &promise.example)
+}
+
+fn share_of(given: Given, rate: Rate, example: &Option<Example>) -> Cell {
+    let seen = example.as_ref().map(|example| format!("{} ({} left)", example.found, example.left));
     match given {
-        Given::Kept => "kept".into(),
-        Given::Untested => "-".into(),
-        Given::Broken => format!("broken {}", percent(f64::from(rate.count) / f64::from(rate.of.max(1)))),
+        Given::Kept => Cell { text: "kept".into(), tone: Tone::Good, seen: None },
+        Given::Untested => Cell::plain("-"),
+        Given::Broken => {
+            let share = f64::from(rate.count) / f64::from(rate.of.max(1));
+            Cell { text: format!("broken {}", percent(share)), tone: Tone::Broken, seen }
+        }
     }
 }
 
@@ -273,6 +292,10 @@ mod tests {
             lying: false,
             seconds: 100.0,
         }
+    }
+
+    fn told(all: &PowerCuts, width: usize) -> String {
+        crate::findings::told(&findings(all), width)
     }
 
     #[test]

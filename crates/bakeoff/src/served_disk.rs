@@ -49,6 +49,9 @@ pub struct Asked {
 /// A name or size that is none, a contender of a virtual machine, too little memory.
 pub fn asked(on: &OnServedDisk, only: &str) -> Result<Asked, Failure> {
     let bytes = parse_bytes(&on.image).map_err(|problem| Failure::usage(format!("--image {}: {problem}", on.image)))?;
+    if let Some(path) = on.html.as_ref().filter(|path| path.exists()) {
+        return Err(Failure::usage(format!("--html {}: it is there already; name another file", path.display())));
+    }
     let seed = on.seed.unwrap_or_else(crate::resolve::fresh_seed);
     let mut catalogue = Catalogue::with(&[], &on.filesystems)?;
     catalogue.filesystems = catalogue.filesystems.may_run();

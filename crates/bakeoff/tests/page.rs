@@ -42,25 +42,42 @@ fn filesystems_are_formatted_measured_and_judged_and_every_form_of_the_result_is
     assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
 }
 
+#[test]
+fn findings_of_a_served_disk_are_a_page_too() {
+    needs!(root, loop_devices, chromium);
+    let place = Place::new();
+    place.bakeoff("faults --fs ext4 --fault none,bit-flips --rounds 1 --seed 7 --html faults.html").well();
+    let page = opened(&place, "faults.html");
+    for said in ["ext4 did NOT say: bit-flips", "one bit is turned over", "What was seen", "WRONG"] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    place.bakeoff("faults --fs ext4 --html faults.html").refused(&["faults.html", "already"]);
+}
+
 fn page_is_quiet(place: &Place) {
     needs!(chromium);
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", place.path("chromium").display()))
-        .arg(format!("file://{}", place.path("page/index.html").display()))
-        .output()
-        .expect("chromium runs");
-    let log = String::from_utf8_lossy(&output.stderr);
-    let complaints: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-    assert_eq!(complaints, Vec::<&str>::new());
-    let page = without_scripts(&String::from_utf8_lossy(&output.stdout));
+    let page = opened(place, "page/index.html");
     assert!(page.contains("<svg"), "the page has charts");
     for made_up in ["NaN", "undefined", "Infinity"] {
         let around = page.find(made_up).map(|at| page[..at].chars().rev().take(80).collect::<Vec<_>>());
         assert_eq!(around, None, "{made_up} is no figure");
     }
+}
+
+/// What a person sees of a page, which the browser must open without a complaint.
+fn opened(place: &Place, page: &str) -> String {
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", place.path("chromium").display()))
+        .arg(format!("file://{}", place.path(page).display()))
+        .output()
+        .expect("chromium runs");
+    let log = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert_eq!(complaints, Vec::<&str>::new());
+    without_scripts(&String::from_utf8_lossy(&output.stdout))
 }
 
 /// What a person sees of a page: the words of its programs are not among it.

@@ -5,6 +5,7 @@
 pub mod chart;
 mod error;
 pub mod export;
+mod findings;
 pub mod html;
 mod number;
 mod safe;
@@ -14,6 +15,7 @@ mod wrap;
 
 pub use error::ReportError;
 pub use export::{Format, write, write_view};
+pub use findings::{Cell, Findings, Group, Row, Tone, page as findings_page};
 pub use number::Unit;
 pub use safe::{screen, terminal as one_line};
 pub use view::{Material, View};

@@ -40,6 +40,9 @@ pub struct OnServedDisk {
     /// Seed of all that is done by the throw of dice
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// As a page, too: one HTML file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     pub json: bool,

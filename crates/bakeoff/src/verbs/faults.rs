@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::fault_table::{self, AllFaults};
 use crate::served_disk::{self, Asked, Refused};
 use crate::session::{STOPPED, stop_on_signals};
-use crate::{json, out, text};
+use crate::{findings, json, out, text};
 use disk::Disk;
 use reliability::ReliabilityError;
 use reliability::faults::{self, FAULTS, Harmed, KnownFault, Round};
@@ -29,10 +29,13 @@ pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
         }
     }
     let all = AllFaults { contenders: harmed, refused };
+    if let Some(path) = &args.on.html {
+        findings::write_page(&fault_table::findings(&all), path)?;
+    }
     if args.on.json {
         json::print(&all)?;
     } else {
-        out::data(&fault_table::told(&all, text::width()));
+        out::data(&findings::told(&fault_table::findings(&all), text::width()));
     }
     match all.contenders.is_empty() {
         true => Err(Failure::new("no contender could be harmed; the reasons stand above")),

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::power_cuts::{self, PowerCuts};
 use crate::served_disk::{self, Refused};
 use crate::session::{STOPPED, stop_on_signals};
-use crate::{json, out, text};
+use crate::{findings, json, out, text};
 use disk::Disk;
 use reliability::ReliabilityError;
 use reliability::power_cut::{self, Cuts, KeptState, Program, Survived, Work};
@@ -39,10 +39,13 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
         }
     }
     let all = PowerCuts { contenders: survived, refused };
+    if let Some(path) = &args.on.html {
+        findings::write_page(&power_cuts::findings(&all), path)?;
+    }
     if args.on.json {
         json::print(&all)?;
     } else {
-        out::data(&power_cuts::told(&all, text::width()));
+        out::data(&findings::told(&power_cuts::findings(&all), text::width()));
     }
     match all.contenders.is_empty() {
         true => Err(Failure::new("no contender could be cut; the reasons stand above")),
