@@ -214,6 +214,7 @@ mod tests {
             contender: contender.into(),
             kernel: "6.18".into(),
             mount_options: vec![],
+            contradictions: vec![],
             seed: 1,
             faults: vec![none, flips],
         }

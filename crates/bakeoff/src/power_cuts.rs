@@ -287,6 +287,7 @@ mod tests {
                 damaged: rate(0, 50),
                 damage: None,
             },
+            contradictions: vec![],
             kept: vec![],
             seed: 1,
             lying: false,

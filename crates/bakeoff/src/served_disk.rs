@@ -107,6 +107,20 @@ fn fits(bytes: u64) -> Result<(), Failure> {
     )))
 }
 
+/// Whether what was measured is what descriptions say.
+///
+/// # Errors
+/// It is not, of some contender.
+pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>) -> Result<(), Failure> {
+    let said: Vec<String> = found.flat_map(|(name, all)| all.iter().map(move |one| format!("{name}: {one}"))).collect();
+    match said.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(Failure::new(format!("what was measured and what filesystems/*.toml says differ; {}", said.join("; "))))
+        }
+    }
+}
+
 /// Makes a contender on a fresh served disk, does something with both, and takes everything down.
 ///
 /// # Errors

@@ -33,6 +33,8 @@ fn harmed(fs: &str, faults: &str, more: &[&str]) -> Vec<Value> {
     assert!(done.status.success(), "{fs}, {faults}: {}", String::from_utf8_lossy(&done.stderr));
     let all: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     assert_eq!(all["refused"].as_array().map(Vec::len), Some(0), "{all}");
+    // What filesystems/*.toml says of checksums is what was measured, for every filesystem and option of these tests.
+    assert_eq!(all["contenders"][0]["contradictions"].as_array().map(Vec::len), Some(0), "{all}");
     all["contenders"][0]["faults"].as_array().expect("faults").clone()
 }
 
@@ -66,6 +68,18 @@ fn flipped_bits_are_found_by_checksums_of_data_and_by_nothing_else() {
     assert_eq!((&own["verdict"], &own["blocks"]), (&"unharmed".into(), &8.into()), "{own}");
     let nodatacow = &harmed("btrfs", "bit-flips", &["--mount", "btrfs=nodatacow"])[0];
     assert_eq!(nodatacow["verdict"], "silent", "without copy-on-write it has no checksums: {nodatacow}");
+}
+
+#[test]
+fn a_description_that_says_otherwise_than_what_was_measured_is_an_error() {
+    needs!(root, loop_devices);
+    let _alone = alone();
+    let place = Place::new();
+    let text = include_str!("../../../filesystems/ext4.toml");
+    assert_eq!(text.matches("checksums_data = false").count(), 1);
+    place.write("boaster.toml", &text.replace("checksums_data = false", "checksums_data = true"));
+    let words = "faults --filesystems boaster.toml --fs boaster --fault bit-flips --rounds 1 --seed 7";
+    place.bakeoff(words).refused(&["boaster", "data has checksums, and wrong data was returned"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //!
 //! It knows nothing of how results are shown.
 
+mod description;
 mod error;
 pub mod faults;
 mod kernel_log;

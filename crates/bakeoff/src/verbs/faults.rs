@@ -37,6 +37,7 @@ pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     } else {
         out::data(&findings::told(&fault_table::findings(&all), text::width()));
     }
+    served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
     match all.contenders.is_empty() {
         true => Err(Failure::new("no contender could be harmed; the reasons stand above")),
         false => Ok(0),
@@ -70,7 +71,9 @@ fn of_one(
         kernel: reliability::kernel(),
         mount_options: vec![],
         faults: vec![],
+        contradictions: vec![],
     };
+    let mut class = records::Durability::unknown();
     for fault in known {
         eprintln!("{label}: {}", fault.name);
         let mut found: Vec<Round> = Vec::new();
@@ -80,11 +83,13 @@ fn of_one(
             }
             let once = |stage: &mut Stage<'_>, disk: &mut Disk| {
                 harmed.mount_options.clone_from(&stage.found().mount_options);
+                class.clone_from(&stage.found().durability);
                 faults::harm(stage, disk, fault, asked.seed.wrapping_add(u64::from(round)))
             };
             found.push(served_disk::with(&contender.asked, &asked.filesystems, asked.bytes, once)?);
         }
         harmed.faults.push(faults::of_rounds(fault, found));
     }
+    harmed.against(&class);
     Ok(harmed)
 }

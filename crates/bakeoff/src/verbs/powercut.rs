@@ -47,6 +47,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     } else {
         out::data(&findings::told(&power_cuts::findings(&all), text::width()));
     }
+    served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
     match all.contenders.is_empty() {
         true => Err(Failure::new("no contender could be cut; the reasons stand above")),
         false => Ok(0),

@@ -4,6 +4,8 @@
 use super::files::Counts;
 use super::kinds::KnownFault;
 use super::trial::Round;
+use crate::description;
+use records::Durability;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +112,15 @@ pub struct Harmed {
     pub seed: u64,
     /// The faults, in the order of tables.
     pub faults: Vec<FaultResult>,
+    /// Where this contradicts what the filesystem's description says of its durability: one of them is wrong.
+    pub contradictions: Vec<String>,
+}
+
+impl Harmed {
+    /// Holds the faults against the class that the description gives the mount.
+    pub fn against(&mut self, class: &Durability) {
+        self.contradictions = description::against_faults(class, &self.faults);
+    }
 }
 
 impl Round {

@@ -1,6 +1,7 @@
 //! The power cuts of one contender: work on a recorded disk, then one state after the other.
 //! In: a stage on a served disk, and the work. Out: a [`Survived`].
 
+use crate::description;
 use crate::error::ReliabilityError;
 use crate::kernel_log;
 use crate::power_cut::kept::{self, Shown};
@@ -134,6 +135,7 @@ pub fn cut(
     let mut survived = found.result(stage, &record, &contender.label, cuts);
     survived.kept = kept;
     subject.tell(&mut survived);
+    survived.contradictions = description::against_cuts(&stage.found().durability, &survived);
     survived.seconds = began.elapsed().as_secs_f64();
     Ok(survived)
 }
@@ -204,6 +206,7 @@ impl Found {
                 damaged: rate(self.damaged.len() as u32, self.checked),
                 damage: self.damaged.into_iter().next(),
             },
+            contradictions: Vec::new(),
             kept: Vec::new(),
             seed: cuts.seed,
             lying: cuts.lying,

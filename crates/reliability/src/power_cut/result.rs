@@ -146,6 +146,8 @@ pub struct Survived {
     pub foreign_bytes: u64,
     /// How mounting went.
     pub mounts: Mounts,
+    /// Where this contradicts what the filesystem's description says of its durability: one of them is wrong.
+    pub contradictions: Vec<String>,
     /// Descriptions of the states that were kept, each of which `powercut --again` looks at anew.
     pub kept: Vec<PathBuf>,
     /// Seed of the work and of the states.

@@ -1,0 +1,78 @@
+//! What was measured, held against what a filesystem's description says of its durability: one of them is wrong where they differ.
+//! In: the class that the description gives a mount, and what was found. Out: sentences.
+
+use crate::faults::{FaultResult, Verdict};
+use crate::power_cut::{Strength, Survived};
+use records::{DataMode, Durability, Journaling};
+
+/// Where power cuts contradict it. A disk that lies is no filesystem's fault, and a program's loss says nothing of one.
+pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<String> {
+    if survived.lying || survived.program.is_some() {
+        return Vec::new();
+    }
+    let broken = survived.broken(Strength::Promised).next().is_some();
+    let safe = matches!(class.journal, Journaling::Metadata | Journaling::Data | Journaling::Trees);
+    let mut said = Vec::new();
+    if class.flushes == Some(true) && safe && broken {
+        said.push(
+            "its description says that fsync flushes the disk and that metadata is safe, and promises were broken"
+                .into(),
+        );
+    }
+    if class.flushes == Some(false) && !broken {
+        said.push("its description says that fsync flushes nothing, and everything promised was kept".into());
+    }
+    if matches!(class.data, DataMode::Ordered | DataMode::Atomic) && survived.foreign_bytes > 0 {
+        said.push(
+            "its description says that data is written before what leads to it, and files showed foreign content"
+                .into(),
+        );
+    }
+    said
+}
+
+/// Where faults contradict it.
+pub(crate) fn against_faults(class: &Durability, faults: &[FaultResult]) -> Vec<String> {
+    let of = |name: &str| faults.iter().find(|fault| fault.name == name && fault.blocks > 0);
+    let silent = |fault: &FaultResult| fault.verdict == Verdict::Silent;
+    let mut said = Vec::new();
+    match (class.checksums_data, of("bit-flips").map(silent)) {
+        (Some(true), Some(true)) => {
+            said.push("its description says that data has checksums, and wrong data was returned".into());
+        }
+        (Some(false), Some(false)) => {
+            said.push("its description says that data has no checksums, and no wrong data was returned".into());
+        }
+        _ => {}
+    }
+    if class.checksums_metadata == Some(true) && of("bit-flips-metadata").is_some_and(silent) {
+        said.push(
+            "its description says that metadata has checksums, and a flipped bit in it came out as something wrong"
+                .into(),
+        );
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::Counts;
+    use crate::faults::{Round, known, of_rounds};
+
+    fn flips(wrong: u32) -> Vec<FaultResult> {
+        let read = Counts { right: 10, wrong, ..Counts::default() };
+        let round = Round { blocks: 64, read, ..Round::default() };
+        vec![of_rounds(known("bit-flips").expect("known"), vec![round])]
+    }
+
+    #[test]
+    fn a_description_that_says_otherwise_than_what_was_seen_is_contradicted() {
+        let class = |checksums| Durability { checksums_data: checksums, ..Durability::unknown() };
+        assert_eq!(against_faults(&class(Some(true)), &flips(3)).len(), 1);
+        assert_eq!(against_faults(&class(Some(false)), &flips(0)).len(), 1);
+        for (checksums, wrong) in [(Some(true), 0), (Some(false), 3), (None, 0), (None, 3)] {
+            assert_eq!(against_faults(&class(checksums), &flips(wrong)), Vec::<String>::new());
+        }
+    }
+}
