@@ -191,3 +191,55 @@ fn a_slip_in_a_limit_is_answered_before_anything_is_made() {
     place.write("p.toml", "name = \"p\"\nworkloads = [\"mail\"]\n[axes]\nlimits.memory = [\"1G\"]\n");
     place.bakeoff("plan ./p.toml").refused(&["p.toml", "limits", "did you mean `limit`?"]);
 }
+
+/// A control group with a limit, which is removed with this.
+struct Pressed(PathBuf);
+
+impl Pressed {
+    fn to(bytes: u64) -> Pressed {
+        let group = Path::new(&hierarchy()).join(format!("bakeoff-test-{}", std::process::id()));
+        std::fs::create_dir(&group).expect("a group");
+        let pressed = Pressed(group);
+        let limit =
+            if pressed.0.join("memory.limit_in_bytes").exists() { "memory.limit_in_bytes" } else { "memory.max" };
+        if !pressed.0.join(limit).exists() {
+            let above = pressed.0.parent().expect("a hierarchy").join("cgroup.subtree_control");
+            std::fs::write(above, "+memory").expect("the controller is handed down");
+        }
+        std::fs::write(pressed.0.join(limit), bytes.to_string()).expect("limited");
+        pressed
+    }
+
+    /// How often somebody had to wait because the group was full.
+    fn was_full(&self) -> u64 {
+        let counter = std::fs::read_to_string(self.0.join("memory.failcnt")).unwrap_or_default();
+        let events = std::fs::read_to_string(self.0.join("memory.events")).unwrap_or_default();
+        let of_events = events.lines().find_map(|line| line.strip_prefix("max ")).unwrap_or_default();
+        [counter.as_str(), of_events].into_iter().filter_map(|text| text.trim().parse().ok()).max().unwrap_or(0)
+    }
+}
+
+impl Drop for Pressed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// The process that serves a disk keeps its content in the same memory that writers to it want for their pages: were it made to wait for writeback, it
+/// would wait for itself.
+#[test]
+fn a_served_disk_and_its_writers_in_too_little_memory_do_not_wait_for_each_other() {
+    if !limits() {
+        return;
+    }
+    let (place, group) = (Place::new(), Pressed::to(800 << 20));
+    let run = "run sequential --fs ext4 --disk nvme-tlc --set forms=newer --set size=448MiB --image 700MiB --samples 1 --seed 7 \
+               --no-twin --plain --no-report --scratch .";
+    let line = format!("echo $$ >{}/cgroup.procs && exec timeout -s KILL 55 \"$BAKEOFF\" {run}", group.0.display());
+    place.shell(&line).well();
+    let all = trials(&place);
+    let failed: Vec<&Option<String>> =
+        all.iter().filter(|(_, trial)| trial.status == TrialStatus::Failed).map(|(_, trial)| &trial.reason).collect();
+    assert!(failed.is_empty() && !all.is_empty(), "{failed:?}");
+    assert!(group.was_full() > 100, "the group was full {} times: there was no pressure", group.was_full());
+}

@@ -30,9 +30,10 @@ pub fn folder() -> Result<PathBuf, String> {
     }
 }
 
-/// Bytes of memory that programs can take without anything being swapped out.
+/// Bytes of memory that this process can take without anything being swapped out, or its control groups ending it.
 pub fn available() -> u64 {
-    crate::machine::memory("MemAvailable:")
+    let machine = crate::machine::memory("MemAvailable:");
+    crate::memory_limit::left().map_or(machine, |left| left.min(machine))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod layout;
 pub mod loops;
 pub mod machine;
 pub mod mapped;
+mod memory_limit;
 pub mod mounts;
 pub mod noise;
 pub mod openers;
