@@ -158,56 +158,43 @@ fn groups(all: &[Survived]) -> Vec<Group> {
     groups
 }
 
+/// What was lost of work that nobody synced, and what mounting and checking said.
 fn after(all: &[Survived]) -> Vec<Row> {
-    let row = |name: &str, about: &str, of: fn(&Survived) -> Cell| Row {
+    let row = |name: &str, about: &str, of: &dyn Fn(&Survived) -> Cell| Row {
         name: name.into(),
         about: Some(about.into()),
         minor: false,
         cells: all.iter().map(of).collect(),
     };
-    let time = |value: Option<f64>| Cell::plain(value.map_or("-".into(), |took| text::quantity(took, "s")));
-    let lost = |value: Option<f64>| Cell::plain(value.map_or("-".into(), seconds));
-    let times: [(&str, &str, Vec<Cell>); 2] = [
-        ("mount, median", "how long mounting took", all.iter().map(|one| time(one.mounts.seconds.median)).collect()),
-        ("mount, at worst", "the same, at worst", all.iter().map(|one| time(one.mounts.seconds.worst)).collect()),
-    ];
-    let losses: [(&str, &str, Vec<Cell>); 2] = [
-        (
-            "lost, median",
-            "of work that had returned and nobody synced",
-            all.iter().map(|one| lost(one.lost_seconds.median)).collect(),
-        ),
-        ("lost, at worst", "the same, at worst", all.iter().map(|one| lost(one.lost_seconds.worst)).collect()),
-    ];
-    let given = |(name, about, cells): (&str, &str, Vec<Cell>)| Row {
-        name: name.into(),
-        about: Some(about.into()),
-        minor: false,
-        cells,
-    };
-    let mut rows: Vec<Row> = losses.into_iter().map(given).collect();
-    rows.push(row("foreign bytes", "old or other files' content in a file, the most of any state", |one| {
-        counted(one.foreign_bytes > 0, one.foreign_bytes.to_string(), None)
-    }));
-    rows.push(row("not mounted", "states that could not be mounted", |one| {
+    let figure = |value: Option<f64>, told: fn(f64) -> String| Cell::plain(value.map_or("-".into(), told));
+    let short = |value: f64| text::quantity(value, "s");
+    let refused = |one: &Survived| {
         let seen = one.mounts.refusal.as_ref().map(|example| example.found.clone());
-        counted(
-            one.mounts.refused.count > 0,
-            format!("{} of {}", one.mounts.refused.count, one.mounts.refused.of),
-            seen,
-        )
-    }));
-    rows.push(row("damage found", "by the filesystem's own check", |one| {
-        let (count, of) = (one.mounts.damaged.count, one.mounts.damaged.of);
-        counted(count > 0, format!("{count} of {of}"), one.mounts.damage.clone())
-    }));
-    rows.extend(times.into_iter().map(given));
-    rows
+        counted(one.mounts.refused, seen)
+    };
+    let foreign = |one: &Survived| {
+        let tone = if one.foreign_bytes > 0 { Tone::Broken } else { Tone::Plain };
+        Cell { text: one.foreign_bytes.to_string(), tone, seen: None }
+    };
+    vec![
+        row("lost, median", "of work that had returned and nobody synced", &|one| {
+            figure(one.lost_seconds.median, seconds)
+        }),
+        row("lost, at worst", "the same, at worst", &|one| figure(one.lost_seconds.worst, seconds)),
+        row("foreign bytes", "old or other files' content in a file, the most of any state", &foreign),
+        row("not mounted", "states that could not be mounted", &refused),
+        row("damage found", "by the filesystem's own check", &|one| {
+            counted(one.mounts.damaged, one.mounts.damage.clone())
+        }),
+        row("mount, median", "how long mounting took", &|one| figure(one.mounts.seconds.median, short)),
+        row("mount, at worst", "the same, at worst", &|one| figure(one.mounts.seconds.worst, short)),
+    ]
 }
 
 /// A count that should be none.
-fn counted(is_any: bool, text: String, seen: Option<String>) -> Cell {
-    Cell { text, tone: if is_any { Tone::Broken } else { Tone::Plain }, seen }
+fn counted(rate: Rate, seen: Option<String>) -> Cell {
+    let tone = if rate.count > 0 { Tone::Broken } else { Tone::Plain };
+    Cell { text: format!("{} of {}", rate.count, rate.of), tone, seen }
 }
 
 fn cell(promise: &PromiseResult) -> Cell {

@@ -63,9 +63,10 @@ fn flipped_bits_are_found_by_checksums_of_data_and_by_nothing_else() {
     let flips = &harmed("btrfs", "bit-flips", &[])[0];
     assert_eq!((&flips["verdict"], &flips["read"]["wrong"]), (&"reported".into(), &0.into()), "{flips}");
     assert!(flips["read"]["failed"].as_u64() > Some(20), "{flips}");
-    // Its second copy of metadata, and what becomes of it without one.
+    // Of metadata there is a second copy; where dice meet both, that is said.
     let own = &harmed("btrfs", "bit-flips-metadata", &[])[0];
-    assert_eq!((&own["verdict"], &own["blocks"]), (&"unharmed".into(), &8.into()), "{own}");
+    assert_eq!(own["blocks"], 8, "{own}");
+    assert_eq!((&own["read"]["wrong"], &own["read"]["missing"]), (&0.into(), &0.into()), "{own}");
     let nodatacow = &harmed("btrfs", "bit-flips", &["--mount", "btrfs=nodatacow"])[0];
     assert_eq!(nodatacow["verdict"], "silent", "without copy-on-write it has no checksums: {nodatacow}");
 }
@@ -88,8 +89,7 @@ fn zfs_returns_no_wrong_data() {
     let _alone = alone();
     for flips in harmed("zfs", "bit-flips,bit-flips-metadata", &[]) {
         assert_eq!((&flips["read"]["wrong"], &flips["read"]["missing"]), (&0.into(), &0.into()), "{flips}");
-        let failed = flips["read"]["failed"].as_u64();
-        assert_eq!(failed > Some(0), flips["name"] == "bit-flips", "{flips}");
+        assert!(flips["name"] != "bit-flips" || flips["read"]["failed"].as_u64() > Some(0), "{flips}");
     }
 }
 
