@@ -33,8 +33,13 @@ pub fn described(value: &str, read: impl FnOnce(&Path) -> Option<String>) -> Res
     Model::parse(name(value), &text).map_err(|error| error.to_string())
 }
 
+/// Name and title of each disk that is shipped.
+pub fn disks() -> impl Iterator<Item = (&'static str, &'static str)> {
+    disk_model::shipped().iter().map(|model| (model.name(), model.title()))
+}
+
 fn unknown(value: &str) -> String {
-    let names: Vec<&str> = disk_model::shipped().iter().map(Model::name).collect();
+    let names: Vec<&str> = disks().map(|(name, _)| name).collect();
     format!("no disk `{value}` is described; there are {}, and files of your own (PATH.toml)", names.join(", "))
 }
 

@@ -16,7 +16,7 @@ mod scheduler;
 mod size;
 
 pub use axis::{Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Takes};
-pub use disk::described;
+pub use disk::{described, disks};
 pub use size::exact_size;
 
 use records::Contender;

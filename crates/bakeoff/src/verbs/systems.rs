@@ -38,8 +38,19 @@ pub struct Systems {
     scheduler_aliases: BTreeMap<String, String>,
     /// Option sets by name, which `--fs` takes as it takes filesystems.
     option_sets: Vec<String>,
+    /// Disks that one need not have, as `--disk` takes them.
+    modelled_disks: Vec<ModelledDisk>,
     /// Programs that workloads run.
     programs: Vec<Program>,
+}
+
+/// A disk that is served from memory at the pace of its description.
+#[derive(Serialize, JsonSchema)]
+struct ModelledDisk {
+    /// Its name.
+    name: String,
+    /// Which disk is described.
+    title: String,
 }
 
 /// A kernel for guests.
@@ -82,6 +93,9 @@ fn look(catalogue: &Catalogue) -> Systems {
         schedulers: SCHEDULERS.map(str::to_owned).into(),
         scheduler_aliases: catalogue.work.aliases.clone(),
         option_sets: catalogue.work.contenders.keys().cloned().collect(),
+        modelled_disks: axes::disks()
+            .map(|(name, title)| ModelledDisk { name: name.into(), title: title.into() })
+            .collect(),
         programs: programs::of(catalogue.work.workloads.values()),
     }
 }
@@ -94,6 +108,8 @@ fn in_words(found: &Systems) {
     let heirs: Vec<String> = found.scheduler_aliases.iter().map(|(old, new)| format!("{old} is now {new}")).collect();
     println!("Old names are understood: {}", heirs.join(", "));
     println!("Option sets: {}", found.option_sets.join(", "));
+    println!("Disks that one need not have (--disk):");
+    found.modelled_disks.iter().for_each(|disk| println!("    {:<10} {}", disk.name, disk.title));
     recipes(&found.programs);
 }
 

@@ -7,9 +7,8 @@ use crate::number;
 use crate::view::{CellView, RowView, Standing, View, WorkloadView};
 use maud::{Markup, html};
 
-/// The drawing's width, the column of names, and what stays free at the right for the figure.
+/// The drawing's width, and what stays free at the right for the figure.
 const WIDTH: f64 = 400.0;
-const NAMES: f64 = 92.0;
 const FIGURES: f64 = 52.0;
 /// Height of a contender's line and of the axis.
 const LINE: f64 = 18.0;
@@ -18,8 +17,12 @@ const AXIS: f64 = 20.0;
 const MOST: f64 = 20.0;
 /// Proven to be slower by more than this: drawn in the warning's colour.
 const FAR: f64 = 1.5;
-/// Letters of a name that have room.
-const LETTERS: usize = 14;
+/// Letters of a name that have room, as long as the longest needs no more than so many; and the width of one.
+const LETTERS: [usize; 2] = [14, 26];
+const LETTER: f64 = 6.6;
+
+/// Room that a figure of the axis takes.
+const TICK: f64 = 17.0;
 
 /// Values that the axis is marked at.
 const MARKS: [f64; 8] = [1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0];
@@ -27,6 +30,9 @@ const MARKS: [f64; 8] = [1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0];
 /// The scale of all cards.
 struct Scale {
     most: f64,
+    /// Letters of names, and the width of their column.
+    letters: usize,
+    names: f64,
 }
 
 impl Scale {
@@ -34,13 +40,28 @@ impl Scale {
     fn of(view: &View) -> Self {
         let cells = view.workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
         let furthest = cells.filter_map(|cell| cell.ratio).fold(1.5, f64::max);
-        Scale { most: MARKS.iter().copied().find(|mark| *mark >= furthest).unwrap_or(MOST) }
+        let longest = view.contenders.iter().map(|contender| contender.name.chars().count()).max().unwrap_or(0);
+        let letters = longest.clamp(LETTERS[0], LETTERS[1]);
+        let most = MARKS.iter().copied().find(|mark| *mark >= furthest).unwrap_or(MOST);
+        Scale { most, letters, names: letters as f64 * LETTER }
+    }
+
+    /// Marks, and whether there is room for the figure of each beside the one before.
+    fn told(&self, marks: &[f64]) -> Vec<(f64, bool)> {
+        let mut last = f64::NEG_INFINITY;
+        let mut told = |mark: f64| {
+            let (x, _) = self.at(mark);
+            let is_told = x - last >= TICK;
+            last = if is_told { x } else { last };
+            (mark, is_told)
+        };
+        marks.iter().map(|mark| told(*mark)).collect()
     }
 
     /// Where a ratio stands; and whether it lies beyond the scale.
     fn at(&self, ratio: f64) -> (f64, bool) {
         let share = (ratio.max(1e-3).ln() / self.most.ln()).clamp(-0.06, 1.0);
-        (NAMES + 10.0 + share * (WIDTH - NAMES - FIGURES - 14.0), ratio > self.most)
+        (self.names + 10.0 + share * (WIDTH - self.names - FIGURES - 14.0), ratio > self.most)
     }
 }
 
@@ -93,10 +114,10 @@ fn card(view: &View, workload: &WorkloadView, row: &RowView, scale: &Scale) -> M
             figcaption { a href={ "#" (workload.slug) "-" (row.slug) } { (row.title) } }
             svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label={ (row.title) ": " (spoken(view, &cells)) } {
                 rect.band x=(round(left - 4.0)) y="0" width=(round(band - left + 8.0)) height=(round(height - AXIS)) {}
-                @for mark in marks {
+                @for (mark, is_told) in scale.told(&marks) {
                     @let (x, _) = scale.at(mark);
                     line.grid x1=(round(x)) y1="0" x2=(round(x)) y2=(round(height - AXIS + 3.0)) {}
-                    text.tick x=(round(x)) y=(round(height - 5.0)) text-anchor="middle" { (number::ratio(mark)) }
+                    @if is_told { text.tick x=(round(x)) y=(round(height - 5.0)) text-anchor="middle" { (number::ratio(mark)) } }
                 }
                 @for (line, cell) in cells.iter().enumerate() { (mark(view, cell, line, scale)) }
             }
@@ -123,7 +144,7 @@ fn mark(view: &View, cell: &CellView, line: usize, scale: &Scale) -> Markup {
         g class=(class) data-c=(cell.contender) tabindex="0" {
             title { (contender.name) ": " (told(cell)) }
             rect.hit x="0" y=(round(y - LINE / 2.0)) width=(WIDTH) height=(LINE) {}
-            text.name x="0" y=(round(y + 4.0)) { (short(&contender.name)) }
+            text.name x="0" y=(round(y + 4.0)) { (short(&contender.name, scale.letters)) }
             @if cell.ratio_interval.is_some() {
                 line.interval x1=(round(from)) y1=(round(y)) x2=(round(to)) y2=(round(y)) {}
                 @if cut { path.arrow d={ "M" (round(to - 5.0)) " " (round(y - 4.0)) " L" (round(to)) " " (round(y)) " L" (round(to - 5.0)) " " (round(y + 4.0)) } {} }
@@ -154,13 +175,9 @@ fn spoken(view: &View, cells: &[&CellView]) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-fn short(name: &str) -> String {
+fn short(name: &str, room: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= LETTERS {
-        name.into()
-    } else {
-        format!("{}…", letters[..LETTERS - 1].iter().collect::<String>())
-    }
+    if letters.len() <= room { name.into() } else { format!("{}…", letters[..room - 1].iter().collect::<String>()) }
 }
 
 /// A tenth of a pixel is enough.
