@@ -2,9 +2,10 @@
 //! In: its name. Out: the word "modelled" in every label, and whether it turns, as the kernel shows it. What serves it is the stage's own.
 
 use crate::axis::{Applied, Axis, Ground, Look, Moment};
+use crate::queue::Setting;
 use disk_model::Model;
 use records::{Contender, OptionFound};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Beginning of what such a disk is called, so that no figure of it is taken for one of a real disk.
 const MODELLED: &str = "modelled ";
@@ -43,13 +44,9 @@ fn unknown(value: &str) -> String {
     format!("no disk `{value}` is described; there are {}, and files of your own (PATH.toml)", names.join(", "))
 }
 
-/// What the kernel says of a disk that turns, or not.
-fn turns(disk: &str) -> PathBuf {
-    Path::new("/sys/block").join(disk.replace('/', "!")).join("queue/rotational")
-}
-
-fn word(model: &Model) -> &'static str {
-    if model.is_rotational() { "1" } else { "0" }
+/// What the kernel is to say of such a disk: whether it turns.
+fn turns(model: &Model) -> Result<Setting, String> {
+    Setting::of("rotational", if model.is_rotational() { "1" } else { "0" })
 }
 
 impl Axis for ModelledDisk {
@@ -75,12 +72,11 @@ impl Axis for ModelledDisk {
 
     fn apply(&self, _: &str, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
         let model = described(value, |path| ground.read(path))?;
-        let disk = ground.disk().ok_or("a modelled disk is one that this kernel shows")?;
-        let shown = turns(&disk.name);
-        let was = ground.read(&shown).ok_or_else(|| format!("{} cannot be read", shown.display()))?;
-        ground.set(&shown, word(&model), was.trim())?;
+        ground.disk().ok_or("a modelled disk is one that this kernel shows")?;
+        let mut applied = turns(&model)?.apply(ground)?;
         let remark = format!("{} is modelled: {}; no figure here is one of a real disk", model.name(), model.title());
-        Ok(Applied { shown, remarks: vec![remark], ..Applied::default() })
+        applied.remarks.push(remark);
+        Ok(applied)
     }
 
     fn read_back(
@@ -91,13 +87,13 @@ impl Axis for ModelledDisk {
         machine: &dyn Look,
     ) -> Result<Vec<OptionFound>, String> {
         let model = described(value, |path| machine.read(path))?;
-        let shows = machine.read(&applied.shown).unwrap_or_default().trim().to_string();
-        // A machine on which nothing is set yet shows its own word.
-        if shows != word(&model) && shows.parse::<u8>().is_ok() {
-            return Err(format!("disk {value} did not take: {} shows {shows}", applied.shown.display()));
-        }
-        let by = applied.shown.display().to_string();
-        Ok(vec![OptionFound { asked: format!("disk {value}"), found: Some(format!("rotational {shows}")), by }])
+        let found = turns(&model)?.read_back(applied, machine)?.into_iter();
+        let of_disk = |one: OptionFound| OptionFound {
+            asked: format!("disk {value}"),
+            found: one.found.map(|shows| format!("rotational {shows}")),
+            ..one
+        };
+        Ok(found.map(of_disk).collect())
     }
 }
 

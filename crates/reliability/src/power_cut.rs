@@ -15,6 +15,6 @@ mod result;
 mod tally;
 
 pub use campaign::{Cuts, Watcher, Work, cut};
-pub use kept::{Again, KeptState};
+pub use kept::KeptState;
 pub use program::Program;
 pub use result::{Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived};

@@ -14,7 +14,7 @@ pub const FAULTS_EXAMPLES: &str = "\
 Examples:
   bakeoff faults                                      ext4, XFS and btrfs, all faults
   bakeoff faults --fs btrfs,zfs --fault bit-flips,bit-flips-metadata
-  bakeoff faults --fs ext4 --axis mkfs.^metadata_csum --fault bit-flips-metadata --rounds 20";
+  bakeoff faults --fs ext4 --mkfs ext4='-O ^metadata_csum' --fault bit-flips-metadata --rounds 20";
 
 /// Contenders on a served disk.
 #[derive(Debug, Args)]

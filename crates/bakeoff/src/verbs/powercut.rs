@@ -66,7 +66,7 @@ fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
     let label = &kept.contender.label;
     out::data(&format!("{label}, Linux {}, then: {} ({} left)\n", kept.kernel, kept.found, kept.left));
     let kernel = reliability::kernel();
-    match again.found {
+    match again {
         Some(found) => out::data(&format!("{label}, Linux {kernel}, again: {found}\n")),
         None => return Err(Failure::new(format!("{label}, Linux {kernel}: nothing of it is found again"))),
     }

@@ -82,7 +82,10 @@ pub fn harm(stage: &mut Stage<'_>, disk: &mut Disk, fault: &KnownFault, seed: u6
     let mut round = Round { blocks, ..Round::default() };
     let mut acknowledged = Vec::new();
     match stage.mount_state() {
-        Err(error) => round.refused = Some(error.to_string()),
+        Err(error) => {
+            round.refused = Some(error.to_string());
+            round.met += disk.mend()?;
+        }
         Ok(_) => {
             let mut every = 1;
             if let Act::AtWork(harm) = fault.act {
@@ -94,11 +97,10 @@ pub fn harm(stage: &mut Stage<'_>, disk: &mut Disk, fault: &KnownFault, seed: u6
             if round.hung {
                 return Ok(round);
             }
-            round.access_mended = work::access(&work::second_probe(&root));
+            round.access_mended = work::access(&root.join("probe-after"));
             stage.unmount_only()?;
         }
     }
-    round.met += disk.mend()?;
     on_whole(stage, &known, &acknowledged, &mut round)?;
     let device = stage.device().map(|device| device.name.clone()).unwrap_or_default();
     round.kernel = kernel_log::words_of(&device, since, KERNEL_LINES);

@@ -5,7 +5,7 @@ use super::files::Known;
 use super::result::Access;
 use rustix::io::Errno;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
@@ -98,11 +98,6 @@ pub(crate) fn access(path: &Path) -> Access {
         Err(error) if error.raw_os_error() == Some(Errno::ROFS.raw_os_error()) => Access::ReadOnly,
         Err(_) => Access::Failing,
     }
-}
-
-/// Path of the probe after the disk is whole again: another name, so that nothing of the first is taken for it.
-pub(crate) fn second_probe(root: &Path) -> PathBuf {
-    root.join("probe-2")
 }
 
 #[cfg(test)]

@@ -69,13 +69,6 @@ pub struct KeptState {
     proof: Proof,
 }
 
-/// What was found of a state this time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Again {
-    /// What is broken; None where nothing is.
-    pub found: Option<String>,
-}
-
 /// Keeps the plainest state of everything that was seen broken in a folder; names of the descriptions.
 ///
 /// # Errors
@@ -174,21 +167,21 @@ impl KeptState {
         }
     }
 
-    /// Puts the state, from the image beside its description in `folder`, below a fresh stage of its contender, and looks.
+    /// Puts the state, from the image beside its description in `folder`, below a fresh stage of its contender, and looks: what is broken, if anything.
     ///
     /// # Errors
     /// The image cannot be read or is of another size, or the stage not be unmounted.
-    pub fn look(&self, stage: &mut Stage<'_>, folder: &Path) -> Result<Again, ReliabilityError> {
+    pub fn look(&self, stage: &mut Stage<'_>, folder: &Path) -> Result<Option<String>, ReliabilityError> {
         let served = stage.image().ok_or(ReliabilityError::NoImage)?.to_owned();
         stage.unmount_only()?;
         let image = folder.join(&self.image);
         copy(&image, &served, false).map_err(doing(format!("putting {} in the disk's place", image.display())))?;
         if let Err(error) = stage.mount_state() {
-            return Ok(Again { found: Some(error.to_string()) });
+            return Ok(Some(error.to_string()));
         }
         let found = self.proof.look(stage.root());
         stage.unmount_only()?;
-        Ok(Again { found })
+        Ok(found)
     }
 }
 
