@@ -4,10 +4,12 @@
 use crate::args::{OnServedDisk, What};
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
-use crate::{contenders, place};
+use crate::json::{self, Answer};
+use crate::{contenders, findings, out, place, text};
 use disk::Disk;
 use records::Contender;
 use reliability::ReliabilityError;
+use report::Findings;
 use runner::{Place, PlannedContender};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -105,6 +107,37 @@ fn fits(bytes: u64) -> Result<(), Failure> {
     Err(Failure::usage(format!(
         "--image {image}: the disk is kept in memory and takes up to {needed}, and {free} are free; name a smaller one"
     )))
+}
+
+/// Goes through the contenders: what was found of each, and who could not take part. None: somebody stopped it.
+pub fn each<T>(
+    asked: &Asked,
+    mut one: impl FnMut(&Contender) -> Result<T, ReliabilityError>,
+) -> Option<(Vec<T>, Vec<Refused>)> {
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    for contender in &asked.contenders {
+        match one(&contender.asked) {
+            Ok(known) => found.push(known),
+            Err(ReliabilityError::Stopped) => return None,
+            Err(error) => refused.push(Refused { contender: contender.asked.label.clone(), why: error.to_string() }),
+        }
+    }
+    Some((found, refused))
+}
+
+/// Tells what was found in the forms that were asked for.
+///
+/// # Errors
+/// The page cannot be written.
+pub fn tell<T: Answer>(on: &OnServedDisk, all: &T, found: &Findings) -> Result<(), Failure> {
+    if let Some(path) = &on.html {
+        findings::write_page(found, path)?;
+    }
+    match on.json {
+        true => json::print(all)?,
+        false => out::data(&findings::told(found, text::width())),
+    }
+    Ok(())
 }
 
 /// Whether what was measured is what descriptions say.

@@ -4,13 +4,13 @@
 use crate::args::FaultsArgs;
 use crate::failure::Failure;
 use crate::fault_table::{self, AllFaults};
-use crate::served_disk::{self, Asked, Refused};
+use crate::served_disk::{self, Asked};
 use crate::session::{STOPPED, stop_on_signals};
-use crate::{findings, json, out, text};
 use disk::Disk;
+use records::Contender;
 use reliability::ReliabilityError;
 use reliability::faults::{self, FAULTS, Harmed, KnownFault, Round};
-use runner::{PlannedContender, Stop};
+use runner::Stop;
 use staging::Stage;
 
 /// Harms and tells.
@@ -18,25 +18,10 @@ pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     let known = named(&args.faults)?;
     let asked = served_disk::asked(&args.on, "disks are only harmed")?;
     let stop = stop_on_signals()?;
-    let (mut harmed, mut refused) = (Vec::new(), Vec::new());
-    for contender in &asked.contenders {
-        match of_one(contender, &asked, &known, args.rounds, &stop) {
-            Ok(one) => harmed.push(one),
-            Err(ReliabilityError::Stopped) => return Ok(STOPPED),
-            Err(error) => {
-                refused.push(Refused { contender: contender.asked.label.clone(), why: error.to_string() });
-            }
-        }
-    }
-    let all = AllFaults { contenders: harmed, refused };
-    if let Some(path) = &args.on.html {
-        findings::write_page(&fault_table::findings(&all), path)?;
-    }
-    if args.on.json {
-        json::print(&all)?;
-    } else {
-        out::data(&findings::told(&fault_table::findings(&all), text::width()));
-    }
+    let one = |contender: &Contender| of_one(contender, &asked, &known, args.rounds, &stop);
+    let Some((contenders, refused)) = served_disk::each(&asked, one) else { return Ok(STOPPED) };
+    let all = AllFaults { contenders, refused };
+    served_disk::tell(&args.on, &all, &fault_table::findings(&all))?;
     served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
     match all.contenders.is_empty() {
         true => Err(Failure::new("no contender could be harmed; the reasons stand above")),
@@ -58,13 +43,13 @@ fn named(names: &[String]) -> Result<Vec<&'static KnownFault>, Failure> {
 }
 
 fn of_one(
-    contender: &PlannedContender,
+    contender: &Contender,
     asked: &Asked,
     known: &[&'static KnownFault],
     rounds: u32,
     stop: &Stop,
 ) -> Result<Harmed, ReliabilityError> {
-    let label = &contender.asked.label;
+    let label = &contender.label;
     let mut harmed = Harmed {
         contender: label.clone(),
         seed: asked.seed,
@@ -86,7 +71,7 @@ fn of_one(
                 class.clone_from(&stage.found().durability);
                 faults::harm(stage, disk, fault, asked.seed.wrapping_add(u64::from(round)))
             };
-            found.push(served_disk::with(&contender.asked, &asked.filesystems, asked.bytes, once)?);
+            found.push(served_disk::with(contender, &asked.filesystems, asked.bytes, once)?);
         }
         harmed.faults.push(faults::of_rounds(fault, found));
     }

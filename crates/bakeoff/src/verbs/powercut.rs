@@ -3,15 +3,16 @@
 
 use crate::args::PowercutArgs;
 use crate::failure::Failure;
+use crate::out;
 use crate::power_cuts::{self, PowerCuts};
-use crate::served_disk::{self, Refused};
+use crate::served_disk::{self, Asked};
 use crate::session::{STOPPED, stop_on_signals};
-use crate::{findings, json, out, text};
 use disk::Disk;
+use records::Contender;
 use reliability::ReliabilityError;
 use reliability::power_cut::{self, Cuts, KeptState, Program, Survived, Work};
-use runner::{PlannedContender, Stop};
-use staging::{Registry, Stage};
+use runner::Stop;
+use staging::Stage;
 use std::path::Path;
 use workload::quantity::parse_duration;
 
@@ -29,24 +30,11 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     let asked = served_disk::asked(&args.on, "power cuts are only made")?;
     let cuts = Cuts { work, states: args.states, lying: args.lying_disk, keep: args.keep.clone(), seed: asked.seed };
     let stop = stop_on_signals()?;
-    let (mut survived, mut refused) = (Vec::new(), Vec::new());
-    for contender in &asked.contenders {
-        let label = &contender.asked.label;
-        match of_one(contender, &asked.filesystems, asked.bytes, &cuts, &stop) {
-            Ok(one) => survived.push(one),
-            Err(ReliabilityError::Stopped) => return Ok(STOPPED),
-            Err(error) => refused.push(Refused { contender: label.clone(), why: error.to_string() }),
-        }
-    }
-    let all = PowerCuts { contenders: survived, refused };
-    if let Some(path) = &args.on.html {
-        findings::write_page(&power_cuts::findings(&all), path)?;
-    }
-    if args.on.json {
-        json::print(&all)?;
-    } else {
-        out::data(&findings::told(&power_cuts::findings(&all), text::width()));
-    }
+    let Some((contenders, refused)) = served_disk::each(&asked, |one| of_one(one, &asked, &cuts, &stop)) else {
+        return Ok(STOPPED);
+    };
+    let all = PowerCuts { contenders, refused };
+    served_disk::tell(&args.on, &all, &power_cuts::findings(&all))?;
     served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
     match all.contenders.is_empty() {
         true => Err(Failure::new("no contender could be cut; the reasons stand above")),
@@ -90,14 +78,8 @@ fn program(args: &PowercutArgs) -> Result<Option<Program>, Failure> {
     Ok(Some(Program { prepare, command, check, limit }))
 }
 
-fn of_one(
-    contender: &PlannedContender,
-    filesystems: &Registry,
-    bytes: u64,
-    cuts: &Cuts,
-    stop: &Stop,
-) -> Result<Survived, ReliabilityError> {
-    let label = contender.asked.label.as_str();
+fn of_one(contender: &Contender, asked: &Asked, cuts: &Cuts, stop: &Stop) -> Result<Survived, ReliabilityError> {
+    let label = contender.label.as_str();
     eprintln!("{label}: at work on a disk that is recorded");
     let watcher = |states: u32| {
         if states > 0 && states.is_multiple_of(TOLD) {
@@ -105,6 +87,6 @@ fn of_one(
         }
         !stop()
     };
-    let cut = |stage: &mut Stage<'_>, disk: &mut Disk| power_cut::cut(stage, disk, &contender.asked, cuts, &watcher);
-    served_disk::with(&contender.asked, filesystems, bytes, cut)
+    let cut = |stage: &mut Stage<'_>, disk: &mut Disk| power_cut::cut(stage, disk, contender, cuts, &watcher);
+    served_disk::with(contender, &asked.filesystems, asked.bytes, cut)
 }
