@@ -10,11 +10,11 @@ import sys
 
 
 def arguments(program, about, results, document, more=()):
-    """The words of the command line; `more`: further options with a number each."""
+    """The words of the command line; `more`: further options, each with what it is otherwise."""
     parser = argparse.ArgumentParser(prog=program, description=about.splitlines()[0])
     parser.add_argument("bakeoff", nargs="?", default="target/release/bakeoff", help="the program (%(default)s)")
     for option, default, meaning in more:
-        parser.add_argument(option, type=int, default=default, help=f"{meaning} (%(default)s)")
+        parser.add_argument(option, type=type(default), default=default, help=f"{meaning} (%(default)s)")
     parser.add_argument("--results", default=results, help="folder for results (%(default)s)")
     parser.add_argument("--document", default=document, help="whose tables are made anew (%(default)s)")
     asked = parser.parse_args()
@@ -43,9 +43,9 @@ def measured(asked, name, words, environment=None):
     return found["contenders"]
 
 
-def when(seed):
+def when(seed, kernel=platform.release()):
     """Day, kernel and seed, for a sentence."""
-    return f"{datetime.date.today().isoformat()}, Linux {platform.release()}, seed {seed}"
+    return f"{datetime.date.today().isoformat()}, Linux {kernel}, seed {seed}"
 
 
 def write(program, path, mark, lines):

@@ -99,6 +99,9 @@ pub enum Verb {
     /// The process that serves a disk; started by bakeoff itself
     #[command(hide = true)]
     ServeDisk(ServeDiskArgs),
+    /// Who carries out and looks at power cuts in a virtual machine; started by bakeoff itself
+    #[command(hide = true)]
+    Witness,
     /// The first process of a virtual machine; started by bakeoff itself
     #[command(hide = true)]
     Guest,

@@ -92,6 +92,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Doctor(args) => verbs::doctor::doctor(args),
         Verb::Clean(args) => verbs::clean::clean(args),
         Verb::Agent => verbs::agent::agent(),
+        Verb::Witness => verbs::powercut::witness(),
         Verb::Guest => staging::boot().map(|()| 0).map_err(Failure::from),
         Verb::Manual(args) => verbs::manual::manual(args),
     }

@@ -37,10 +37,8 @@ pub fn findings(all: &PowerCuts) -> Findings {
 /// The answer: who kept what it promised, who did not, and what was lost.
 fn answers(all: &[Survived]) -> Vec<String> {
     let (programs, all): (Vec<&Survived>, Vec<&Survived>) = all.iter().partition(|one| one.program.is_some());
-    let (kept, broke): (Vec<&Survived>, Vec<&Survived>) = all
-        .iter()
-        .copied()
-        .partition(|one| one.broken(Strength::Promised).next().is_none() && one.mounts.refused.count == 0);
+    let (kept, broke): (Vec<&Survived>, Vec<&Survived>) =
+        all.iter().copied().partition(|one| one.broken(Strength::Promised).next().is_none() && unreachable(one) == 0);
     let mut said = Vec::new();
     if !kept.is_empty() {
         let names: Vec<&str> = kept.iter().map(|one| one.contender.as_str()).collect();
@@ -79,6 +77,11 @@ fn of_program(one: &Survived) -> Option<String> {
     })
 }
 
+/// States of which nothing could be seen.
+fn unreachable(one: &Survived) -> u32 {
+    one.mounts.refused.count + one.mounts.kernel_lost.count
+}
+
 fn broken(one: &Survived) -> String {
     let promises: Vec<String> = one.broken(Strength::Promised).map(in_one).collect();
     let mut text = format!("{} did NOT keep what was promised", one.contender);
@@ -86,14 +89,19 @@ fn broken(one: &Survived) -> String {
         text.push_str(", on a disk that lies about its flushes");
     }
     text.push_str(&format!(": {}", promises.join("; ")));
-    if one.mounts.refused.count > 0 {
-        let why = one.mounts.refusal.as_ref().map_or("", |example| &example.found);
-        let first = if promises.is_empty() { "" } else { "; " };
+    let (refused, lost) = (&one.mounts.refused, &one.mounts.kernel_lost);
+    let why =
+        |example: &Option<Example>| example.as_ref().map_or(String::new(), |known| text::shortened(&known.found, 120));
+    let first = |text: &str| if text.ends_with(": ") { "" } else { "; " };
+    if refused.count > 0 {
+        let (first, why) = (first(&text), why(&one.mounts.refusal));
+        text.push_str(&format!("{first}{} of {} states could not be mounted ({why})", refused.count, one.states));
+    }
+    if lost.count > 0 {
+        let (first, why) = (first(&text), why(&one.mounts.kernel_loss));
         text.push_str(&format!(
-            "{first}{} of {} states could not be mounted ({})",
-            one.mounts.refused.count,
-            one.states,
-            text::shortened(why, 120)
+            "{first}{} of {} states ended the kernel that mounted them ({why})",
+            lost.count, one.states
         ));
     }
     text + "."
@@ -176,7 +184,11 @@ fn after(all: &[Survived]) -> Vec<Row> {
         let tone = if one.foreign_bytes > 0 { Tone::Broken } else { Tone::Plain };
         Cell { text: one.foreign_bytes.to_string(), tone, seen: None }
     };
-    vec![
+    let ended = |one: &Survived| match one.guest {
+        true => counted(one.mounts.kernel_lost, one.mounts.kernel_loss.as_ref().map(|example| example.found.clone())),
+        false => Cell::plain("-"),
+    };
+    let mut rows = vec![
         row("lost, median", "of work that had returned and nobody synced", &|one| {
             figure(one.lost_seconds.median, seconds)
         }),
@@ -188,7 +200,11 @@ fn after(all: &[Survived]) -> Vec<Row> {
         }),
         row("mount, median", "how long mounting took", &|one| figure(one.mounts.seconds.median, short)),
         row("mount, at worst", "the same, at worst", &|one| figure(one.mounts.seconds.worst, short)),
-    ]
+    ];
+    if all.iter().any(|one| one.guest) {
+        rows.push(row("kernel lost", "states at which the kernel of the virtual machine ended, or hung", &ended));
+    }
+    rows
 }
 
 /// A count that should be none.
@@ -219,7 +235,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
         format!(
             "broken: in that share of the cuts that put it to the test. {} states each on Linux {}, of which {} % such as a disk leaves that keeps the order of writes; seed {}.",
             first.states,
-            first.kernel,
+            kernels(all),
             first.in_order * 100 / first.states.max(1),
             first.seed
         ),
@@ -229,6 +245,25 @@ fn legend(all: &[Survived]) -> Vec<String> {
         said.push("The disk lied about its flushes: what is broken here is the disk's fault.".into());
     }
     said
+}
+
+/// The kernels, each with who was mounted by it where there are several.
+fn kernels(all: &[Survived]) -> String {
+    let mut by: Vec<(&str, Vec<&str>)> = Vec::new();
+    for one in all {
+        match by.iter_mut().find(|(kernel, _)| *kernel == one.kernel) {
+            Some((_, names)) => names.push(&one.contender),
+            None => by.push((&one.kernel, vec![&one.contender])),
+        }
+    }
+    match by.as_slice() {
+        [(kernel, _)] => (*kernel).to_string(),
+        several => {
+            let each: Vec<String> =
+                several.iter().map(|(kernel, names)| format!("{kernel} ({})", names.join(", "))).collect();
+            each.join(" and ")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -257,6 +292,7 @@ mod tests {
         Survived {
             contender: contender.into(),
             kernel: "6.18".into(),
+            guest: false,
             mount_options: vec![],
             states: 1000,
             in_order: 300,
@@ -270,6 +306,8 @@ mod tests {
             mounts: Mounts {
                 refused: rate(0, 1000),
                 refusal: None,
+                kernel_lost: rate(0, 1000),
+                kernel_loss: None,
                 seconds: Figures { median: Some(0.004), worst: Some(0.02) },
                 damaged: rate(0, 50),
                 damage: None,

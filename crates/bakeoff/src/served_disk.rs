@@ -9,12 +9,13 @@ use crate::{contenders, findings, out, place, text};
 use disk::Disk;
 use records::Contender;
 use reliability::ReliabilityError;
+use reliability::power_cut::Ground;
 use report::Findings;
 use runner::{Place, PlannedContender};
 use schemars::JsonSchema;
 use serde::Serialize;
 use staging::{Registry, ServedFolder, Stage, Target, Where};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use system::Journal;
 use workload::plan::Plan;
 use workload::quantity::parse_bytes;
@@ -44,12 +45,12 @@ pub struct Asked {
     pub seed: u64,
 }
 
-/// What was asked for, with all that can be refused before anything is done; what interrupted runs left is removed. `only`: what is only done on this
-/// machine's own kernel, as a part of a sentence.
+/// What was asked for, with all that can be refused before anything is done; what interrupted runs left is removed. `kernels`: for every contender that
+/// names none; `only`: what is only done on this machine's own kernel, as a part of a sentence.
 ///
 /// # Errors
-/// A name or size that is none, a contender of a virtual machine, too little memory.
-pub fn asked(on: &OnServedDisk, only: &str) -> Result<Asked, Failure> {
+/// A name or size that is none, a contender of a virtual machine where these cannot take part, too little memory.
+pub fn asked(on: &OnServedDisk, kernels: &[String], only: Option<&str>) -> Result<Asked, Failure> {
     let bytes = parse_bytes(&on.image).map_err(|problem| Failure::usage(format!("--image {}: {problem}", on.image)))?;
     if let Some(path) = on.html.as_ref().filter(|path| path.exists()) {
         return Err(Failure::usage(format!("--html {}: it is there already; name another file", path.display())));
@@ -57,7 +58,10 @@ pub fn asked(on: &OnServedDisk, only: &str) -> Result<Asked, Failure> {
     let seed = on.seed.unwrap_or_else(crate::resolve::fresh_seed);
     let mut catalogue = Catalogue::with(&[], &on.filesystems)?;
     catalogue.filesystems = catalogue.filesystems.may_run();
-    let contenders = competing(on, &catalogue, bytes, only)?;
+    let contenders = competing(on, kernels, &catalogue, bytes)?;
+    if let Some(only) = only {
+        all_here(&contenders, only)?;
+    }
     fits(bytes)?;
     clean()?;
     Ok(Asked { contenders, filesystems: catalogue.filesystems, bytes, seed })
@@ -79,22 +83,29 @@ fn clean() -> Result<(), Failure> {
 
 fn competing(
     on: &OnServedDisk,
+    kernels: &[String],
     catalogue: &Catalogue,
     bytes: u64,
-    only: &str,
 ) -> Result<Vec<PlannedContender>, Failure> {
     let fs = if on.fs.is_empty() { USUAL.map(String::from).to_vec() } else { on.fs.clone() };
-    let what = What { fs, mkfs: on.mkfs.clone(), mount: on.mount.clone(), axis: on.axis.clone(), ..What::default() };
+    let (mkfs, mount, axis) = (on.mkfs.clone(), on.mount.clone(), on.axis.clone());
+    let what = What { fs, mkfs, mount, axis, kernel: kernels.to_vec(), ..What::default() };
     let place = Place::Image { bytes, scratch: PathBuf::from(crate::scratch::DEFAULT) };
-    let (entries, _) = contenders::entries(&what, &Plan::default(), catalogue, &place)?;
-    let in_guest = entries.iter().find(|entry| staging::is_guest(entry.asked.kernel.as_deref()));
-    match in_guest {
+    Ok(contenders::entries(&what, &Plan::default(), catalogue, &place)?.0)
+}
+
+fn all_here(contenders: &[PlannedContender], only: &str) -> Result<(), Failure> {
+    match contenders.iter().find(|entry| in_guest(&entry.asked)) {
         Some(entry) => Err(Failure::usage(format!(
             "{} runs in a virtual machine, and {only} on this machine's own kernel: leave it out",
             entry.asked.label
         ))),
-        None => Ok(entries),
+        None => Ok(()),
     }
+}
+
+fn in_guest(contender: &Contender) -> bool {
+    staging::is_guest(contender.kernel.as_deref())
 }
 
 fn fits(bytes: u64) -> Result<(), Failure> {
@@ -164,15 +175,41 @@ pub fn with<T>(
     bytes: u64,
     work: impl FnOnce(&mut Stage<'_>, &mut Disk) -> Result<T, ReliabilityError>,
 ) -> Result<T, ReliabilityError> {
+    on_target(filesystems, bytes, |target, disk| work(&mut target.stage(contender)?, disk))
+}
+
+/// The same for power cuts, wherever the contender stands: on this machine, or in a virtual one.
+///
+/// # Errors
+/// As for [`with`].
+pub fn on_ground<T>(
+    contender: &Contender,
+    filesystems: &Registry,
+    bytes: u64,
+    work: impl FnOnce(&mut Ground<'_>, &mut Disk) -> Result<T, ReliabilityError>,
+) -> Result<T, ReliabilityError> {
+    if !in_guest(contender) {
+        return with(contender, filesystems, bytes, |stage, disk| work(&mut Ground::here(stage), disk));
+    }
+    on_target(filesystems, bytes, |target, disk| {
+        // The served folder holds disks and nothing else.
+        target.make_guests_in(Path::new(crate::scratch::DEFAULT));
+        work(&mut Ground::in_guest(target.stage_in_guest(contender)?), disk)
+    })
+}
+
+fn on_target<T>(
+    filesystems: &Registry,
+    bytes: u64,
+    work: impl FnOnce(&mut Target, &mut Disk) -> Result<T, ReliabilityError>,
+) -> Result<T, ReliabilityError> {
     let journal = Journal::new();
     let mut folder = ServedFolder::open(bytes + SPARE, None, &journal)?;
     let place = Where::Image { bytes, folder: folder.path().to_owned() };
     let done = {
         let mut target = Target::open(filesystems, &place, &journal)?;
-        let mut stage = target.stage(contender)?;
-        let disk = folder.disk().ok_or(ReliabilityError::NoImage)?;
-        // It was unmounted and checked by what was done with it; it is taken down with this, and says what it had to leave.
-        work(&mut stage, disk)?
+        // What stands on it was unmounted and checked by what was done with it; it is taken down with this, and says what it had to leave.
+        work(&mut target, folder.disk().ok_or(ReliabilityError::NoImage)?)?
     };
     folder.close()?;
     Ok(done)

@@ -257,3 +257,67 @@ fn a_guest_limits_memory_by_version_two_of_control_groups_and_says_when_it_was_t
     assert!(after.iter().any(|one| one.by.ends_with("memory.current") && one.found.is_some()), "{after:?}");
     clean(&place);
 }
+
+/// `powercut` of a contender in a guest, few states and a short work.
+fn power_cuts(place: &Place, fs: &str, states: u32) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+    command.current_dir(place.folder()).args(["powercut", "--json", "--unsynced", "1s", "--seed", "7", "--fs", fs]);
+    command.arg("--states").arg(states.to_string());
+    command
+}
+
+fn contender(answer: &[u8]) -> serde_json::Value {
+    let all: serde_json::Value = serde_json::from_slice(answer).expect("JSON");
+    assert_eq!(all["refused"].as_array().map(Vec::len), Some(0), "{all}");
+    all["contenders"][0].clone()
+}
+
+fn broken_promises(of: &serde_json::Value) -> Vec<&str> {
+    let promises = of["promises"].as_array().expect("promises");
+    let broken = promises.iter().filter(|one| one["strength"] == "promised" && one["given"] == "broken");
+    broken.filter_map(|one| one["name"].as_str()).collect()
+}
+
+#[test]
+fn a_filesystem_of_a_guest_that_sends_no_flush_breaks_what_it_promised() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let done = power_cuts(&place, "jfs", 15).output().expect("it starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let one = contender(&done.stdout);
+    assert_eq!((one["guest"].as_bool(), one["flushes"].as_u64()), (Some(true), Some(0)), "{one}");
+    assert!(one["kernel"].as_str().is_some_and(|kernel| kernel.starts_with("6.1.")), "{}", one["kernel"]);
+    assert!(broken_promises(&one).len() > 3, "{one}");
+    // Its log was replayed before it was mounted, as at boot.
+    assert_eq!((one["states"].as_u64(), one["mounts"]["refused"]["count"].as_u64()), (Some(15), Some(0)), "{one}");
+    clean(&place);
+}
+
+#[test]
+fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
+    use std::io::BufRead;
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let mut child = power_cuts(&place, "exfat", 20)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let told = std::io::BufReader::new(child.stderr.take().expect("piped"));
+    let mut lines = told.lines().map_while(Result::ok);
+    let at_its_states = lines.find(|line| line.contains("of 20 states looked at"));
+    assert!(at_its_states.is_some(), "it ended before its states");
+    let machines = machines(&place.folder().display().to_string());
+    assert_eq!(machines.len(), 1, "one machine");
+    signal(machines[0], "KILL");
+    let rest: Vec<String> = lines.collect();
+    let done = child.wait_with_output().expect("it ends");
+    assert!(done.status.success(), "{rest:?}");
+    let one = contender(&done.stdout);
+    assert_eq!((one["states"].as_u64(), one["mounts"]["kernel_lost"]["count"].as_u64()), (Some(20), Some(1)), "{one}");
+    // What it knows of the others is not lost, and exFAT keeps what is promised, but has no hard links.
+    assert_eq!(broken_promises(&one), [""; 0], "{one}");
+    let link = one["promises"].as_array().and_then(|all| all.iter().find(|promise| promise["name"] == "link"));
+    assert_eq!(link.map(|link| &link["given"]), Some(&serde_json::json!("untested")));
+    clean(&place);
+}

@@ -2,7 +2,7 @@
 //! In: the class that the description gives a mount, and what was found. Out: sentences.
 
 use crate::faults::{FaultResult, Verdict};
-use crate::power_cut::{Strength, Survived};
+use crate::power_cut::{Given, PromiseResult, Strength, Survived};
 use records::{DataMode, Durability, Journaling};
 
 /// Where power cuts contradict it. A disk that lies is no filesystem's fault, and a program's loss says nothing of one.
@@ -11,6 +11,8 @@ pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<Strin
         return Vec::new();
     }
     let broken = survived.broken(Strength::Promised).next().is_some();
+    let is_tested = |one: &PromiseResult| one.strength == Strength::Promised && one.given != Given::Untested;
+    let tested = survived.promises.iter().any(is_tested);
     let safe = matches!(class.journal, Journaling::Metadata | Journaling::Data | Journaling::Trees);
     let mut said = Vec::new();
     if class.flushes == Some(true) && safe && broken {
@@ -19,7 +21,7 @@ pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<Strin
                 .into(),
         );
     }
-    if class.flushes == Some(false) && !broken {
+    if class.flushes == Some(false) && tested && !broken {
         said.push("its description says that fsync flushes nothing, and everything promised was kept".into());
     }
     if matches!(class.data, DataMode::Ordered | DataMode::Atomic) && survived.foreign_bytes > 0 {

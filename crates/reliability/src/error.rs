@@ -26,6 +26,17 @@ pub enum ReliabilityError {
     /// A process of its own serves the filesystem.
     #[error("it is served by a process of its own, which remembers what stood on its disk")]
     OwnServer,
+    /// Whoever works in a virtual machine does not do what it is told.
+    #[error("who looks at its states in the virtual machine {0}")]
+    Witness(String),
+    /// Virtual machines are lost again and again.
+    #[error("the kernel of its virtual machine was lost {times} times; the last time: {why}")]
+    KernelLost {
+        /// How often.
+        times: u32,
+        /// What was said of the last.
+        why: String,
+    },
     /// It has no image on the served disk.
     #[error("it does not stand on an image of the served disk")]
     NoImage,

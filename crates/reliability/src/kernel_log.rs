@@ -1,8 +1,15 @@
-//! What the kernel's log says of a device.
-//! In: the device's name, and since when. Out: lines.
+//! What the kernel's log says, of a device or at all.
+//! In: since when, and the device's name. Out: lines.
 
 use rustix::time::{ClockId, clock_gettime};
-use system::{Command, Journal};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// The log, one record at a time.
+const LOG: &str = "/dev/kmsg";
+/// Bytes of a record at most.
+const RECORD: usize = 8192;
 
 /// Now, on the clock of the kernel's log: seconds since the machine started.
 pub(crate) fn now() -> f64 {
@@ -10,22 +17,61 @@ pub(crate) fn now() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// The last lines that name a device, of those since then, without their time.
+/// The last lines that name a device, of those since then.
 pub(crate) fn words_of(device: &str, since: f64, most: usize) -> Vec<String> {
-    let log = Command::new(["dmesg"]).run(&Journal::new()).map(|answer| answer.stdout).unwrap_or_default();
-    let lines: Vec<String> = log.lines().filter_map(|line| said(line, device, since)).collect();
-    lines[lines.len().saturating_sub(most)..].to_vec()
+    last(records().filter(|(time, words)| is_recent(*time, since) && names(words, device)), most)
 }
 
-/// What a line says, where it names the device and is not older.
-fn said(line: &str, device: &str, since: f64) -> Option<String> {
-    let (time, words) = line.strip_prefix('[')?.split_once(']')?;
-    // The two clocks differ by a little.
-    let recent = time.trim().parse::<f64>().is_ok_and(|time| time >= since - 0.1);
-    let named = words
-        .match_indices(device)
-        .any(|(at, _)| !words[at + device.len()..].starts_with(|next: char| next.is_ascii_digit()));
-    (recent && named && !device.is_empty()).then(|| words.trim().to_string())
+/// The last lines of those since then.
+pub(crate) fn words(since: f64, most: usize) -> Vec<String> {
+    last(records().filter(|(time, _)| is_recent(*time, since)), most)
+}
+
+/// Such lines, to be put behind a sentence.
+pub(crate) fn said(lines: &[String]) -> String {
+    if lines.is_empty() { String::new() } else { format!("; kernel: {}", lines.join("; ")) }
+}
+
+fn last(lines: impl Iterator<Item = (f64, String)>, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = lines.map(|(_, words)| words).collect();
+    lines.split_off(lines.len().saturating_sub(most))
+}
+
+/// All that the log holds; nothing where it cannot be read.
+fn records() -> impl Iterator<Item = (f64, String)> {
+    // Without waiting for what is not yet there.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let mut log = File::options().read(true).custom_flags(nonblocking).open(LOG).ok();
+    let mut buffer = vec![0; RECORD];
+    std::iter::from_fn(move || {
+        loop {
+            match log.as_mut()?.read(&mut buffer) {
+                Ok(length) if length > 0 => return Some(String::from_utf8_lossy(&buffer[..length]).into_owned()),
+                // It was overwritten meanwhile, and goes on after that.
+                Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
+                _ => return None,
+            }
+        }
+    })
+    .filter_map(|record| taken_apart(&record))
+}
+
+/// Time and words of a record: "priority,number,microseconds,flags;words", and lines of its own facts below.
+fn taken_apart(record: &str) -> Option<(f64, String)> {
+    let (head, words) = record.split_once(';')?;
+    let microseconds: f64 = head.split(',').nth(2)?.parse().ok()?;
+    Some((microseconds / 1e6, words.lines().next()?.trim().to_string()))
+}
+
+/// The two clocks differ by a little.
+fn is_recent(time: f64, since: f64) -> bool {
+    time >= since - 0.1
+}
+
+fn names(words: &str, device: &str) -> bool {
+    let mut places = words.match_indices(device);
+    !device.is_empty()
+        && places.any(|(at, _)| !words[at + device.len()..].starts_with(|next: char| next.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -33,21 +79,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_record_has_a_time_and_words() {
+        let record = "4,1234,100500000,-;EXT4-fs (loop1): mounted\n SUBSYSTEM=block\n DEVICE=b7:1\n";
+        assert_eq!(taken_apart(record), Some((100.5, "EXT4-fs (loop1): mounted".into())));
+        assert_eq!(taken_apart(" a line that goes on"), None);
+        assert_eq!(taken_apart("6,1,x,-;words"), None);
+    }
+
+    #[test]
     fn lines_are_taken_that_name_the_device_and_are_new() {
-        let taken = |line| said(line, "loop1", 100.0);
-        assert_eq!(taken("[  100.5] EXT4-fs (loop1): mounted").as_deref(), Some("EXT4-fs (loop1): mounted"));
-        assert_eq!(
-            taken("[  101.5] BTRFS error (device loop1): bad").as_deref(),
-            Some("BTRFS error (device loop1): bad")
-        );
-        for line in [
-            "[   99.5] EXT4-fs (loop1): mounted",
-            "[  101.5] XFS (loop12): mounted",
-            "[  101.5] XFS: mounted",
-            "loop1",
-            "",
-        ] {
-            assert_eq!(taken(line), None, "{line}");
+        for line in ["EXT4-fs (loop1): mounted", "BTRFS error (device loop1): bad"] {
+            assert!(names(line, "loop1"), "{line}");
         }
+        for line in ["XFS (loop12): mounted", "XFS: mounted", ""] {
+            assert!(!names(line, "loop1"), "{line}");
+        }
+        assert!(!names("XFS (loop12): mounted", ""));
+        assert!(is_recent(100.5, 100.0) && is_recent(99.95, 100.0) && !is_recent(99.5, 100.0));
     }
 }

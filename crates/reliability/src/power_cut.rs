@@ -6,15 +6,23 @@
 
 mod campaign;
 mod diary;
+mod ground;
+mod hands;
+mod in_guest;
 mod instances;
 mod kept;
 mod program;
+mod program_account;
+mod promise_account;
 mod promise_work;
 mod promises;
 mod result;
 mod tally;
+mod witness;
 
 pub use campaign::{Cuts, Watcher, Work, cut};
-pub use kept::KeptState;
+pub use ground::Ground;
+pub use kept::{KeptState, LookedAgain};
 pub use program::Program;
 pub use result::{Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived};
+pub use witness::witness;

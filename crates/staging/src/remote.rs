@@ -9,18 +9,29 @@ mod pipe;
 mod serve;
 
 pub use link::{Link, Peer};
-pub use message::Asked;
+pub use message::{Asked, Beside};
 pub use pipe::Pipe;
 pub use serve::serve;
 
 use crate::error::StagingError;
 use crate::stage::Settled;
 use crate::stage::drop_caches::Dropped;
-use crate::staged::{Engine, Setup, Staged};
+use crate::stage::remount::Remountable;
+use crate::staged::{Engine, Line, Setup, Staged};
 use message::{Answer, Ask, Fault};
 use records::{Cause, Closing, Usage};
 use std::time::Duration;
 use system::{Evidence, Journal, Snapshot};
+
+/// Takes one kind of answer apart.
+macro_rules! only {
+    ($kind:pat => $value:expr) => {
+        |answer| match answer {
+            $kind => Ok($value),
+            other => Err(other),
+        }
+    };
+}
 
 /// A way to a process that serves a stage, and what this side of it has to do with that stage. Dropped, it ends that process.
 pub trait Transport {
@@ -68,11 +79,36 @@ impl<T: Transport> Remote<T> {
     pub fn stage(transport: T, asked: Asked, limit: Duration, journal: &Journal) -> Result<Self, StagingError> {
         let label = asked.contender.label.clone();
         let conversation = Conversation { transport: &transport, label: &label, limit, journal };
-        let setup = match conversation.ask(&Ask::Stage(asked))? {
-            Answer::Staged(setup) => *setup,
-            other => return Err(conversation.unexpected(&other)),
-        };
+        let setup = conversation.get(&Ask::Stage(asked), only!(Answer::Staged(setup) => *setup))?;
         Ok(Remote { transport, label, setup, limit, journal: journal.clone() })
+    }
+
+    /// The same at another end, which has come in the place of one that was lost.
+    pub(crate) fn stage_there(&mut self, asked: Asked) -> Result<(), StagingError> {
+        self.setup = self.conversation().get(&Ask::Stage(asked), only!(Answer::Staged(setup) => *setup))?;
+        Ok(())
+    }
+
+    /// Starts a process of this program beside the stage, where that is.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(&mut self, which: Beside) -> Result<Line, StagingError> {
+        let failed =
+            |error| StagingError::contender(&self.label, format!("the line to its {}: {error}", which.verb()), "");
+        let line = self.transport.link().engine().map_err(failed)?;
+        self.conversation().get(&Ask::Start(which), only!(Answer::Done => ()))?;
+        Ok(line)
+    }
+
+    /// Whether the other end says nothing any more.
+    pub fn is_lost(&self) -> bool {
+        self.transport.link().is_closed()
+    }
+
+    /// How long anything that is asked may take from now on; an end that takes longer is ended.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.limit = limit;
     }
 
     /// The way to the stage.
@@ -112,16 +148,6 @@ impl<T: Transport> Conversation<'_, T> {
     }
 }
 
-/// Takes one kind of answer apart.
-macro_rules! only {
-    ($kind:pat => $value:expr) => {
-        |answer| match answer {
-            $kind => Ok($value),
-            other => Err(other),
-        }
-    };
-}
-
 impl<T: Transport> Staged for Remote<T> {
     fn setup(&self) -> Setup {
         self.setup.clone()
@@ -132,10 +158,7 @@ impl<T: Transport> Staged for Remote<T> {
     }
 
     fn engine(&mut self) -> Result<Engine, StagingError> {
-        let failed = |error| StagingError::contender(&self.label, format!("the line to its engine: {error}"), "");
-        let line = self.transport.link().engine().map_err(failed)?;
-        self.conversation().get(&Ask::StartEngine, only!(Answer::Done => ()))?;
-        Ok(Engine::Elsewhere(line))
+        self.start(Beside::Engine).map(Engine::Elsewhere)
     }
 
     fn look(&mut self) -> Result<Snapshot, StagingError> {
@@ -181,5 +204,19 @@ impl<T: Transport> Staged for Remote<T> {
         let problems = self.transport.end();
         let closing = closing?;
         if problems.is_empty() { Ok(closing) } else { Err(StagingError::LeftBehind(problems.join("; "))) }
+    }
+}
+
+impl<T: Transport> Remountable for Remote<T> {
+    fn unmount_only(&mut self) -> Result<(), StagingError> {
+        self.conversation().get(&Ask::Unmount, only!(Answer::Done => ()))
+    }
+
+    fn mount_state(&mut self) -> Result<Duration, StagingError> {
+        self.conversation().get(&Ask::Mount, only!(Answer::Mounted(took) => took))
+    }
+
+    fn check_unmounted(&mut self) -> Result<Closing, StagingError> {
+        self.conversation().get(&Ask::Check, only!(Answer::Closed(closing) => *closing))
     }
 }

@@ -5,7 +5,6 @@
 pub(crate) mod around;
 mod beneath;
 mod cold;
-mod cuts;
 mod daemon;
 mod directory;
 pub(crate) mod drop_caches;
@@ -14,6 +13,7 @@ mod handing;
 mod inspect;
 mod limits;
 mod mount;
+pub(crate) mod remount;
 pub(crate) mod target;
 
 use crate::devices::image::Image;

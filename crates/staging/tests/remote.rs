@@ -51,7 +51,7 @@ fn served(folder: &Path) -> (UnixStream, JoinHandle<()>) {
     let place = Where::Directory(folder.into());
     let serving = std::thread::spawn(move || {
         let output = theirs.try_clone().expect("another handle");
-        let engine = ["cat".to_owned()];
+        let engine = |_| vec!["cat".to_owned()];
         serve(theirs, output, &engine, |_, journal| Target::open(&Registry::embedded()?, &place, journal));
     });
     (ours, serving)

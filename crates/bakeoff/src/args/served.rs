@@ -8,6 +8,7 @@ pub const POWERCUT_EXAMPLES: &str = "\
 Examples:
   bakeoff powercut                                    ext4, XFS and btrfs
   bakeoff powercut --fs ext4 --axis mount.data=ordered,writeback,journal
+  bakeoff powercut --fs f2fs,jfs,nilfs2               in virtual machines, whose kernels have them
   bakeoff powercut --fs ext4,xfs --lying-disk         the control: a disk that swallows flushes, where all must break";
 
 pub const FAULTS_EXAMPLES: &str = "\
@@ -53,6 +54,9 @@ pub struct OnServedDisk {
 pub struct PowercutArgs {
     #[command(flatten)]
     pub on: OnServedDisk,
+    /// Kernels, each contender on each of them, as of `run`: debian:6.1, debian:6.12, host
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub kernel: Vec<String>,
     /// States that a cut may leave, to be mounted and looked at, of each contender
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub states: u32,
@@ -73,7 +77,7 @@ pub struct PowercutArgs {
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
     /// Look again at a state that was kept, by its description: mounted as it was, the same promise or program
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["fs", "axis", "mkfs", "mount", "command", "keep"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fs", "axis", "mkfs", "mount", "kernel", "command", "keep"])]
     pub again: Option<PathBuf>,
     /// How long program, preparation and check may take, each
     #[arg(long, value_name = "TIME", default_value = "10m")]

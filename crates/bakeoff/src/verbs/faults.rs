@@ -16,7 +16,7 @@ use staging::Stage;
 /// Harms and tells.
 pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     let known = named(&args.faults)?;
-    let asked = served_disk::asked(&args.on, "disks are only harmed")?;
+    let asked = served_disk::asked(&args.on, &[], Some("disks are only harmed"))?;
     let stop = stop_on_signals()?;
     let one = |contender: &Contender| of_one(contender, &asked, &known, args.rounds, &stop);
     let Some((contenders, refused)) = served_disk::each(&asked, one) else { return Ok(STOPPED) };

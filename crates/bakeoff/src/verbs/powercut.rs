@@ -10,14 +10,13 @@ use crate::session::{STOPPED, stop_on_signals};
 use disk::Disk;
 use records::Contender;
 use reliability::ReliabilityError;
-use reliability::power_cut::{self, Cuts, KeptState, Program, Survived, Work};
+use reliability::power_cut::{self, Cuts, Ground, KeptState, Program, Survived, Work};
 use runner::Stop;
-use staging::Stage;
 use std::path::Path;
 use workload::quantity::parse_duration;
 
-/// How often progress is told, in states.
-const TOLD: u32 = 100;
+/// How often progress is told: so many times, and after so many states at the latest.
+const TOLD: (u32, u32) = (10, 100);
 
 /// Cuts and tells.
 pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
@@ -27,7 +26,8 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     let quiet = parse_duration(&args.unsynced)
         .map_err(|problem| Failure::usage(format!("--unsynced {}: {problem}", args.unsynced)))?;
     let work = program(args)?.map_or(Work::Promises { unsynced: quiet }, Work::Program);
-    let asked = served_disk::asked(&args.on, "power cuts are only made")?;
+    let only = args.command.as_ref().map(|_| "programs are only cut");
+    let asked = served_disk::asked(&args.on, &args.kernel, only)?;
     let cuts = Cuts { work, states: args.states, lying: args.lying_disk, keep: args.keep.clone(), seed: asked.seed };
     let stop = stop_on_signals()?;
     let Some((contenders, refused)) = served_disk::each(&asked, |one| of_one(one, &asked, &cuts, &stop)) else {
@@ -42,19 +42,25 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     }
 }
 
+/// Carries out the promises and looks at what is left of them, where a stage stands elsewhere.
+pub fn witness() -> Result<u8, Failure> {
+    let told = power_cut::witness(std::io::stdin(), std::io::stdout());
+    told.map(|()| 0).map_err(|error| Failure::new(format!("being told what to look at: {error}")))
+}
+
 /// Looks at a state that was kept: 0 where what was found then is found again, 1 where nothing is.
 fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
     let unreadable = |error: std::io::Error| Failure::usage(format!("--again {}: {error}", path.display()));
     let kept = KeptState::read(path).map_err(unreadable)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let filesystems = served_disk::filesystems(&args.on)?;
-    let look = |stage: &mut Stage<'_>, _: &mut Disk| kept.look(stage, folder);
-    let again = served_disk::with(&kept.contender, &filesystems, kept.bytes, look)
+    let look = |ground: &mut Ground<'_>, _: &mut Disk| kept.look(ground, folder);
+    let again = served_disk::on_ground(&kept.contender, &filesystems, kept.bytes, look)
         .map_err(|error| Failure::new(format!("looking at {} again: {error}", path.display())))?;
     let label = &kept.contender.label;
     out::data(&format!("{label}, Linux {}, then: {} ({} left)\n", kept.kernel, kept.found, kept.left));
-    let kernel = reliability::kernel();
-    match again {
+    let kernel = again.kernel;
+    match again.found {
         Some(found) => out::data(&format!("{label}, Linux {kernel}, again: {found}\n")),
         None => return Err(Failure::new(format!("{label}, Linux {kernel}: nothing of it is found again"))),
     }
@@ -81,12 +87,13 @@ fn program(args: &PowercutArgs) -> Result<Option<Program>, Failure> {
 fn of_one(contender: &Contender, asked: &Asked, cuts: &Cuts, stop: &Stop) -> Result<Survived, ReliabilityError> {
     let label = contender.label.as_str();
     eprintln!("{label}: at work on a disk that is recorded");
+    let every = (cuts.states / TOLD.0).clamp(1, TOLD.1);
     let watcher = |states: u32| {
-        if states > 0 && states.is_multiple_of(TOLD) {
+        if states > 0 && states.is_multiple_of(every) {
             eprintln!("{label}: {states} of {} states looked at", cuts.states);
         }
         !stop()
     };
-    let cut = |stage: &mut Stage<'_>, disk: &mut Disk| power_cut::cut(stage, disk, contender, cuts, &watcher);
-    served_disk::with(contender, &asked.filesystems, asked.bytes, cut)
+    let cut = |ground: &mut Ground<'_>, disk: &mut Disk| power_cut::cut(ground, disk, contender, cuts, &watcher);
+    served_disk::on_ground(contender, &asked.filesystems, asked.bytes, cut)
 }

@@ -8,7 +8,7 @@ use super::work::{self, Done};
 use crate::error::{ReliabilityError, doing};
 use crate::kernel_log;
 use disk::Disk;
-use staging::Stage;
+use staging::{Remountable, Stage};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -188,7 +188,7 @@ fn on_whole(
             stage.unmount_only()?;
         }
     }
-    let closing = stage.check_unmounted();
+    let closing = stage.check_unmounted()?;
     (round.whole, round.damage) = (closing.whole, closing.damage);
     Ok(())
 }

@@ -1,25 +1,26 @@
 //! The power cuts of one contender: work on a recorded disk, then one state after the other.
-//! In: a stage on a served disk, and the work. Out: a [`Survived`].
+//! In: where a contender stands on a served disk, and the work. Out: a [`Survived`].
 
+use super::ground::{AfterCut, Ground, Place};
+use super::hands::{Marker, Question, Seen};
+use super::kept::{self, Shown};
+use super::program::Program;
+use super::program_account::ProgramAccount;
+use super::promise_account::PromiseAccount;
+use super::result::{Example, Figures, Mounts, Survived};
+use super::tally::{Looked, figures, rate};
 use crate::description;
 use crate::error::ReliabilityError;
-use crate::kernel_log;
-use crate::power_cut::kept::{self, Shown};
-use crate::power_cut::program::{Program, ProgramWork};
-use crate::power_cut::promise_work::PromiseWork;
-use crate::power_cut::result::{Example, Figures, Mounts, Survived};
-use crate::power_cut::tally::{Looked, figures, rate};
 use disk::{Disk, Event, Record, State};
-use records::Contender;
-use staging::Stage;
+use records::{Closing, Contender};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Of how many states one is given to the filesystem's own check.
 const CHECKED: usize = 20;
 
-/// Lines of the kernel's log that are kept of a state that could not be mounted.
-const KERNEL_LINES: usize = 6;
+/// Kernels that may be lost over one contender's states, each of which costs a boot.
+const MOST_LOST: u32 = 50;
 
 /// What is done while the disk is recorded.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,90 +53,89 @@ pub struct Cuts {
 pub type Watcher<'w> = dyn Fn(u32) -> bool + Sync + 'w;
 
 /// The disk to which returns are marked, and whoever watches.
-pub(crate) struct Marker<'a> {
+struct DiskMarker<'a> {
     disk: &'a mut Disk,
     watcher: &'a Watcher<'a>,
 }
 
-impl Marker<'_> {
-    /// Marks that something has returned.
-    pub fn mark(&mut self, word: u64) -> Result<(), ReliabilityError> {
+impl Marker for DiskMarker<'_> {
+    fn mark(&mut self, word: u64) -> Result<(), ReliabilityError> {
         self.disk.mark(word)?;
         self.go_on()
     }
 
-    pub fn go_on(&self) -> Result<(), ReliabilityError> {
+    fn go_on(&mut self) -> Result<(), ReliabilityError> {
         if (self.watcher)(0) { Ok(()) } else { Err(ReliabilityError::Stopped) }
     }
 }
 
-/// A work, and what is found of it in a state.
-pub(crate) trait Subject {
-    /// Lays out what stands there before the power may go.
-    fn set_up(&mut self, root: &Path) -> Result<(), ReliabilityError>;
-    /// Does it, and marks what has returned.
-    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError>;
+/// What is counted of a work over all states.
+pub(crate) trait Account {
     /// The states to look at, in the order of their cuts.
     fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State>;
-    /// Looks at a state that is mounted.
-    fn look(&mut self, record: &Record, looked: &Looked);
+    /// What is to be looked at after a cut.
+    fn question(&self, record: &Record, cut: usize) -> Question;
+    /// Takes in what was seen.
+    fn note(&mut self, record: &Record, looked: &Looked, question: &Question, seen: &Seen);
     /// What was seen broken, each with the plainest state that shows it.
     fn shown(&self, record: &Record) -> Vec<Shown>;
     /// Adds what was found.
     fn tell(self: Box<Self>, survived: &mut Survived);
 }
 
-fn subject(cuts: &Cuts) -> Box<dyn Subject + '_> {
+fn account<'c>(cuts: &'c Cuts, root: &Path, lines: Vec<String>) -> Box<dyn Account + 'c> {
     match &cuts.work {
-        Work::Promises { unsynced } => Box::new(PromiseWork::new(*unsynced, cuts.seed)),
-        Work::Program(program) => Box::new(ProgramWork::new(program)),
+        Work::Promises { .. } => Box::new(PromiseAccount::below(root)),
+        Work::Program(program) => Box::new(ProgramAccount::of(program, lines)),
     }
 }
 
-/// Cuts a contender's power again and again. `stage` must stand on an image in the folder that `disk` serves.
+/// Cuts a contender's power again and again. What it stands on must be an image in the folder that `disk` serves.
 ///
 /// # Errors
 /// The work fails on the whole filesystem, the disk does not do what it is asked, or the watcher wants no more. A state that cannot be mounted is no error.
 pub fn cut(
-    stage: &mut Stage<'_>,
+    ground: &mut Ground<'_>,
     disk: &mut Disk,
     contender: &Contender,
     cuts: &Cuts,
     watcher: &Watcher<'_>,
 ) -> Result<Survived, ReliabilityError> {
     let began = Instant::now();
-    let image = crate::image_of(stage)?;
-    if !stage.enter().is_empty() {
-        return Err(ReliabilityError::OwnServer);
-    }
-    let mut subject = subject(cuts);
-    subject.set_up(stage.root())?;
-    stage.sync()?;
+    let place = ground.place();
+    let (setup, kernel) = (place.setup(), place.kernel());
+    let image = place.image_name()?;
+    place.set_up(&cuts.work, cuts.seed)?;
     disk.record(&image)?;
-    subject.work(&mut Marker { disk, watcher })?;
+    let lines = place.work(&mut DiskMarker { disk, watcher })?;
     let record = disk.stop()?;
-    stage.unmount_only()?;
+    place.unmount()?;
+    let mut account = account(cuts, &setup.root, lines);
     let mut found = Found::default();
-    for (number, state) in subject.states(&record, cuts).iter().enumerate() {
+    for (number, state) in account.states(&record, cuts).iter().enumerate() {
         disk.offer(state, cuts.lying)?;
         let pending = disk::at(&record, state.cut, cuts.lying).pending.len();
         let looked = Looked { state: *state, in_order: state.is_in_order(pending), pending };
-        found.state(stage, &looked, number, &mut |looked| subject.look(&record, looked))?;
+        let question = account.question(&record, state.cut);
+        if let Some(seen) = found.state(place, &looked, &question, number.is_multiple_of(CHECKED))? {
+            account.note(&record, &looked, &question, &seen);
+        }
         if !watcher(number as u32 + 1) {
             return Err(ReliabilityError::Stopped);
         }
     }
     let kept = match &cuts.keep {
         Some(folder) => {
-            let shown = kept::shown(subject.as_ref(), &record, found.refusal.as_ref());
-            kept::keep(stage, disk, contender, shown, (folder, cuts.lying))?
+            let shown = kept::shown(account.as_ref(), &record, [&found.refusal, &found.loss]);
+            kept::keep(place, disk, contender, shown, (folder, cuts.lying))?
         }
         None => Vec::new(),
     };
-    let mut survived = found.result(stage, &record, &contender.label, cuts);
-    survived.kept = kept;
-    subject.tell(&mut survived);
-    survived.contradictions = description::against_cuts(&stage.found().durability, &survived);
+    let mut survived = found.result(&record, &contender.label, cuts);
+    (survived.kernel, survived.guest, survived.kept) = (kernel, place.is_guest(), kept);
+    survived.mount_options.clone_from(&setup.found.mount_options);
+    account.tell(&mut survived);
+    survived.contradictions = description::against_cuts(&setup.found.durability, &survived);
     survived.seconds = began.elapsed().as_secs_f64();
     Ok(survived)
 }
@@ -146,50 +146,60 @@ struct Found {
     mounted: Vec<f64>,
     refused: u32,
     refusal: Option<Example>,
+    lost: u32,
+    loss: Option<Example>,
     checked: u32,
     damaged: Vec<String>,
     in_order: u32,
 }
 
 impl Found {
-    /// Mounts what the disk holds now, and looks.
+    /// Mounts what the disk holds now, and looks. None where it cannot be mounted, or the kernel did not survive it.
     fn state(
         &mut self,
-        stage: &mut Stage<'_>,
+        place: &mut dyn Place,
         looked: &Looked,
-        number: usize,
-        look: &mut dyn FnMut(&Looked),
-    ) -> Result<(), ReliabilityError> {
+        question: &Question,
+        check: bool,
+    ) -> Result<Option<Seen>, ReliabilityError> {
         self.in_order += u32::from(looked.in_order);
-        let since = kernel_log::now();
-        match stage.mount_state() {
-            Ok(took) => self.mounted.push(took.as_secs_f64()),
-            Err(error) => {
+        match place.state(question, check)? {
+            AfterCut::Mounted { took, seen, check } => {
+                self.mounted.push(took.as_secs_f64());
+                self.check(check.map(|closing| *closing).unwrap_or_default());
+                return Ok(Some(seen));
+            }
+            AfterCut::Refused(why) => {
                 self.refused += 1;
-                let found = || format!("{error}{}", last_words(stage, since));
-                looked.example(&mut self.refusal, found);
-                return Ok(());
+                looked.example(&mut self.refusal, || why);
+            }
+            AfterCut::Lost(why) => {
+                self.lost += 1;
+                if self.lost > MOST_LOST {
+                    return Err(ReliabilityError::KernelLost { times: self.lost, why });
+                }
+                looked.example(&mut self.loss, || why);
+                place.begin_again()?;
             }
         }
-        look(looked);
-        stage.unmount_only()?;
-        if number.is_multiple_of(CHECKED) {
-            let closing = stage.check_unmounted();
-            self.checked += u32::from(closing.whole.is_some());
-            if closing.whole == Some(false) {
-                self.damaged.push(closing.damage.unwrap_or_else(|| "its check printed nothing".into()));
-            }
-        }
-        Ok(())
+        Ok(None)
     }
 
-    fn result(self, stage: &Stage<'_>, record: &Record, contender: &str, cuts: &Cuts) -> Survived {
-        let states = self.mounted.len() as u32 + self.refused;
+    fn check(&mut self, closing: Closing) {
+        self.checked += u32::from(closing.whole.is_some());
+        if closing.whole == Some(false) {
+            self.damaged.push(closing.damage.unwrap_or_else(|| "its check printed nothing".into()));
+        }
+    }
+
+    fn result(self, record: &Record, contender: &str, cuts: &Cuts) -> Survived {
+        let states = self.mounted.len() as u32 + self.refused + self.lost;
         let flushes = record.moments.iter().filter(|moment| matches!(moment.event, Event::Flushed(_))).count();
         Survived {
             contender: contender.into(),
-            kernel: crate::kernel(),
-            mount_options: stage.found().mount_options.clone(),
+            kernel: String::new(),
+            guest: false,
+            mount_options: Vec::new(),
             states,
             in_order: self.in_order,
             events: record.moments.len(),
@@ -202,6 +212,8 @@ impl Found {
             mounts: Mounts {
                 refused: rate(self.refused, states),
                 refusal: self.refusal,
+                kernel_lost: rate(self.lost, states),
+                kernel_loss: self.loss,
                 seconds: figures(&self.mounted),
                 damaged: rate(self.damaged.len() as u32, self.checked),
                 damage: self.damaged.into_iter().next(),
@@ -213,11 +225,4 @@ impl Found {
             seconds: 0.0,
         }
     }
-}
-
-/// What the kernel's log said last of the device.
-fn last_words(stage: &Stage<'_>, since: f64) -> String {
-    let name = stage.device().map(|device| device.name.clone()).unwrap_or_default();
-    let said = kernel_log::words_of(&name, since, KERNEL_LINES);
-    if said.is_empty() { String::new() } else { format!("; kernel: {}", said.join("; ")) }
 }

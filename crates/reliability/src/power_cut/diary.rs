@@ -20,11 +20,16 @@ pub(crate) struct Diary {
 }
 
 impl Diary {
+    /// The one below `root`.
+    pub fn of(root: &Path) -> Diary {
+        Diary { folder: root.join("diary") }
+    }
+
     /// Makes its folder below `root`.
     pub fn begin(root: &Path) -> io::Result<Diary> {
-        let folder = root.join("diary");
-        std::fs::create_dir(&folder)?;
-        Ok(Diary { folder })
+        let diary = Diary::of(root);
+        std::fs::create_dir(&diary.folder)?;
+        Ok(diary)
     }
 
     fn path(&self, entry: u32) -> PathBuf {

@@ -6,6 +6,7 @@ use crate::power_cut::promises::{PROMISES, Place, Promise};
 use crate::power_cut::result::Strength;
 use disk::{Event, Record};
 use rand::Rng;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::Duration;
 
@@ -43,23 +44,31 @@ pub(crate) struct Instances {
 }
 
 impl Instances {
-    /// Lays out what all of them need below `root`, each in a folder of its own.
-    ///
-    /// # Errors
-    /// What was being done, and what the system answered.
-    pub fn set_up(root: &Path) -> Result<Instances, ReliabilityError> {
+    /// All that there are below `root`, each in a folder of its own.
+    pub fn below(root: &Path) -> Instances {
         let mut all = Vec::new();
         for (promise, known) in PROMISES.iter().enumerate() {
             let syncs = known.about().strength == Strength::Promised;
             for turn in 0..if syncs { BUSY } else { BUSY + QUIET } {
                 let folder = root.join(format!("{}-{turn}", known.about().name));
                 let place = Place { folder, file: all.len() as u32 * FILES };
-                let made = std::fs::create_dir(&place.folder).and_then(|()| known.set_up(&place));
-                made.map_err(doing(format!("setting up {}", known.about().name)))?;
                 all.push(Instance { number: all.len(), promise, place, quiet: turn >= BUSY, done: 0 });
             }
         }
-        Ok(Instances { all })
+        Instances { all }
+    }
+
+    /// Lays out what all of them need below `root`.
+    ///
+    /// # Errors
+    /// What was being done, and what the system answered.
+    pub fn set_up(root: &Path) -> Result<Instances, ReliabilityError> {
+        let instances = Instances::below(root);
+        for one in &instances.all {
+            let made = std::fs::create_dir(&one.place.folder).and_then(|()| one.promise().set_up(&one.place));
+            made.map_err(doing(format!("setting up {}", one.promise().about().name)))?;
+        }
+        Ok(instances)
     }
 
     /// Those of a part, dealt out to so many who carry them out side by side.
@@ -77,15 +86,27 @@ impl Instances {
 /// # Errors
 /// What was being done, and what the system answered.
 pub(crate) fn step(of: &mut [&mut Instance], dice: &mut impl Rng) -> Result<Option<u64>, ReliabilityError> {
-    let mut open: Vec<&mut &mut Instance> = of.iter_mut().filter(|one| !one.is_finished()).collect();
-    if open.is_empty() {
-        return Ok(None);
+    loop {
+        let mut open: Vec<&mut &mut Instance> = of.iter_mut().filter(|one| !one.is_finished()).collect();
+        if open.is_empty() {
+            return Ok(None);
+        }
+        let one = open.swap_remove(dice.random_range(0..open.len()));
+        match one.promise().step(&one.place, one.done) {
+            Ok(()) => {
+                one.done += 1;
+                return Ok(Some((one.number as u64) << 16 | u64::from(one.done)));
+            }
+            // No mark says that it was begun, and so it is not put to the test.
+            Err(error) if one.done == 0 && has_none(&error) => one.done = one.promise().about().steps,
+            Err(error) => return Err(doing(format!("step {} of {}", one.done, one.promise().about().name))(error)),
+        }
     }
-    let one = open.swap_remove(dice.random_range(0..open.len()));
-    let stepped = one.promise().step(&one.place, one.done);
-    stepped.map_err(doing(format!("step {} of {}", one.done, one.promise().about().name)))?;
-    one.done += 1;
-    Ok(Some((one.number as u64) << 16 | u64::from(one.done)))
+}
+
+/// Whether a filesystem answers so that has no such thing: root is permitted everything else.
+fn has_none(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported)
 }
 
 /// Steps that are left of these.

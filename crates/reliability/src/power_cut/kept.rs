@@ -1,19 +1,22 @@
 //! States that show something broken, kept in files, and looked at again.
 //! In: the disk as a cut left it, and what was found there. Out: an image and a description beside it; and of these the same finding, or not.
 
-use super::campaign::Subject;
+use super::campaign::Account;
+use super::ground::{AfterCut, Ground, Place};
+use super::hands::Question;
 use super::program::Program;
+use super::promises::{self, Finding};
 use super::result::Example;
 use crate::error::{ReliabilityError, doing};
 use disk::{Disk, PAGE, Record, State};
 use records::Contender;
 use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
-use staging::Stage;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Version of the description.
 const FORMAT: u32 = 1;
@@ -69,29 +72,38 @@ pub struct KeptState {
     proof: Proof,
 }
 
+/// What is found of a state that was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookedAgain {
+    /// Kernel on which it was looked at.
+    pub kernel: String,
+    /// What is broken, if anything.
+    pub found: Option<String>,
+}
+
 /// Keeps the plainest state of everything that was seen broken in a folder; names of the descriptions.
 ///
 /// # Errors
 /// A file cannot be written, or the disk does not do what it is asked.
 pub(crate) fn keep(
-    stage: &Stage<'_>,
+    place: &dyn Place,
     disk: &mut Disk,
     contender: &Contender,
     shown: Vec<Shown>,
     (folder, lying): (&Path, bool),
 ) -> Result<Vec<PathBuf>, ReliabilityError> {
-    let served = stage.image().ok_or(ReliabilityError::NoImage)?;
+    let served = place.image().ok_or(ReliabilityError::NoImage)?;
     std::fs::create_dir_all(folder).map_err(doing(format!("making the folder {}", folder.display())))?;
     let mut kept = Vec::new();
     for one in shown {
         disk.offer(&one.state, lying)?;
         let name = file_name(&contender.label, &one.name);
         let (image, description) = (format!("{name}.img"), folder.join(format!("{name}.json")));
-        let bytes = copy(served, &folder.join(&image), true).map_err(doing(format!("keeping {image}")))?;
+        let bytes = copy(&served, &folder.join(&image), true).map_err(doing(format!("keeping {image}")))?;
         let state = KeptState {
             format: FORMAT,
             contender: contender.clone(),
-            kernel: crate::kernel(),
+            kernel: place.kernel(),
             bytes,
             found: one.example.found,
             left: one.example.left,
@@ -106,12 +118,13 @@ pub(crate) fn keep(
     Ok(kept)
 }
 
-/// All that can be kept of a work.
-pub(crate) fn shown(subject: &dyn Subject, record: &Record, refusal: Option<&Example>) -> Vec<Shown> {
-    let refused = refusal.and_then(|example| {
-        Some(Shown { name: "mount".into(), state: example.state?, example: example.clone(), proof: Proof::Mount })
-    });
-    subject.shown(record).into_iter().chain(refused).collect()
+/// All that can be kept of a work: what was seen broken in it, and the states that could not be mounted or took their kernel down.
+pub(crate) fn shown(account: &dyn Account, record: &Record, [refusal, loss]: [&Option<Example>; 2]) -> Vec<Shown> {
+    let of = |(name, example): (&str, &Option<Example>)| {
+        let example = example.clone()?;
+        Some(Shown { name: name.into(), state: example.state?, example, proof: Proof::Mount })
+    };
+    account.shown(record).into_iter().chain([("mount", refusal), ("kernel", loss)].into_iter().filter_map(of)).collect()
 }
 
 /// A name without anything that a shell or a folder minds.
@@ -167,34 +180,36 @@ impl KeptState {
         }
     }
 
-    /// Puts the state, from the image beside its description in `folder`, below a fresh stage of its contender, and looks: what is broken, if anything.
+    /// Puts the state, from the image beside its description in `folder`, below its contender where that stands now, and looks.
     ///
     /// # Errors
-    /// The image cannot be read or is of another size, or the stage not be unmounted.
-    pub fn look(&self, stage: &mut Stage<'_>, folder: &Path) -> Result<Option<String>, ReliabilityError> {
-        let served = stage.image().ok_or(ReliabilityError::NoImage)?.to_owned();
-        stage.unmount_only()?;
+    /// The image cannot be read or is of another size, or the contender not be unmounted.
+    pub fn look(&self, ground: &mut Ground<'_>, folder: &Path) -> Result<LookedAgain, ReliabilityError> {
+        let place = ground.place();
+        let served = place.image().ok_or(ReliabilityError::NoImage)?;
+        place.unmount()?;
         let image = folder.join(&self.image);
         copy(&image, &served, false).map_err(doing(format!("putting {} in the disk's place", image.display())))?;
-        if let Err(error) = stage.mount_state() {
-            return Ok(Some(error.to_string()));
-        }
-        let found = self.proof.look(stage.root());
-        stage.unmount_only()?;
-        Ok(found)
+        let question = Question { proofs: vec![self.proof.clone()], diary: 0 };
+        let found = match place.state(&question, false)? {
+            AfterCut::Mounted { seen, .. } => seen.findings.into_iter().next().and_then(|finding| finding.broken),
+            AfterCut::Refused(why) => Some(why),
+            AfterCut::Lost(why) => Some(format!("its kernel did not survive it: {why}")),
+        };
+        Ok(LookedAgain { kernel: place.kernel(), found })
     }
 }
 
 impl Proof {
-    /// What is broken below a root that is mounted.
-    fn look(&self, root: &Path) -> Option<String> {
+    /// What is found below a root that is mounted.
+    pub fn look(&self, root: &Path) -> Finding {
         match self {
-            Proof::Mount => None,
-            Proof::Promise { name, places } => super::promise_work::look_again(name, root, places),
+            Proof::Mount => Finding::default(),
+            Proof::Promise { name, places } => promises::look(name, root, places),
             Proof::Program { check, lines, limit_seconds } => {
-                let limit = std::time::Duration::from_secs_f64(limit_seconds.clamp(0.0, 1e6));
+                let limit = Duration::from_secs_f64(limit_seconds.clamp(0.0, 1e6));
                 let program = Program { prepare: Vec::new(), command: Vec::new(), check: check.clone(), limit };
-                program.check(root, lines).err()
+                program.check(root, lines).map_or_else(Finding::broken, |()| Finding::default())
             }
         }
     }

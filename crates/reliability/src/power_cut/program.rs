@@ -1,18 +1,14 @@
 //! A program whose power is cut, and what says afterwards whether it kept what it had acknowledged.
-//! In: its words and those of its check. Out: in how many states something that it had acknowledged was gone.
+//! In: its words and those of its check, and a root. Out: the lines that it printed, and what its check says of them.
 //!
 //! A line that it prints acknowledges something: that it is safe from now on. After a cut the check gets the lines that were printed before on its standard
 //! input, in the program's folder; a status other than 0 says that not all of it is there.
 
+use super::hands::Marker;
 use crate::error::{ReliabilityError, doing};
-use crate::power_cut::campaign::{Cuts, Marker, Subject};
-use crate::power_cut::kept::{Proof, Shown};
-use crate::power_cut::result::{Example, Given, ProgramResult, Survived};
-use crate::power_cut::tally::{Looked, rate};
-use disk::{Event, Record, State};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -27,7 +23,7 @@ const WORDS_KEPT: usize = 2000;
 /// How often whoever watches is asked while a program says nothing.
 const LOOK: Duration = Duration::from_millis(100);
 /// Its folder.
-const FOLDER: &str = "program";
+pub(crate) const FOLDER: &str = "program";
 
 /// A program, what prepares it, and what checks it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,45 +38,49 @@ pub struct Program {
     pub limit: Duration,
 }
 
-/// The program at work, and what was found of it.
-pub(crate) struct ProgramWork<'p> {
-    program: &'p Program,
-    root: PathBuf,
-    lines: Vec<String>,
-    tested: u32,
-    lost: u32,
-    tested_in_order: u32,
-    lost_in_order: u32,
-    example: Option<Example>,
-}
-
-impl<'p> ProgramWork<'p> {
-    pub fn new(program: &'p Program) -> ProgramWork<'p> {
-        ProgramWork {
-            program,
-            root: PathBuf::new(),
-            lines: Vec::new(),
-            tested: 0,
-            lost: 0,
-            tested_in_order: 0,
-            lost_in_order: 0,
-            example: None,
-        }
-    }
-
-    fn folder(&self) -> PathBuf {
-        self.root.join(FOLDER)
-    }
-
-    /// The lines that had been printed before the cut.
-    fn acknowledged_at(&self, record: &Record, cut: usize) -> &[String] {
-        let marked = |moment: &&disk::Moment| matches!(moment.event, Event::Marked(_));
-        let acknowledged = record.moments[..cut].iter().filter(marked).count();
-        &self.lines[..acknowledged.min(self.lines.len())]
-    }
-}
-
 impl Program {
+    /// Makes its folder below a root, and prepares it there.
+    pub(crate) fn prepared(&self, root: &Path) -> Result<(), ReliabilityError> {
+        let folder = root.join(FOLDER);
+        std::fs::create_dir(&folder).map_err(doing("making its folder"))?;
+        if self.prepare.is_empty() {
+            return Ok(());
+        }
+        let prepared = Running::start(&self.prepare, &folder, Stdio::null())
+            .and_then(|mut running| running.end(Instant::now() + self.limit));
+        prepared.map_err(doing("preparing the program"))
+    }
+
+    /// Has it do its work: the lines that it printed, each of which was marked.
+    pub(crate) fn work(&self, root: &Path, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError> {
+        let words = self.command.join(" ");
+        let started = Running::start(&self.command, &root.join(FOLDER), Stdio::piped());
+        let mut running = started.map_err(doing(words.clone()))?;
+        drop(running.child.stdin.take());
+        let printed = running.lines();
+        let end = Instant::now() + self.limit;
+        let mut lines = Vec::new();
+        loop {
+            match printed.recv_timeout(LOOK) {
+                Ok(line) => {
+                    lines.push(line);
+                    marker.mark(lines.len() as u64)?;
+                }
+                Err(RecvTimeoutError::Timeout) => marker.go_on()?,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if Instant::now() > end || lines.len() > MOST_LINES {
+                break;
+            }
+        }
+        running.end(end).map_err(doing(words))?;
+        if lines.is_empty() {
+            let none = io::Error::other("it acknowledged nothing: print a line when something is safe");
+            return Err(doing("listening to the program")(none));
+        }
+        Ok(lines)
+    }
+
     /// Whether all that these lines acknowledge is there; what the check said where it is not.
     pub(crate) fn check(&self, root: &Path, lines: &[String]) -> Result<(), String> {
         let failed = |error: io::Error| format!("its check cannot be run: {error}");
@@ -94,90 +94,6 @@ impl Program {
             Ok(()) => Ok(()),
             Err(error) => Err(error.to_string()),
         }
-    }
-}
-
-impl Subject for ProgramWork<'_> {
-    fn set_up(&mut self, root: &Path) -> Result<(), ReliabilityError> {
-        self.root = root.to_owned();
-        let folder = self.folder();
-        std::fs::create_dir(&folder).map_err(doing("making its folder"))?;
-        if self.program.prepare.is_empty() {
-            return Ok(());
-        }
-        let prepared = Running::start(&self.program.prepare, &folder, Stdio::null())
-            .and_then(|mut running| running.end(Instant::now() + self.program.limit));
-        prepared.map_err(doing("preparing the program"))
-    }
-
-    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError> {
-        let words = self.program.command.join(" ");
-        let mut running =
-            Running::start(&self.program.command, &self.folder(), Stdio::piped()).map_err(doing(words.clone()))?;
-        drop(running.child.stdin.take());
-        let lines = running.lines();
-        let end = Instant::now() + self.program.limit;
-        loop {
-            match lines.recv_timeout(LOOK) {
-                Ok(line) => {
-                    self.lines.push(line);
-                    marker.mark(self.lines.len() as u64)?;
-                }
-                Err(RecvTimeoutError::Timeout) => marker.go_on()?,
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            if Instant::now() > end || self.lines.len() > MOST_LINES {
-                break;
-            }
-        }
-        running.end(end).map_err(doing(words))?;
-        if self.lines.is_empty() {
-            let none = io::Error::other("it acknowledged nothing: print a line when something is safe");
-            return Err(doing("listening to the program")(none));
-        }
-        Ok(())
-    }
-
-    fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State> {
-        disk::choose(record, 0..record.moments.len(), cuts.states as usize, cuts.seed)
-    }
-
-    fn look(&mut self, record: &Record, looked: &Looked) {
-        let found = self.program.check(&self.root, self.acknowledged_at(record, looked.state.cut));
-        let lost = u32::from(found.is_err());
-        (self.tested, self.lost) = (self.tested + 1, self.lost + lost);
-        if looked.in_order {
-            (self.tested_in_order, self.lost_in_order) = (self.tested_in_order + 1, self.lost_in_order + lost);
-        }
-        if let Err(found) = found {
-            looked.example(&mut self.example, || found);
-        }
-    }
-
-    fn shown(&self, record: &Record) -> Vec<Shown> {
-        let of = |example: &Example| {
-            let state = example.state?;
-            let lines = self.acknowledged_at(record, state.cut).to_vec();
-            let limit_seconds = self.program.limit.as_secs_f64();
-            let proof = Proof::Program { check: self.program.check.clone(), lines, limit_seconds };
-            Some(Shown { name: FOLDER.into(), state, example: example.clone(), proof })
-        };
-        self.example.iter().filter_map(of).collect()
-    }
-
-    fn tell(self: Box<Self>, survived: &mut Survived) {
-        survived.program = Some(ProgramResult {
-            command: self.program.command.join(" "),
-            acknowledged: self.lines.len(),
-            given: match (self.tested, self.lost) {
-                (0, _) => Given::Untested,
-                (_, 0) => Given::Kept,
-                _ => Given::Broken,
-            },
-            lost: rate(self.lost, self.tested),
-            lost_in_order: rate(self.lost_in_order, self.tested_in_order),
-            example: self.example,
-        });
     }
 }
 

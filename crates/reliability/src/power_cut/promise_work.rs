@@ -1,20 +1,15 @@
 //! The promises as a work whose power is cut, and the diary that nobody syncs.
-//! In: a root. Out: what was kept of it in each state.
+//! In: a root. Out: marks of what has returned.
 
+use super::diary::Diary;
+use super::hands::Marker;
+use super::instances::{self, Instance, Instances, diary_mark};
 use crate::error::{ReliabilityError, doing};
-use crate::power_cut::campaign::{Cuts, Marker, Subject};
-use crate::power_cut::diary::Diary;
-use crate::power_cut::instances::{self, Instance, Instances, Progress, diary_mark, diary_time};
-use crate::power_cut::kept::{KeptPlace, Proof, Shown};
-use crate::power_cut::promises::{Finding, PROMISES, Place};
-use crate::power_cut::result::{Example, Survived};
-use crate::power_cut::tally::{Looked, Tally, figures};
 use crate::stamps;
-use disk::{Event, Record, State};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -28,37 +23,32 @@ const HANDS: usize = 6;
 const PAUSE: Duration = Duration::from_millis(20);
 /// How often an entry is written into the diary.
 const ENTRY: Duration = Duration::from_millis(50);
-/// Share of the states that are cut while nobody syncs.
-const QUIET: f64 = 0.4;
 
-/// The work, and what was found of it.
+/// The work, laid out.
 pub(crate) struct PromiseWork {
     unsynced: Duration,
-    root: PathBuf,
     dice: ChaCha8Rng,
     instances: Instances,
-    diary: Option<Diary>,
-    tally: Tally,
-    lost: Vec<f64>,
-    foreign: u64,
+    diary: Diary,
 }
 
 impl PromiseWork {
-    pub fn new(unsynced: Duration, seed: u64) -> PromiseWork {
-        PromiseWork {
-            unsynced,
-            root: PathBuf::new(),
-            dice: ChaCha8Rng::seed_from_u64(seed),
-            instances: Instances { all: Vec::new() },
-            diary: None,
-            tally: Tally::new(),
-            lost: Vec::new(),
-            foreign: 0,
-        }
+    /// Lays out what stands below `root` before the power may go.
+    pub fn set_up(root: &Path, unsynced: Duration, seed: u64) -> Result<PromiseWork, ReliabilityError> {
+        leave_stale(root).map_err(doing("writing old content"))?;
+        let instances = Instances::set_up(root)?;
+        let diary = Diary::begin(root).map_err(doing("beginning a diary"))?;
+        Ok(PromiseWork { unsynced, dice: ChaCha8Rng::seed_from_u64(seed), instances, diary })
+    }
+
+    /// Does it, and marks what has returned.
+    pub fn work(&mut self, marker: &mut dyn Marker) -> Result<(), ReliabilityError> {
+        self.busy(marker)?;
+        self.quiet(marker)
     }
 
     /// The first part: all promises, their steps mixed, by several at a time, so that the disk has more to do than one thing.
-    fn busy(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError> {
+    fn busy(&mut self, marker: &mut dyn Marker) -> Result<(), ReliabilityError> {
         let marker = Mutex::new(marker);
         let marked = |mark| marker.lock().unwrap_or_else(|poison| poison.into_inner()).mark(mark);
         let work = |mut hand: Vec<&mut Instance>, mut dice: ChaCha8Rng| {
@@ -78,13 +68,12 @@ impl PromiseWork {
     }
 
     /// The second: nobody syncs, and what is lost is what the kernel held back.
-    fn quiet(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError> {
-        let Some(diary) = &self.diary else { return Ok(()) };
+    fn quiet(&mut self, marker: &mut dyn Marker) -> Result<(), ReliabilityError> {
         let mut hand: Vec<&mut Instance> = self.instances.dealt(true, 1).into_iter().flatten().collect();
         let (began, steps) = (Instant::now(), f64::from(instances::left(&hand).max(1)));
         let mut entry = 0;
         while began.elapsed() < self.unsynced {
-            diary.write(entry).map_err(doing(format!("entry {entry} of the diary")))?;
+            self.diary.write(entry).map_err(doing(format!("entry {entry} of the diary")))?;
             marker.mark(diary_mark(entry))?;
             entry += 1;
             // Spread over the time that there is.
@@ -98,99 +87,6 @@ impl PromiseWork {
         }
         Ok(())
     }
-
-    /// Seconds of the diary that are gone, where the power went while nobody synced.
-    fn losses(&mut self, record: &Record, looked: &Looked, progress: &Progress) {
-        let last = record.moments.get(looked.state.cut).or(record.moments.last());
-        let (Some(last), Some(diary), true) = (last, &self.diary, progress.diary > 0) else { return };
-        let since = diary.first_lost(progress.diary).and_then(|entry| diary_time(record, entry));
-        self.lost.push(since.map_or(0.0, |since| last.at.saturating_sub(since).as_secs_f64()));
-    }
-}
-
-impl Subject for PromiseWork {
-    fn set_up(&mut self, root: &Path) -> Result<(), ReliabilityError> {
-        leave_stale(root).map_err(doing("writing old content"))?;
-        self.root = root.to_owned();
-        self.instances = Instances::set_up(root)?;
-        self.diary = Some(Diary::begin(root).map_err(doing("beginning a diary"))?);
-        Ok(())
-    }
-
-    fn work(&mut self, marker: &mut Marker<'_>) -> Result<(), ReliabilityError> {
-        self.busy(marker)?;
-        self.quiet(marker)
-    }
-
-    fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State> {
-        let first = record.moments.iter().position(|moment| moment.event == Event::Marked(diary_mark(0)));
-        let (all, end) = (cuts.states as usize, record.moments.len());
-        let quiet_from = first.unwrap_or(end);
-        let quiet = (all as f64 * QUIET) as usize;
-        let mut states = disk::choose(record, 0..quiet_from, all - quiet, cuts.seed);
-        states.extend(disk::choose(record, quiet_from..end, quiet, cuts.seed ^ 1));
-        states
-    }
-
-    fn look(&mut self, record: &Record, looked: &Looked) {
-        let progress = Progress::at(record, looked.state.cut, self.instances.all.len());
-        let mut found: Vec<Option<Finding>> = vec![None; PROMISES.len()];
-        for (one, done) in self.instances.all.iter().zip(&progress.done) {
-            if *done == 0 {
-                continue;
-            }
-            let seen = one.promise().look(&one.place, *done);
-            let finding = seen.unwrap_or_else(unreadable);
-            let all = found[one.promise].take().unwrap_or_default();
-            found[one.promise] = Some(all.and(finding));
-        }
-        let foreign: u64 = found.iter().flatten().map(|finding| finding.foreign).sum();
-        self.foreign = self.foreign.max(foreign);
-        for (promise, finding) in found.iter().enumerate() {
-            if let Some(finding) = finding {
-                self.tally.note(promise, looked, finding);
-            }
-        }
-        self.losses(record, looked, &progress);
-    }
-
-    fn shown(&self, record: &Record) -> Vec<Shown> {
-        let of = |(promise, example): (usize, &Example)| {
-            let state = example.state?;
-            let progress = Progress::at(record, state.cut, self.instances.all.len());
-            let carried_out = self.instances.all.iter().zip(progress.done);
-            let places = carried_out.filter(|(one, done)| one.promise == promise && *done > 0).map(|(one, done)| {
-                let folder = one.place.folder.strip_prefix(&self.root).unwrap_or(&one.place.folder).to_owned();
-                KeptPlace { folder, file: one.place.file, done }
-            });
-            let name = PROMISES[promise].about().name.to_string();
-            let proof = Proof::Promise { name: name.clone(), places: places.collect() };
-            Some(Shown { name, state, example: example.clone(), proof })
-        };
-        self.tally.examples().filter_map(of).collect()
-    }
-
-    fn tell(self: Box<Self>, survived: &mut Survived) {
-        survived.promises = self.tally.results();
-        survived.lost_seconds = figures(&self.lost);
-        survived.foreign_bytes = self.foreign;
-    }
-}
-
-/// What is broken of a promise below a root, at places where it was carried out so far.
-pub(crate) fn look_again(name: &str, root: &Path, places: &[KeptPlace]) -> Option<String> {
-    let Some(promise) = PROMISES.iter().find(|promise| promise.about().name == name) else {
-        return Some(format!("there is no promise {name} in this version"));
-    };
-    let look = |kept: &KeptPlace| {
-        let place = Place { folder: root.join(&kept.folder), file: kept.file };
-        promise.look(&place, kept.done).unwrap_or_else(unreadable)
-    };
-    places.iter().map(look).fold(Finding::default(), Finding::and).broken
-}
-
-fn unreadable(error: io::Error) -> Finding {
-    Finding::broken(format!("it cannot be read: {error}"))
 }
 
 /// Fills a part of the disk with content that a file may show by mistake later, and removes it.

@@ -10,8 +10,10 @@ mod ordered;
 mod replaced;
 mod synced;
 
+use crate::power_cut::kept::KeptPlace;
 use crate::power_cut::result::Strength;
 use crate::stamps::{self, Sector, Stamp};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,7 @@ impl Place {
 }
 
 /// What was found of a promise.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Finding {
     /// What breaks it.
     pub broken: Option<String>,
@@ -98,6 +100,22 @@ pub(crate) const PROMISES: [&dyn Promise; 18] = [
     &atomic::Block { sectors: 8 },
     &atomic::Block { sectors: 32 },
 ];
+
+/// What is found of a promise below a root, at places where it was carried out so far.
+pub(crate) fn look(name: &str, root: &Path, places: &[KeptPlace]) -> Finding {
+    let Some(promise) = PROMISES.iter().find(|promise| promise.about().name == name) else {
+        return Finding::broken(format!("there is no promise {name} in this version"));
+    };
+    let look = |kept: &KeptPlace| {
+        let place = Place { folder: root.join(&kept.folder), file: kept.file };
+        promise.look(&place, kept.done).unwrap_or_else(unreadable)
+    };
+    places.iter().map(look).fold(Finding::default(), Finding::and)
+}
+
+fn unreadable(error: io::Error) -> Finding {
+    Finding::broken(format!("it cannot be read: {error}"))
+}
 
 /// Lays out a file of so many sectors, first version, and has it safe.
 fn lay_out(place: &Place, name: &str, file: u32, sectors: u32) -> io::Result<()> {

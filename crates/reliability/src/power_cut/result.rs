@@ -100,6 +100,10 @@ pub struct Mounts {
     pub refused: Rate,
     /// What the system answered, and the kernel's last words of the device, in the state with as few writes that were not safe as any.
     pub refusal: Option<Example>,
+    /// States at which the kernel of a virtual machine ended, or hung: of those mounted on this machine's own none can be.
+    pub kernel_lost: Rate,
+    /// What it said last, in the state with as few writes that were not safe as any.
+    pub kernel_loss: Option<Example>,
     /// Seconds that mounting took.
     pub seconds: Figures,
     /// States after which the filesystem's own check, once it was mounted and unmounted, found damage, of those that it was asked about.
@@ -124,6 +128,8 @@ pub struct Survived {
     pub contender: String,
     /// Kernel on which it was cut.
     pub kernel: String,
+    /// Whether that was a virtual machine's.
+    pub guest: bool,
     /// Options with which it was mounted, as the kernel shows them.
     pub mount_options: Vec<String>,
     /// States that were looked at.

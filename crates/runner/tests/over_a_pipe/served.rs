@@ -10,7 +10,7 @@ use workload::message::{PROTOCOL, Reply};
 
 /// Serves a stage in a folder, with this kind of engine.
 pub fn stage(folder: &str, engine: &str) {
-    let engine = [PROGRAM, "engine", engine].map(String::from);
+    let engine = |_| [PROGRAM, "engine", engine].map(String::from).to_vec();
     let place = Where::Directory(folder.into());
     serve(stdin(), stdout(), &engine, |_, journal| Target::open(&Registry::embedded()?, &place, journal));
 }

@@ -190,6 +190,9 @@ pub struct Mounting {
     /// Mounts it again after an unmount, where that is another command.
     #[serde(default)]
     pub again: Vec<String>,
+    /// Makes what a crash left fit to be mounted, where the kernel does not do that itself; status 1 says that something was mended.
+    #[serde(default)]
+    pub recover: Vec<String>,
     /// The command that unmounts it.
     pub unmount: Vec<String>,
     /// Mount options are given to mkfs, one after the other behind this flag, instead of to mount.
@@ -292,7 +295,7 @@ pub enum Form {
 #[serde(deny_unknown_fields)]
 pub struct DurabilityFacts {
     /// fsync and commits flush the device's cache.
-    pub flushes: bool,
+    pub flushes: Option<bool>,
     /// Order of data and metadata.
     pub data: DataMode,
     /// What is journaled.
@@ -422,15 +425,22 @@ impl Filesystem {
     /// Every command in which places are filled in.
     fn templates(&self) -> Vec<&Vec<String>> {
         let daemon = self.daemon.iter().flat_map(|facts| [&facts.command, &facts.ready, &facts.prefix, &facts.give_up]);
-        [&self.make.command, &self.mount.command, &self.mount.again, &self.mount.unmount, &self.mount.shown]
-            .into_iter()
-            .chain([&self.sync.command, &self.sync.checkpoint])
-            .chain(self.check.iter().map(|check| &check.command))
-            .chain(self.free_space.iter().map(|facts| &facts.command))
-            .chain(self.devices.iter().flat_map(|rule| [&rule.make, &rule.check]))
-            .chain(self.inspect.values())
-            .chain(daemon)
-            .collect()
+        [
+            &self.make.command,
+            &self.mount.command,
+            &self.mount.again,
+            &self.mount.recover,
+            &self.mount.unmount,
+            &self.mount.shown,
+        ]
+        .into_iter()
+        .chain([&self.sync.command, &self.sync.checkpoint])
+        .chain(self.check.iter().map(|check| &check.command))
+        .chain(self.free_space.iter().map(|facts| &facts.command))
+        .chain(self.devices.iter().flat_map(|rule| [&rule.make, &rule.check]))
+        .chain(self.inspect.values())
+        .chain(daemon)
+        .collect()
     }
 }
 

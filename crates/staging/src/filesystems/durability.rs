@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// The class by a filesystem's rules and the words that were found.
 pub(crate) fn class(facts: &DurabilityFacts, words: &BTreeSet<String>) -> Durability {
     let mut class = Durability {
-        flushes: Some(facts.flushes),
+        flushes: facts.flushes,
         data: facts.data,
         journal: facts.journal,
         checksums_data: Some(facts.checksums_data),

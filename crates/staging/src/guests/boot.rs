@@ -99,7 +99,7 @@ fn begin() -> Result<(), StagingError> {
     }
     let control = open_port(CONTROL_PORT)?;
     let reading = control.try_clone().map_err(|error| StagingError::file("open", Path::new(CONTROL_PORT), error))?;
-    remote::serve(reading, control, &[PROGRAM, "agent"].map(String::from), open);
+    remote::serve(reading, control, &|beside| [PROGRAM, beside.verb()].map(String::from).to_vec(), open);
     Ok(())
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Guests {
     kernels: BTreeMap<String, Prepared>,
     backend: Option<(Backend, String)>,
     folder: Option<PathBuf>,
+    /// Where that folder is made, where it cannot be beside the images.
+    beside: Option<PathBuf>,
     /// Filesystems that will be staged in each kernel, so that one archive serves them all.
     expected: BTreeMap<String, BTreeSet<String>>,
 }
@@ -46,7 +48,34 @@ struct Prepared {
 pub struct Serial<'g> {
     machine: Machine,
     disk: Stage<'g>,
+    booting: Booting,
+}
+
+/// What a guest is started from, and what is asked of it first.
+#[derive(Debug, Clone)]
+struct Booting {
+    prepared: Prepared,
     backend: Backend,
+    asked: Asked,
+}
+
+impl Booting {
+    /// Boots a guest on the disk that a stage has put up.
+    fn start(&self, disk: &mut Stage<'_>) -> Result<Machine, StagingError> {
+        let device = disk.state.places.device.clone();
+        let parts = Parts {
+            kernel: &self.prepared.kernel.image,
+            initramfs: &self.prepared.initramfs,
+            disk: Some(&device),
+            backend: self.backend,
+            memory_bytes: memory(),
+            boot_limit: BOOT_LIMIT,
+        };
+        let label = &disk.state.label;
+        let target = &mut *disk.target;
+        let started = Machine::start(&parts, &target.journal, &mut target.mark);
+        started.map_err(|error| crate::stage::target::of_contender(label, error))
+    }
 }
 
 impl Target {
@@ -59,6 +88,11 @@ impl Target {
         }
     }
 
+    /// Has what guests are booted from be made in this folder, and not beside the images, where there is no room for it.
+    pub fn make_guests_in(&mut self, folder: &Path) {
+        self.guests.beside = Some(folder.to_owned());
+    }
+
     /// Puts a contender up in a guest of the kernel that it names: booted, made, mounted, read back.
     pub fn stage_in_guest(&mut self, contender: &Contender) -> Result<Remote<Serial<'_>>, StagingError> {
         self.check(contender)?;
@@ -67,26 +101,17 @@ impl Target {
         let prepared = self.prepared(contender).map_err(of_contender)?;
         let (backend, tried) = self.backend(&prepared).map_err(of_contender)?;
         let description = self.registry.get(&contender.filesystem)?.source.clone();
-        let stage = self.begin(&crate::stage::Beginning { label: &label, ..Default::default() })?;
-        stage.target.hand_over()?;
-        let disk = stage.state.places.device.clone();
-        let parts = Parts {
-            kernel: &prepared.kernel.image,
-            initramfs: &prepared.initramfs,
-            disk: Some(&disk),
-            backend,
-            memory_bytes: memory(),
-            boot_limit: BOOT_LIMIT,
-        };
-        let target = &mut *stage.target;
-        let machine = Machine::start(&parts, &target.journal, &mut target.mark).map_err(of_contender)?;
+        let mut disk = self.begin(&crate::stage::Beginning { label: &label, ..Default::default() })?;
+        disk.target.hand_over()?;
         let asked = Asked {
             contender: Box::new(in_guest(contender)),
             description: Some(description),
-            mark: Some(target.id().into()),
+            mark: Some(disk.target.id().into()),
         };
-        let (limit, journal) = (stage.limits().all(), stage.target.journal.clone());
-        let mut remote = Remote::stage(Serial { machine, disk: stage, backend }, asked, limit, &journal)?;
+        let booting = Booting { prepared, backend, asked: asked.clone() };
+        let machine = booting.start(&mut disk)?;
+        let (limit, journal) = (disk.limits().all(), disk.target.journal.clone());
+        let mut remote = Remote::stage(Serial { machine, disk, booting }, asked, limit, &journal)?;
         remote.transport.tell(&mut remote.setup.found, tried);
         Ok(remote)
     }
@@ -121,9 +146,10 @@ impl Target {
         if let Some(folder) = &self.guests.folder {
             return Ok(folder.clone());
         }
-        let beside = match &self.place {
-            crate::Where::Image { folder, .. } => folder.clone(),
-            _ => PathBuf::from("/var/tmp"),
+        let beside = match (&self.guests.beside, &self.place) {
+            (Some(folder), _) => folder.clone(),
+            (None, crate::Where::Image { folder, .. }) => folder.clone(),
+            (None, _) => PathBuf::from("/var/tmp"),
         };
         let folder = beside.join(format!("bakeoff-{}-work", self.id()));
         self.mark.will_make(Made::Work { path: folder.clone() })?;
@@ -248,16 +274,36 @@ pub(crate) fn check(contender: &Contender, kernel: &str) -> Result<(), StagingEr
 impl Serial<'_> {
     /// What the host knows of the guest and its disk, beside what was found in it.
     fn tell(&self, found: &mut Found, tried: String) {
-        found.backend = Some(self.backend);
+        found.backend = Some(self.booting.backend);
         found.kernel = self.machine();
         found.boot_seconds = Some(self.machine.boot.as_secs_f64());
         let image = self.disk.state.image.as_ref();
         found.remarks.extend(image.map(|image| image.remarks.clone()).unwrap_or_default());
-        if self.backend == Backend::Emulation {
+        if self.booting.backend == Backend::Emulation {
             let text = "measured in an emulated machine: its figures stand beside others of the same emulation only";
             found.remarks.push(text.into());
         }
         found.remarks.extend((!tried.is_empty()).then_some(tried));
+    }
+}
+
+impl Remote<Serial<'_>> {
+    /// Boots another guest on the same disk, where the one before was lost, and has the contender be made there anew: what stood on the disk is gone.
+    ///
+    /// # Errors
+    /// It does not boot, or the contender cannot be made.
+    pub fn start_again(&mut self) -> Result<(), StagingError> {
+        let serial = &mut self.transport;
+        let target = &mut *serial.disk.target;
+        serial.machine.end(&target.journal, &mut target.mark);
+        serial.machine = serial.booting.start(&mut serial.disk)?;
+        let asked = serial.booting.asked.clone();
+        self.stage_there(asked)
+    }
+
+    /// The image on this machine that is the guest's disk; absent where it is a real device.
+    pub fn image(&self) -> Option<&Path> {
+        self.transport.disk.image()
     }
 }
 

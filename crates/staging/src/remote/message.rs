@@ -9,6 +9,7 @@ use crate::staged::Setup;
 use records::{Cause, Closing, Contender, Usage};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
+use std::time::Duration;
 use system::{Evidence, Record};
 
 /// Longest line, in bytes: one more MiB than the engine's own longest.
@@ -28,15 +29,35 @@ pub struct Asked {
     pub mark: Option<String>,
 }
 
+/// A process that works beside a stage, where that is, and is talked to by lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beside {
+    /// The engine of workloads.
+    Engine,
+    /// Who carries out the work of a power cut, and looks at what is left of it.
+    Witness,
+}
+
+impl Beside {
+    /// The verb of this program that it is.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Beside::Engine => "agent",
+            Beside::Witness => "witness",
+        }
+    }
+}
+
 /// What is asked. All but [`Ask::EndEngine`] are answered, one after the other.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
     /// Make and mount; the first question, and asked once.
     Stage(Asked),
-    /// Start the engine; from then on its lines pass.
-    StartEngine,
-    /// End the engine, which may have been told to quit; not answered.
+    /// Start the engine, or another process of this program beside the stage; from then on its lines pass.
+    Start(Beside),
+    /// End that process, which may have been told to quit; not answered.
     EndEngine,
     /// Remember the counters.
     Look,
@@ -52,6 +73,12 @@ pub(crate) enum Ask {
     DropCaches,
     /// Wait until the disk is idle.
     Settle,
+    /// Unmount, and leave everything else as it is.
+    Unmount,
+    /// Mount what was unmounted, whatever stands on the disk by now.
+    Mount,
+    /// Have the filesystem's own check look at what is unmounted.
+    Check,
     /// Unmount, check, take down. The last question.
     Close,
 }
@@ -74,7 +101,9 @@ pub(crate) enum Answer {
     Explained(Option<Fault>),
     /// Space and inodes.
     Usage(Usage),
-    /// What closing showed.
+    /// How long mounting took.
+    Mounted(Duration),
+    /// What closing, or its check alone, showed.
     Closed(Box<Closing>),
 }
 

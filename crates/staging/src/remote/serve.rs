@@ -3,8 +3,9 @@
 //! What the stage stands on is said by whoever starts the process, never by a message.
 
 use super::engine::RunningEngine;
-use super::message::{self, Answer, Answered, Ask, Asked, ENGINE, Fault, Heard, Hello};
+use super::message::{self, Answer, Answered, Ask, Asked, Beside, ENGINE, Fault, Heard, Hello};
 use crate::error::StagingError;
+use crate::stage::remount::Remountable;
 use crate::stage::target::Target;
 use crate::staged::Staged;
 use crate::{Stage, staged};
@@ -16,12 +17,12 @@ use system::{Journal, Snapshot};
 /// How often it says that it lives.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Serves one stage, until it is closed or the other end hangs up; then nothing of it is left. `engine`: the command that starts the
-/// engine; `open`: the target to stage on.
+/// Serves one stage, until it is closed or the other end hangs up; then nothing of it is left. `beside`: the command that starts the
+/// engine or whoever else works beside it; `open`: the target to stage on.
 pub fn serve(
     input: impl Read,
     output: impl Write + Send + 'static,
-    engine: &[String],
+    beside: &dyn Fn(Beside) -> Vec<String>,
     open: impl FnOnce(&Asked, &Journal) -> Result<Target, StagingError>,
 ) {
     let port = Port(Arc::new(Mutex::new(output)));
@@ -36,7 +37,7 @@ pub fn serve(
         }
     });
     let journal = Journal::new();
-    let mut serving = Serving { input: BufReader::new(input), port, journal, engine, running: None, looked: None };
+    let mut serving = Serving { input: BufReader::new(input), port, journal, beside, running: None, looked: None };
     if let Err(error) = serving.converse(open) {
         system::note(&format!("the other end cannot be told: {error}"));
     }
@@ -68,8 +69,8 @@ struct Serving<'a, R> {
     input: BufReader<R>,
     port: Port,
     journal: Journal,
-    /// The command that starts the engine.
-    engine: &'a [String],
+    /// The command that starts what works beside it.
+    beside: &'a dyn Fn(Beside) -> Vec<String>,
     running: Option<RunningEngine>,
     looked: Option<Snapshot>,
 }
@@ -102,7 +103,7 @@ impl<R: Read> Serving<'_, R> {
     }
 
     /// Answers until the stage is to be closed, or nothing more is asked; whether it is to be closed.
-    fn talk(&mut self, stage: &mut dyn Staged) -> io::Result<bool> {
+    fn talk(&mut self, stage: &mut dyn Remountable) -> io::Result<bool> {
         while let Some(next) = self.next() {
             match next {
                 Next::Line(line) => {
@@ -121,9 +122,9 @@ impl<R: Read> Serving<'_, R> {
         Ok(false)
     }
 
-    fn carry_out(&mut self, ask: Ask, stage: &mut dyn Staged) -> Result<Answer, StagingError> {
+    fn carry_out(&mut self, ask: Ask, stage: &mut dyn Remountable) -> Result<Answer, StagingError> {
         match ask {
-            Ask::StartEngine => self.start_engine(stage).map(|()| Answer::Done),
+            Ask::Start(which) => self.start(which, stage).map(|()| Answer::Done),
             Ask::Look => {
                 self.looked = Some(stage.look()?);
                 Ok(Answer::Done)
@@ -137,18 +138,21 @@ impl<R: Read> Serving<'_, R> {
             Ask::Sync => stage.sync().map(|()| Answer::Done),
             Ask::DropCaches => stage.drop_caches().map(Answer::Dropped),
             Ask::Settle => stage.settle().map(Answer::Settled),
+            Ask::Unmount => stage.unmount_only().map(|()| Answer::Done),
+            Ask::Mount => stage.mount_state().map(Answer::Mounted),
+            Ask::Check => stage.check_unmounted().map(|closing| Answer::Closed(Box::new(closing))),
             Ask::Stage(_) | Ask::EndEngine | Ask::Close => {
                 Err(StagingError::contender("", "it was asked for something that has no place now", ""))
             }
         }
     }
 
-    fn start_engine(&mut self, stage: &mut dyn Staged) -> Result<(), StagingError> {
+    fn start(&mut self, which: Beside, stage: &mut dyn Remountable) -> Result<(), StagingError> {
         let staged::Engine::Here(mut words) = stage.engine()? else { return Ok(()) };
-        words.extend_from_slice(self.engine);
+        words.extend((self.beside)(which));
         let failed = |error: io::Error| {
             let cause = system::cause::of_io(&error);
-            StagingError::failed("", format!("the engine could not be started: {error}"), "", cause)
+            StagingError::failed("", format!("its {} could not be started: {error}", which.verb()), "", cause)
         };
         self.running = Some(RunningEngine::start(&words, &self.port).map_err(failed)?);
         Ok(())

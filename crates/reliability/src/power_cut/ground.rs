@@ -1,0 +1,138 @@
+//! Where a contender stands while its power is cut: on this machine, or in a virtual one of another kernel.
+//! In: a stage on a served disk. Out: work that is done there, and what is seen in the states that a cut leaves.
+
+use super::campaign::Work;
+use super::hands::{self, Hands, Marker, Question, Seen};
+use super::in_guest::InGuest;
+use crate::error::ReliabilityError;
+use crate::kernel_log;
+use records::Closing;
+use staging::{Remote, Remountable, Serial, Setup, Stage, Staged, StagingError};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Lines of the kernel's log that are kept of a state that could not be mounted.
+const KERNEL_LINES: usize = 6;
+
+/// A place for power cuts.
+pub struct Ground<'g>(Box<dyn Place + 'g>);
+
+impl<'g> Ground<'g> {
+    /// On this machine.
+    pub fn here(stage: &'g mut Stage<'_>) -> Ground<'g> {
+        Ground(Box::new(Here { stage, hands: None }))
+    }
+
+    /// In a virtual machine: a state that takes its kernel down costs a boot.
+    pub fn in_guest(remote: Remote<Serial<'g>>) -> Ground<'g> {
+        Ground(Box::new(InGuest::of(remote)))
+    }
+
+    pub(crate) fn place(&mut self) -> &mut dyn Place {
+        self.0.as_mut()
+    }
+}
+
+/// What became of a state.
+#[derive(Debug)]
+pub(crate) enum AfterCut {
+    /// It was mounted; how long that took, what was seen, and what its check said, where it was asked.
+    Mounted { took: Duration, seen: Seen, check: Option<Box<Closing>> },
+    /// It could not be; what was answered.
+    Refused(String),
+    /// The kernel that had to do with it is gone, or hangs.
+    Lost(String),
+}
+
+/// What is asked of it.
+pub(crate) trait Place {
+    /// What is known of the contender there.
+    fn setup(&self) -> Setup;
+    /// The kernel that mounts it.
+    fn kernel(&self) -> String;
+    /// Whether that is a virtual machine's.
+    fn is_guest(&self) -> bool;
+    /// The image on which it stands, as a file of this machine.
+    fn image(&self) -> Option<PathBuf>;
+    /// Lays out what stands there before the power may go, and has it safe.
+    fn set_up(&mut self, work: &Work, seed: u64) -> Result<(), ReliabilityError>;
+    /// Does what was laid out; the lines of a program.
+    fn work(&mut self, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError>;
+    fn unmount(&mut self) -> Result<(), ReliabilityError>;
+    /// Mounts what the disk holds now, looks, unmounts, and has it checked.
+    fn state(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError>;
+    /// Goes on after the kernel was lost.
+    fn begin_again(&mut self) -> Result<(), ReliabilityError>;
+}
+
+impl dyn Place + '_ {
+    /// Name of its image in the folder that is served.
+    pub fn image_name(&self) -> Result<String, ReliabilityError> {
+        let image = self.image().ok_or(ReliabilityError::NoImage)?;
+        image.file_name().map(|name| name.to_string_lossy().into_owned()).ok_or(ReliabilityError::NoImage)
+    }
+}
+
+/// On this machine, in this process.
+struct Here<'g, 's> {
+    stage: &'g mut Stage<'s>,
+    hands: Option<Hands>,
+}
+
+impl Here<'_, '_> {
+    /// A refusal, with what the kernel said of the device.
+    fn refused(&self, error: &StagingError, since: f64) -> String {
+        let name = self.stage.device().map(|device| device.name.clone()).unwrap_or_default();
+        format!("{error}{}", kernel_log::said(&kernel_log::words_of(&name, since, KERNEL_LINES)))
+    }
+}
+
+impl Place for Here<'_, '_> {
+    fn setup(&self) -> Setup {
+        self.stage.setup()
+    }
+
+    fn kernel(&self) -> String {
+        crate::kernel()
+    }
+
+    fn is_guest(&self) -> bool {
+        false
+    }
+
+    fn image(&self) -> Option<PathBuf> {
+        self.stage.image().map(PathBuf::from)
+    }
+
+    fn set_up(&mut self, work: &Work, seed: u64) -> Result<(), ReliabilityError> {
+        if !self.stage.enter().is_empty() {
+            return Err(ReliabilityError::OwnServer);
+        }
+        self.hands = Some(Hands::set_up(work, self.stage.root(), seed)?);
+        Ok(self.stage.sync()?)
+    }
+
+    fn work(&mut self, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError> {
+        self.hands.as_mut().map_or_else(|| Ok(Vec::new()), |hands| hands.work(marker))
+    }
+
+    fn unmount(&mut self) -> Result<(), ReliabilityError> {
+        Ok(self.stage.unmount_only()?)
+    }
+
+    fn state(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError> {
+        let since = kernel_log::now();
+        let took = match self.stage.mount_state() {
+            Ok(took) => took,
+            Err(error) => return Ok(AfterCut::Refused(self.refused(&error, since))),
+        };
+        let seen = hands::look(self.stage.root(), question);
+        self.stage.unmount_only()?;
+        let check = check.then(|| self.stage.check_unmounted()).transpose()?.map(Box::new);
+        Ok(AfterCut::Mounted { took, seen, check })
+    }
+
+    fn begin_again(&mut self) -> Result<(), ReliabilityError> {
+        Ok(())
+    }
+}

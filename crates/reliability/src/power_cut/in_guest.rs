@@ -1,0 +1,115 @@
+//! Power cuts of a contender in a virtual machine: the disk is served here, and everything on it is done and seen there.
+//! In: a stage in a guest. Out: what its witness says. A guest that a state takes down is booted again.
+
+use super::campaign::Work;
+use super::ground::{AfterCut, Place};
+use super::hands::{Marker, Question};
+use super::witness::{Order, Reply, Witness};
+use crate::error::ReliabilityError;
+use staging::{Beside, Remote, Remountable, Serial, Setup, Staged, StagingError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long mounting, looking, unmounting or checking a state may take there, each: a kernel that takes longer hangs.
+const STATE_LIMIT: Duration = Duration::from_secs(300);
+
+/// A guest, and its witness once it was started.
+pub(crate) struct InGuest<'g> {
+    remote: Remote<Serial<'g>>,
+    witness: Option<Witness>,
+}
+
+impl<'g> InGuest<'g> {
+    pub fn of(remote: Remote<Serial<'g>>) -> InGuest<'g> {
+        InGuest { remote, witness: None }
+    }
+
+    fn witness(&mut self) -> Result<&mut Witness, ReliabilityError> {
+        if self.witness.is_none() {
+            self.witness = Some(Witness::of(self.remote.start(Beside::Witness)?)?);
+        }
+        self.witness.as_mut().ok_or(ReliabilityError::NoImage)
+    }
+
+    /// A refusal with what the kernel there said of it; or the loss of the kernel.
+    fn refused(&mut self, error: &StagingError, since: f64) -> AfterCut {
+        if self.remote.is_lost() {
+            return AfterCut::Lost(error.to_string());
+        }
+        let said = self.witness().and_then(|witness| witness.kernel_words(since)).unwrap_or_default();
+        AfterCut::Refused(format!("{error}{}", crate::kernel_log::said(&said)))
+    }
+
+    /// Any error is the guest's: the disk was put into its state before.
+    fn looked_at(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError> {
+        let root = self.remote.setup().root;
+        let since = self.witness()?.begin(&root)?;
+        let took = match self.remote.mount_state() {
+            Ok(took) => took,
+            Err(error) => return Ok(self.refused(&error, since)),
+        };
+        let seen = self.witness()?.look(question)?;
+        self.remote.unmount_only()?;
+        let check = check.then(|| self.remote.check_unmounted()).transpose()?.map(Box::new);
+        Ok(AfterCut::Mounted { took, seen, check })
+    }
+}
+
+impl Place for InGuest<'_> {
+    fn setup(&self) -> Setup {
+        self.remote.setup()
+    }
+
+    fn kernel(&self) -> String {
+        self.remote.machine().unwrap_or_default()
+    }
+
+    fn is_guest(&self) -> bool {
+        true
+    }
+
+    fn image(&self) -> Option<PathBuf> {
+        self.remote.image().map(Path::to_owned)
+    }
+
+    fn set_up(&mut self, work: &Work, seed: u64) -> Result<(), ReliabilityError> {
+        let Work::Promises { unsynced } = work else {
+            return Err(ReliabilityError::Witness("has no programs of this machine".into()));
+        };
+        let root = self.remote.setup().root;
+        self.witness()?.ask(&Order::SetUp { root, unsynced: *unsynced, seed })?;
+        self.remote.sync()?;
+        self.remote.set_limit(STATE_LIMIT);
+        Ok(())
+    }
+
+    fn work(&mut self, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError> {
+        let witness = self.witness()?;
+        witness.say(&Order::Work)?;
+        loop {
+            match witness.hear()? {
+                Reply::Mark(word) => {
+                    marker.mark(word)?;
+                    witness.say(&Order::Marked)?;
+                }
+                Reply::Done => return Ok(Vec::new()),
+                other => return Err(other.unexpected()),
+            }
+        }
+    }
+
+    fn unmount(&mut self) -> Result<(), ReliabilityError> {
+        Ok(self.remote.unmount_only()?)
+    }
+
+    fn state(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError> {
+        // A guest that cannot do this is not to be trusted with the next state.
+        Ok(self.looked_at(question, check).unwrap_or_else(|error| AfterCut::Lost(error.to_string())))
+    }
+
+    fn begin_again(&mut self) -> Result<(), ReliabilityError> {
+        self.witness = None;
+        self.remote.start_again()?;
+        self.unmount()
+    }
+}

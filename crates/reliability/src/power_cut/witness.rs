@@ -1,0 +1,292 @@
+//! The witness: a process beside a stage elsewhere, which works and looks there, and is talked to by lines of JSON.
+//! In: [`Order`]s on its standard input. Out: [`Reply`]s; a mark is answered before the work goes on.
+
+use super::hands::{self, Hands, Marker, Question, Seen};
+use crate::error::{ReliabilityError, doing};
+use crate::kernel_log;
+use crate::power_cut::Work;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use staging::Line;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// How long an answer may take.
+const ANSWER_LIMIT: Duration = Duration::from_secs(300);
+/// Bytes of a line at most.
+const LINE_LIMIT: u64 = 16 << 20;
+/// Lines of the kernel's log that are told.
+const KERNEL_LINES: usize = 6;
+
+/// What it is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Order {
+    /// Lay out the promises below a root.
+    SetUp { root: PathBuf, unsynced: Duration, seed: u64 },
+    /// Carry them out; each mark that is said waits for the next.
+    Work,
+    /// The mark was made.
+    Marked,
+    /// A state is about to be mounted on this root.
+    Begin { root: PathBuf },
+    /// Look at it.
+    Look(Question),
+    /// What the kernel has said since.
+    KernelWords { since: f64 },
+}
+
+/// What it says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Reply {
+    Done,
+    /// This has returned.
+    Mark(u64),
+    /// Now, on the clock of the kernel's log.
+    Begun(f64),
+    Seen(Seen),
+    KernelWords(Vec<String>),
+    /// It failed; what, and why.
+    Failed {
+        doing: String,
+        why: String,
+    },
+}
+
+impl Reply {
+    /// The error of a reply that has no place here.
+    pub fn unexpected(self) -> ReliabilityError {
+        match self {
+            Reply::Failed { doing, why } => ReliabilityError::Work { doing, why },
+            other => ReliabilityError::Witness(format!("answered with something else than was asked: {other:?}")),
+        }
+    }
+}
+
+/// It, as whoever asks sees it. Dropped, it ends.
+pub(crate) struct Witness {
+    input: Box<dyn Write + Send>,
+    replies: Receiver<io::Result<Reply>>,
+    fate: Box<dyn Fn() -> String + Send>,
+    hang_up: Box<dyn Fn() + Send>,
+}
+
+impl Witness {
+    /// One that was started.
+    pub fn of(line: Line) -> Result<Witness, ReliabilityError> {
+        let Line { input, output, fate, hang_up } = line;
+        let (send, replies) = channel();
+        std::thread::Builder::new()
+            .spawn(move || {
+                let mut output = BufReader::new(output);
+                while let Some(reply) = next(&mut output).transpose() {
+                    let failed = reply.is_err();
+                    if send.send(reply).is_err() || failed {
+                        return;
+                    }
+                }
+            })
+            .map_err(doing("listening to the witness"))?;
+        Ok(Witness { input, replies, fate, hang_up })
+    }
+
+    pub fn say(&mut self, order: &Order) -> Result<(), ReliabilityError> {
+        say(&mut self.input, order).map_err(|error| ReliabilityError::Witness(format!("does not listen: {error}")))
+    }
+
+    pub fn hear(&mut self) -> Result<Reply, ReliabilityError> {
+        use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
+        let problem = match self.replies.recv_timeout(ANSWER_LIMIT) {
+            Ok(Ok(reply)) => return Ok(reply),
+            Ok(Err(error)) => format!("talks nonsense: {error}"),
+            Err(Timeout) => format!("says nothing for {} s", ANSWER_LIMIT.as_secs()),
+            Err(Disconnected) => format!("is gone: {}", (self.fate)()),
+        };
+        Err(ReliabilityError::Witness(problem))
+    }
+
+    /// Has it do something that is answered with no more than that it is done.
+    pub fn ask(&mut self, order: &Order) -> Result<(), ReliabilityError> {
+        match self.answer(order)? {
+            Reply::Done => Ok(()),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Says that a state is about to be mounted; when that is, on the clock of the kernel's log there.
+    pub fn begin(&mut self, root: &Path) -> Result<f64, ReliabilityError> {
+        match self.answer(&Order::Begin { root: root.to_owned() })? {
+            Reply::Begun(now) => Ok(now),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    pub fn look(&mut self, question: &Question) -> Result<Seen, ReliabilityError> {
+        match self.answer(&Order::Look(question.clone()))? {
+            Reply::Seen(seen) => Ok(seen),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    pub fn kernel_words(&mut self, since: f64) -> Result<Vec<String>, ReliabilityError> {
+        match self.answer(&Order::KernelWords { since })? {
+            Reply::KernelWords(words) => Ok(words),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    fn answer(&mut self, order: &Order) -> Result<Reply, ReliabilityError> {
+        self.say(order)?;
+        self.hear()
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        (self.hang_up)();
+    }
+}
+
+/// Is the witness, until its input ends.
+///
+/// # Errors
+/// What it is told cannot be read, or nobody hears what it says.
+pub fn witness(input: impl Read + Send, output: impl Write + Send) -> io::Result<()> {
+    let mut port = Port { input: BufReader::new(input), output };
+    let mut hands: Option<Hands> = None;
+    let mut below = PathBuf::new();
+    while let Some(order) = next(&mut port.input)? {
+        let reply = match order {
+            Order::SetUp { root, unsynced, seed } => match Hands::set_up(&Work::Promises { unsynced }, &root, seed) {
+                Ok(laid_out) => {
+                    hands = Some(laid_out);
+                    Reply::Done
+                }
+                Err(error) => failed(error),
+            },
+            Order::Work => match hands.as_mut().map(|hands| hands.work(&mut port)) {
+                Some(Ok(_)) => Reply::Done,
+                Some(Err(error)) => failed(error),
+                None => failed(ReliabilityError::Witness("has nothing laid out".into())),
+            },
+            Order::Begin { root } => {
+                below = root;
+                Reply::Begun(kernel_log::now())
+            }
+            Order::Look(question) => Reply::Seen(hands::look(&below, &question)),
+            // There is one disk there, and not all filesystems name it.
+            Order::KernelWords { since } => Reply::KernelWords(kernel_log::words(since, KERNEL_LINES)),
+            Order::Marked => failed(ReliabilityError::Witness("made no mark".into())),
+        };
+        say(&mut port.output, &reply)?;
+    }
+    Ok(())
+}
+
+fn failed(error: ReliabilityError) -> Reply {
+    match error {
+        ReliabilityError::Work { doing, why } => Reply::Failed { doing, why },
+        other => Reply::Failed { doing: "working".into(), why: other.to_string() },
+    }
+}
+
+/// Where it is told things, and says others.
+struct Port<R, W> {
+    input: BufReader<R>,
+    output: W,
+}
+
+impl<R: Read + Send, W: Write + Send> Marker for Port<R, W> {
+    fn mark(&mut self, word: u64) -> Result<(), ReliabilityError> {
+        say(&mut self.output, &Reply::Mark(word)).map_err(doing("telling a mark"))?;
+        match next(&mut self.input).map_err(doing("hearing of a mark"))? {
+            Some(Order::Marked) => Ok(()),
+            _ => Err(ReliabilityError::Stopped),
+        }
+    }
+
+    fn go_on(&mut self) -> Result<(), ReliabilityError> {
+        Ok(())
+    }
+}
+
+fn say(output: &mut impl Write, what: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(what)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}
+
+fn next<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<T>> {
+    let mut line = Vec::new();
+    match input.take(LINE_LIMIT).read_until(b'\n', &mut line)? {
+        0 => Ok(None),
+        _ => Ok(Some(serde_json::from_slice(&line)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::power_cut::instances::Instances;
+    use crate::power_cut::kept::{KeptPlace, Proof};
+    use std::os::unix::net::UnixStream;
+
+    /// A witness on a thread, and the line to it.
+    fn beside() -> (Witness, std::thread::JoinHandle<io::Result<()>>) {
+        let (ours, theirs) = UnixStream::pair().expect("a pair of streams");
+        let output = theirs.try_clone().expect("another handle");
+        let working = std::thread::spawn(move || witness(theirs, output));
+        let (input, closing) = (ours.try_clone().expect("a handle"), ours.try_clone().expect("a handle"));
+        let hang_up = Box::new(move || drop(closing.shutdown(std::net::Shutdown::Both)));
+        let fate = Box::new(|| "its stream ended".to_string());
+        let line = Line { input: Box::new(input), output: Box::new(ours), fate, hang_up };
+        (Witness::of(line).expect("listened to"), working)
+    }
+
+    #[test]
+    fn a_witness_works_tells_every_mark_and_finds_what_is_broken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().to_owned();
+        let (mut witness, working) = beside();
+        let unsynced = Duration::from_millis(100);
+        witness.ask(&Order::SetUp { root: root.clone(), unsynced, seed: 1 }).expect("laid out");
+        witness.say(&Order::Work).expect("told");
+        let mut marks = 0;
+        while let Reply::Mark(_) = witness.hear().expect("heard") {
+            marks += 1;
+            witness.say(&Order::Marked).expect("told");
+        }
+        assert!(marks > 100, "{marks} marks");
+        witness.begin(&root).expect("begun");
+        let known = Instances::below(&root);
+        let one = known.all.iter().find(|one| one.promise().about().name == "replace").expect("it is known");
+        let place = KeptPlace { folder: "replace-0".into(), file: one.place.file, done: one.promise().about().steps };
+        let proofs = vec![Proof::Mount, Proof::Promise { name: "replace".into(), places: vec![place] }];
+        let question = Question { proofs, diary: 1 };
+        let seen = witness.look(&question).expect("looked");
+        assert_eq!(seen.findings.iter().filter(|finding| finding.broken.is_some()).count(), 0, "{seen:?}");
+        assert_eq!(seen.first_lost, None);
+        std::fs::remove_dir_all(root.join("replace-0")).expect("removed");
+        std::fs::remove_dir_all(root.join("diary")).expect("removed");
+        let seen = witness.look(&question).expect("looked");
+        assert!(seen.findings[1].broken.is_some() && seen.first_lost == Some(0), "{seen:?}");
+        drop(witness);
+        working.join().expect("no panic").expect("it ended in order");
+    }
+
+    #[test]
+    fn one_that_is_gone_or_was_asked_for_too_early_is_an_error() {
+        let (mut witness, working) = beside();
+        let error = witness.ask(&Order::Work).expect_err("nothing is laid out");
+        assert!(error.to_string().contains("nothing laid out"), "{error}");
+        (witness.hang_up)();
+        let error = witness.begin(Path::new("/")).expect_err("it is gone");
+        assert!(error.to_string().contains("does not listen") || error.to_string().contains("is gone"), "{error}");
+        drop(witness);
+        working.join().expect("no panic").expect("it ended in order");
+    }
+}

@@ -1,0 +1,93 @@
+//! A stage whose disk is put into other states while it is unmounted, as a power cut leaves it.
+//! In: a stage on an image. Out: unmounted, mounted again, and checked, by what its filesystem's file says.
+
+use super::Stage;
+use super::daemon::Daemon;
+use crate::error::StagingError;
+use crate::staged::Staged;
+use records::{Cause, Closing};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use system::Command;
+use system::process::Process;
+
+/// Status of a check that found something and mended it, beside 0.
+const MENDED: i32 = 1;
+
+impl Stage<'_> {
+    /// The image below it; absent on a real device.
+    pub fn image(&self) -> Option<&Path> {
+        self.state.image.as_ref().map(|image| image.file.as_path())
+    }
+
+    /// The root as this process reaches it, where it lies in the mount namespace of a filesystem's own server.
+    pub fn seen(&self) -> PathBuf {
+        self.state.seen(&self.state.root)
+    }
+
+    /// The process that serves the filesystem, where it has one of its own.
+    pub fn server(&self) -> Option<Process> {
+        self.state.daemon.as_ref().map(Daemon::process)
+    }
+
+    /// Does what must be done after a crash before it can be mounted. How long it took.
+    fn recover(&self) -> Result<Duration, StagingError> {
+        let began = Instant::now();
+        if let Some(filesystem) = self.state.filesystem.as_ref().filter(|known| !known.mount.recover.is_empty()) {
+            Command::new(self.fill(&filesystem.mount.recover))
+                .prefixed(self.enter())
+                .limit(self.limits().check())
+                .accept(&[0, MENDED])
+                .run(&self.target.journal)
+                .map_err(StagingError::command(format!("recovering {}", self.state.label)))?;
+        }
+        Ok(began.elapsed())
+    }
+
+    /// Has the kernel forget what it remembers of the devices, which nobody else may have in use.
+    fn forget(&self) -> Result<(), StagingError> {
+        let way = "power cuts need this machine's mounts for themselves: end what has copied them, and try again";
+        let held = |held: String| StagingError::failed(&self.state.label, held, way, Cause::Passing);
+        self.forget_devices().map(drop).map_err(held)
+    }
+}
+
+/// A stage whose disk somebody puts into another state while it is unmounted.
+pub trait Remountable: Staged {
+    /// Unmounts, and leaves everything else as it is. A process that copied this mount namespace keeps the filesystem, and mounting again would show
+    /// what the kernel remembers of it: so it is waited for.
+    ///
+    /// # Errors
+    /// What unmounting answered, or that somebody keeps it.
+    fn unmount_only(&mut self) -> Result<(), StagingError>;
+
+    /// Mounts what [`Remountable::unmount_only`] unmounted, whatever stands on the device by now, after what must be done for that. How long it took.
+    ///
+    /// # Errors
+    /// What mounting answered, or that somebody keeps it.
+    fn mount_state(&mut self) -> Result<Duration, StagingError>;
+
+    /// What the filesystem's own check says of it, unmounted.
+    ///
+    /// # Errors
+    /// The other end of a remote stage does not answer.
+    fn check_unmounted(&mut self) -> Result<Closing, StagingError>;
+}
+
+impl Remountable for Stage<'_> {
+    fn unmount_only(&mut self) -> Result<(), StagingError> {
+        self.take_off()?;
+        self.forget()
+    }
+
+    fn mount_state(&mut self) -> Result<Duration, StagingError> {
+        self.forget()?;
+        Ok(self.recover()? + self.put_back()?)
+    }
+
+    fn check_unmounted(&mut self) -> Result<Closing, StagingError> {
+        let mut closing = Closing::default();
+        self.check(&mut closing);
+        Ok(closing)
+    }
+}
