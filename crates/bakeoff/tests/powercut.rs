@@ -306,7 +306,7 @@ fn what_cannot_be_cut_is_refused_with_its_reason() {
     let _alone = alone();
     for (words, status, said) in [
         (vec!["--fs", "extfour"], 2, "unknown filesystem"),
-        (vec!["--fs", "f2fs"], 2, "in a virtual machine"),
+        (vec!["--fs", "f2fs", "--command", "true", "--check", "true"], 2, "in a virtual machine"),
         (vec!["--fs", "xfs", "--image", "20M"], 1, "too small"),
         (vec!["--image", "100T"], 2, "name a smaller one"),
         (vec!["--fs", "ext4", "--command", "true"], 2, "--check"),
