@@ -22,6 +22,7 @@ mod forecast;
 mod json;
 mod leaderboard;
 mod log;
+mod measured;
 mod mix_report;
 mod own_files;
 mod own_work;

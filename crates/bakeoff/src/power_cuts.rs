@@ -291,6 +291,8 @@ mod tests {
     fn survived(contender: &str, broken: u32) -> Survived {
         Survived {
             contender: contender.into(),
+            filesystem: contender.into(),
+            class: records::Durability::unknown(),
             kernel: "6.18".into(),
             guest: false,
             mount_options: vec![],

@@ -2,7 +2,7 @@
 //! In: an open ledger and a run's id. Out: text on standard output, files in a folder.
 
 use crate::failure::Failure;
-use crate::published;
+use crate::{measured, published};
 use ledger::Ledger;
 use records::TrialStatus;
 use report::{Material, View, terminal};
@@ -13,7 +13,8 @@ const ID_LIMIT: usize = 64;
 
 /// The answer of a run on standard output.
 pub fn verdict(ledger: &Ledger, id: &str) -> Result<(), Failure> {
-    let view = View::of(&Material::read(ledger, Some(id))?)?;
+    let material = Material::read(ledger, Some(id))?;
+    let view = measured::beside(&material, View::of(&material)?);
     print!("{}", terminal::answer(&view, terminal::Style::of_stdout()));
     Ok(())
 }
@@ -28,7 +29,7 @@ pub fn report(
     with_published: bool,
 ) -> Result<PathBuf, Failure> {
     let material = Material::read(ledger, Some(id))?;
-    let mut view = View::of(&material)?;
+    let mut view = measured::beside(&material, View::of(&material)?);
     if with_published {
         view.published = published::views(&material, &view.table)?;
     }

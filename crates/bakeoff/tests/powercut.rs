@@ -333,3 +333,46 @@ fn a_program_that_fails_or_acknowledges_nothing_is_said_to() {
         assert!(!done.status.success() && told.contains(said), "{command}: {told}");
     }
 }
+
+/// What a run's view says of the safety of a contender: the badge, and what was measured.
+fn safety(folder: &Path, contender: &str) -> (String, String) {
+    let shown = Command::new(PROGRAM)
+        .args(["show", "--json"])
+        .current_dir(folder)
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .output()
+        .expect("it starts");
+    let run: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    let contenders = run["contenders"].as_array().expect("contenders");
+    let one = contenders.iter().find(|one| one["name"] == contender).expect("it was measured");
+    let text = |field: &str| one[field].as_str().unwrap_or_default().to_string();
+    (text("badge"), text("measured"))
+}
+
+#[test]
+fn a_run_says_what_power_cuts_showed_of_its_contenders_and_what_was_measured_here_before_what_is_shipped() {
+    needs!(root, loop_devices);
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let bakeoff = |words: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.args(words.split_whitespace()).current_dir(folder.path());
+        let done = command.env("XDG_STATE_HOME", folder.path().join("state")).output().expect("it starts");
+        assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    bakeoff(
+        "run small-files --fs ext2,ext4 --set files=200 --set some=50 --samples 1 --image 64M --no-twin --no-report --plain --scratch memory",
+    );
+    let (badge, measured) = safety(folder.path(), "ext2");
+    assert!(badge.contains("unordered, breaks replace"), "{badge}");
+    assert!(measured.contains("broke replace") && measured.contains("by Bakeoff's makers"), "{measured}");
+    let (badge, measured) = safety(folder.path(), "ext4");
+    assert!(badge.contains("survives cuts") && measured.starts_with("kept all that is promised in 1000"), "{measured}");
+    bakeoff("powercut --fs ext4 --states 200 --unsynced 1s --seed 3 --json");
+    let (_, measured) = safety(folder.path(), "ext4");
+    assert!(measured.starts_with("kept all that is promised in 200 power cuts"), "{measured}");
+    assert!(measured.contains(&format!("Linux {}, here", reliability::kernel())), "{measured}");
+    // Too few say too little.
+    bakeoff("powercut --fs ext4 --states 20 --unsynced 1s --seed 3 --json");
+    assert_eq!(safety(folder.path(), "ext4").1, measured);
+}

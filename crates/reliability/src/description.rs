@@ -10,9 +10,15 @@ pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<Strin
     if survived.lying || survived.program.is_some() {
         return Vec::new();
     }
-    let broken = survived.broken(Strength::Promised).next().is_some();
     let is_tested = |one: &PromiseResult| one.strength == Strength::Promised && one.given != Given::Untested;
-    let tested = survived.promises.iter().any(is_tested);
+    if !survived.promises.iter().any(is_tested) {
+        return Vec::new();
+    }
+    contradicts(class, survived.broken(Strength::Promised).next().is_some(), survived.foreign_bytes)
+}
+
+/// The same, of what is known in short: whether anything promised was broken, and how much foreign content was shown.
+pub(crate) fn contradicts(class: &Durability, broken: bool, foreign_bytes: u64) -> Vec<String> {
     let safe = matches!(class.journal, Journaling::Metadata | Journaling::Data | Journaling::Trees);
     let mut said = Vec::new();
     if class.flushes == Some(true) && safe && broken {
@@ -21,10 +27,12 @@ pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<Strin
                 .into(),
         );
     }
-    if class.flushes == Some(false) && tested && !broken {
+    if class.flushes == Some(false) && !broken {
         said.push("its description says that fsync flushes nothing, and everything promised was kept".into());
     }
-    if matches!(class.data, DataMode::Ordered | DataMode::Atomic) && survived.foreign_bytes > 0 {
+    // Without flushes a disk keeps no order, whatever the filesystem does.
+    let in_order = matches!(class.data, DataMode::Ordered | DataMode::Atomic) && class.flushes != Some(false);
+    if in_order && foreign_bytes > 0 {
         said.push(
             "its description says that data is written before what leads to it, and files showed foreign content"
                 .into(),

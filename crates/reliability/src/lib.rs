@@ -7,6 +7,7 @@ mod description;
 mod error;
 pub mod faults;
 mod kernel_log;
+pub mod measured;
 pub mod power_cut;
 mod stamps;
 

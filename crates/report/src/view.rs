@@ -128,6 +128,8 @@ pub struct ContenderView {
     pub error: Option<String>,
     /// What it does for the safety of data, in words; absent where not known.
     pub safety: Option<String>,
+    /// What power cuts showed of it, or of one of the same class, in words; absent where nothing is known.
+    pub measured: Option<String>,
     /// The same in as few words as fit below a name; empty where all contenders are alike.
     pub badge: String,
     /// What its kernel ran on.

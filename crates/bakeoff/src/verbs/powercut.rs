@@ -3,6 +3,7 @@
 
 use crate::args::PowercutArgs;
 use crate::failure::Failure;
+use crate::measured;
 use crate::out;
 use crate::power_cuts::{self, PowerCuts};
 use crate::served_disk::{self, Asked};
@@ -35,6 +36,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     };
     let all = PowerCuts { contenders, refused };
     served_disk::tell(&args.on, &all, &power_cuts::findings(&all))?;
+    measured::keep(&all.contenders);
     served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
     match all.contenders.is_empty() {
         true => Err(Failure::new("no contender could be cut; the reasons stand above")),

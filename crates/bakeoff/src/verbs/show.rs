@@ -4,7 +4,7 @@
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
-use crate::{mix_report, out, published};
+use crate::{measured, mix_report, out, published};
 use jiff::Timestamp;
 use ledger::{Access, Ledger};
 use report::{Material, View, terminal};
@@ -19,7 +19,7 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
         return runs(&ledger, args.json);
     }
     let material = Material::read(&ledger, args.run.as_deref())?;
-    let view = View::of(&material)?;
+    let view = measured::beside(&material, View::of(&material)?);
     let style = terminal::Style::of_stdout();
     let data = if args.json {
         Some(report::export::results(&material, &view)?)

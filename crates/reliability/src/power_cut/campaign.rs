@@ -12,7 +12,7 @@ use super::tally::{Looked, figures, rate};
 use crate::description;
 use crate::error::ReliabilityError;
 use disk::{Disk, Event, Record, State};
-use records::{Closing, Contender};
+use records::{Closing, Contender, Durability};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -133,6 +133,8 @@ pub fn cut(
     };
     let mut survived = found.result(&record, &contender.label, cuts);
     (survived.kernel, survived.guest, survived.kept) = (kernel, place.is_guest(), kept);
+    survived.filesystem.clone_from(&contender.filesystem);
+    survived.class.clone_from(&setup.found.durability);
     survived.mount_options.clone_from(&setup.found.mount_options);
     account.tell(&mut survived);
     survived.contradictions = description::against_cuts(&setup.found.durability, &survived);
@@ -197,6 +199,8 @@ impl Found {
         let flushes = record.moments.iter().filter(|moment| matches!(moment.event, Event::Flushed(_))).count();
         Survived {
             contender: contender.into(),
+            filesystem: String::new(),
+            class: Durability::unknown(),
             kernel: String::new(),
             guest: false,
             mount_options: Vec::new(),

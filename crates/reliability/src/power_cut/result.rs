@@ -1,6 +1,7 @@
 //! What a contender's power cuts came to.
 
 use disk::State;
+use records::Durability;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -126,6 +127,10 @@ pub struct Figures {
 pub struct Survived {
     /// Its label.
     pub contender: String,
+    /// Its filesystem, by the name of its description.
+    pub filesystem: String,
+    /// What that description says of its durability, as it was mounted.
+    pub class: Durability,
     /// Kernel on which it was cut.
     pub kernel: String,
     /// Whether that was a virtual machine's.

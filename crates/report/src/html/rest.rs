@@ -66,6 +66,7 @@ fn contenders(view: &View) -> Markup {
                 h3 { (contender.name) }
                 @if let Some(error) = &contender.error { p.warn { "Takes no part: " (error) } }
                 @if let Some(safety) = &contender.safety { p.small { "Safety of data: " (safety) "." } }
+                @if let Some(measured) = &contender.measured { p.small { "Measured: " (measured) "." } }
                 details {
                     summary { "Options" span.quiet { " of " (contender.name) } }
                     (pairs("As asked for", &contender.asked))

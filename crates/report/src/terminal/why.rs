@@ -48,6 +48,9 @@ pub fn why(material: &Material, view: &View, asked: &str, style: Style) -> Resul
     if let Some(safety) = &contender.safety {
         say(None, &format!("safety: {safety}"));
     }
+    if let Some(measured) = &contender.measured {
+        say(None, &format!("measured: {measured}"));
+    }
     let found = view::latency(material, row, (base_name(material, workload), &workload.scale), contender.index);
     if let Some(latency) = found {
         let points = latency.percentiles.iter().map(|(p, ns)| format!("p{p} {}", Unit::of_nanoseconds(*ns as f64)));

@@ -332,6 +332,7 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
                 name: record.label.clone(),
                 error: record.error.clone(),
                 safety: story::safety(&durability),
+                measured: None,
                 badge: story::badge(&durability, classes.len() > 1, backend),
                 backend,
                 durability,

@@ -1,0 +1,75 @@
+//! What was measured of contenders' safety, beside what their descriptions say: in views of a run.
+//! In: the table that is shipped, and results of `powercut` on this machine. Out: a sentence and a badge for each contender.
+
+use reliability::measured::{self, Measured};
+use reliability::power_cut::Survived;
+use report::view::ContenderView;
+use report::{Material, View};
+use std::path::PathBuf;
+
+/// Name of the file in which results of this machine are kept.
+const FILE: &str = "power-cuts.json";
+
+/// Keeps what was measured, for views of later runs; where it cannot be kept, that is said.
+pub fn keep(all: &[Survived]) {
+    let date = jiff::Zoned::now().date().to_string();
+    let rows: Vec<Measured> = all.iter().filter_map(|one| Measured::of(one, date.clone())).collect();
+    let Some(path) = file().filter(|_| !rows.is_empty()) else { return };
+    if let Err(error) = measured::add(&path, &rows) {
+        eprintln!("what was measured is not kept for reports of later runs: {}: {error}", path.display());
+    }
+}
+
+/// A view of a run, with what was measured of each contender.
+pub fn beside(material: &Material, mut view: View) -> View {
+    let known = known();
+    let found: Vec<Option<&Measured>> =
+        view.contenders.iter().map(|contender| of(material, contender, &known)).collect();
+    let differ = found.iter().flatten().any(|one| one.kept_all()) && found.iter().flatten().any(|one| !one.kept_all());
+    for (contender, found) in view.contenders.iter_mut().zip(found) {
+        let Some(found) = found else { continue };
+        contender.measured = Some(found.words());
+        if differ {
+            let parts = [std::mem::take(&mut contender.badge), badge(found)];
+            contender.badge = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+        }
+    }
+    view
+}
+
+/// The same as few words as fit below a name.
+fn badge(found: &Measured) -> String {
+    match found.broken.keys().next() {
+        Some(first) => format!("breaks {first}"),
+        None if found.unmountable > 0 => "not mounted".into(),
+        None => "survives cuts".into(),
+    }
+}
+
+fn of<'m>(material: &Material, contender: &ContenderView, known: &'m [Measured]) -> Option<&'m Measured> {
+    let record = material.contenders.iter().find(|record| record.index as usize == contender.index)?;
+    let asked = record.asked.as_ref()?;
+    let mut trials = material.trials.iter().filter(|trial| trial.contender == record.index);
+    let found = trials.find_map(|trial| trial.found.as_ref())?;
+    let host = material.run.new.machine.as_ref().map(|machine| machine.kernel.as_str());
+    let kernel = found.kernel.as_deref().or(host).unwrap_or_default();
+    measured::of(known, (&asked.filesystem, &found.durability, &record.label), kernel)
+}
+
+/// What is known on this machine, and what is shipped.
+fn known() -> Vec<Measured> {
+    let here = file().map(|path| (measured::read(&path), path));
+    let here = match here {
+        Some((Err(error), path)) => {
+            eprintln!("what was measured here is left out: {}: {error}", path.display());
+            Vec::new()
+        }
+        Some((Ok(rows), _)) => rows,
+        None => Vec::new(),
+    };
+    here.into_iter().chain(measured::shipped()).collect()
+}
+
+fn file() -> Option<PathBuf> {
+    system::folders::state().map(|folder| folder.join(FILE))
+}
