@@ -39,8 +39,8 @@ pub fn beside(material: &Material, mut view: View) -> View {
 
 /// The same as few words as fit below a name.
 fn badge(found: &Measured) -> String {
-    match found.broken.keys().next() {
-        Some(first) => format!("breaks {first}"),
+    match found.worst() {
+        Some((promise, _)) => format!("breaks {promise}"),
         None if found.unmountable > 0 => "not mounted".into(),
         None => "survives cuts".into(),
     }

@@ -87,9 +87,15 @@ impl Measured {
         self.broken.is_empty() && self.unmountable == 0
     }
 
+    /// What was seen broken most often, of what is promised, and in which share of the cuts.
+    pub fn worst(&self) -> Option<(&str, f64)> {
+        let worst = self.broken.iter().max_by(|one, other| one.1.total_cmp(other.1));
+        worst.map(|(promise, share)| (promise.as_str(), *share))
+    }
+
     /// All of it in a sentence without an end.
     pub fn words(&self) -> String {
-        let mut words = match self.broken.iter().max_by(|one, other| one.1.total_cmp(other.1)) {
+        let mut words = match self.worst() {
             None => format!("kept all that is promised in {} power cuts", self.states),
             Some((worst, share)) => {
                 let names: Vec<&str> = self.broken.keys().map(String::as_str).collect();

@@ -54,7 +54,7 @@ pub struct OnServedDisk {
 pub struct PowercutArgs {
     #[command(flatten)]
     pub on: OnServedDisk,
-    /// Kernels, each contender on each of them, as of `run`: debian:6.1, debian:6.12, host
+    /// Kernels, each contender on each of them, as of `run`: debian:6.1, debian:6.12, host; with --again, the one that mounts it
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub kernel: Vec<String>,
     /// States that a cut may leave, to be mounted and looked at, of each contender
@@ -77,7 +77,7 @@ pub struct PowercutArgs {
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
     /// Look again at a state that was kept, by its description: mounted as it was, the same promise or program
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["fs", "axis", "mkfs", "mount", "kernel", "command", "keep"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fs", "axis", "mkfs", "mount", "command", "keep"])]
     pub again: Option<PathBuf>,
     /// How long program, preparation and check may take, each
     #[arg(long, value_name = "TIME", default_value = "10m")]

@@ -53,7 +53,10 @@ pub fn witness() -> Result<u8, Failure> {
 /// Looks at a state that was kept: 0 where what was found then is found again, 1 where nothing is.
 fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
     let unreadable = |error: std::io::Error| Failure::usage(format!("--again {}: {error}", path.display()));
-    let kept = KeptState::read(path).map_err(unreadable)?;
+    let mut kept = KeptState::read(path).map_err(unreadable)?;
+    if let Some(kernel) = args.kernel.first() {
+        kept.contender.kernel = Some(kernel.clone());
+    }
     let folder = path.parent().unwrap_or(Path::new("."));
     let filesystems = served_disk::filesystems(&args.on)?;
     let look = |ground: &mut Ground<'_>, _: &mut Disk| kept.look(ground, folder);

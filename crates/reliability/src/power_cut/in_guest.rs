@@ -13,6 +13,9 @@ use std::time::Duration;
 /// How long mounting, looking, unmounting or checking a state may take there, each: a kernel that takes longer hangs.
 const STATE_LIMIT: Duration = Duration::from_secs(300);
 
+/// How often another guest is tried: a busy machine may not boot one in time.
+const BOOTS: u32 = 3;
+
 /// A guest, and its witness once it was started.
 pub(crate) struct InGuest<'g> {
     remote: Remote<Serial<'g>>,
@@ -25,10 +28,10 @@ impl<'g> InGuest<'g> {
     }
 
     fn witness(&mut self) -> Result<&mut Witness, ReliabilityError> {
-        if self.witness.is_none() {
-            self.witness = Some(Witness::of(self.remote.start(Beside::Witness)?)?);
+        match &mut self.witness {
+            Some(known) => Ok(known),
+            none => Ok(none.insert(Witness::of(self.remote.start(Beside::Witness)?)?)),
         }
-        self.witness.as_mut().ok_or(ReliabilityError::NoImage)
     }
 
     /// A refusal with what the kernel there said of it; or the loss of the kernel.
@@ -108,8 +111,14 @@ impl Place for InGuest<'_> {
     }
 
     fn begin_again(&mut self) -> Result<(), ReliabilityError> {
-        self.witness = None;
-        self.remote.start_again()?;
-        self.unmount()
+        let mut last = Ok(());
+        for _ in 0..BOOTS {
+            self.witness = None;
+            last = self.remote.start_again().map_err(ReliabilityError::from).and_then(|()| self.unmount());
+            if last.is_ok() {
+                break;
+            }
+        }
+        last
     }
 }
