@@ -13,9 +13,9 @@ mod stamps;
 
 pub use error::ReliabilityError;
 
-/// Name of the image on which a contender stands, in the folder that is served.
-fn image_of(stage: &staging::Stage<'_>) -> Result<String, ReliabilityError> {
-    let name = stage.image().and_then(std::path::Path::file_name).map(|name| name.to_string_lossy().into_owned());
+/// Name of an image on which a contender stands, in the folder that is served.
+fn image_name(image: Option<&std::path::Path>) -> Result<String, ReliabilityError> {
+    let name = image.and_then(std::path::Path::file_name).map(|name| name.to_string_lossy().into_owned());
     name.ok_or(ReliabilityError::NoImage)
 }
 

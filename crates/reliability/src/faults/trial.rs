@@ -68,7 +68,7 @@ pub struct Round {
 /// # Errors
 /// It cannot be filled while the disk is whole, or be unmounted once it is whole again; or the disk does not do what it is asked.
 pub fn harm(stage: &mut Stage<'_>, disk: &mut Disk, fault: &KnownFault, seed: u64) -> Result<Round, ReliabilityError> {
-    let image = crate::image_of(stage)?;
+    let image = crate::image_name(stage.image())?;
     let since = kernel_log::now();
     let root = stage.seen();
     let known = files::lay_out(&root).map_err(doing("laying files out"))?;

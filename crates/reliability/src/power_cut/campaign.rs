@@ -12,7 +12,7 @@ use super::tally::{Looked, figures, rate};
 use crate::description;
 use crate::error::ReliabilityError;
 use disk::{Disk, Event, Record, State};
-use records::{Closing, Contender, Durability};
+use records::{Closing, Contender};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -104,7 +104,7 @@ pub fn cut(
     let began = Instant::now();
     let place = ground.place();
     let (setup, kernel) = (place.setup(), place.kernel());
-    let image = place.image_name()?;
+    let image = crate::image_name(place.image().as_deref())?;
     place.set_up(&cuts.work, cuts.seed)?;
     disk.record(&image)?;
     let lines = place.work(&mut DiskMarker { disk, watcher })?;
@@ -131,11 +131,8 @@ pub fn cut(
         }
         None => Vec::new(),
     };
-    let mut survived = found.result(&record, &contender.label, cuts);
+    let mut survived = found.result(&record, contender, cuts, &setup.found);
     (survived.kernel, survived.guest, survived.kept) = (kernel, place.is_guest(), kept);
-    survived.filesystem.clone_from(&contender.filesystem);
-    survived.class.clone_from(&setup.found.durability);
-    survived.mount_options.clone_from(&setup.found.mount_options);
     account.tell(&mut survived);
     survived.contradictions = description::against_cuts(&setup.found.durability, &survived);
     survived.seconds = began.elapsed().as_secs_f64();
@@ -194,16 +191,17 @@ impl Found {
         }
     }
 
-    fn result(self, record: &Record, contender: &str, cuts: &Cuts) -> Survived {
+    /// What is known without the account; `set_up`: what was found when it was mounted first.
+    fn result(self, record: &Record, contender: &Contender, cuts: &Cuts, set_up: &records::Found) -> Survived {
         let states = self.mounted.len() as u32 + self.refused + self.lost;
         let flushes = record.moments.iter().filter(|moment| matches!(moment.event, Event::Flushed(_))).count();
         Survived {
-            contender: contender.into(),
-            filesystem: String::new(),
-            class: Durability::unknown(),
+            contender: contender.label.clone(),
+            filesystem: contender.filesystem.clone(),
+            class: set_up.durability.clone(),
             kernel: String::new(),
             guest: false,
-            mount_options: Vec::new(),
+            mount_options: set_up.mount_options.clone(),
             states,
             in_order: self.in_order,
             events: record.moments.len(),

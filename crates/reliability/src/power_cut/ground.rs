@@ -65,14 +65,6 @@ pub(crate) trait Place {
     fn begin_again(&mut self) -> Result<(), ReliabilityError>;
 }
 
-impl dyn Place + '_ {
-    /// Name of its image in the folder that is served.
-    pub fn image_name(&self) -> Result<String, ReliabilityError> {
-        let image = self.image().ok_or(ReliabilityError::NoImage)?;
-        image.file_name().map(|name| name.to_string_lossy().into_owned()).ok_or(ReliabilityError::NoImage)
-    }
-}
-
 /// On this machine, in this process.
 struct Here<'g, 's> {
     stage: &'g mut Stage<'s>,
