@@ -15,7 +15,7 @@ use crate::space::{Place, Space};
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::tally::Tally;
 use crate::worker::{Task, version};
-use workload::program::{Content, Io, Order, Step, SyncCall, has};
+use workload::program::{Content, Io, Order, Step, SyncCall, any, has};
 
 /// Open files that one worker keeps at most.
 const OPEN_FILES: u64 = 1024;
@@ -46,6 +46,8 @@ pub struct BlockWork<'a> {
     dirs: Option<Directories>,
     open: Vec<Option<(u64, Fd)>>,
     flags: i32,
+    /// Flags of each read and write.
+    pub call_flags: i32,
     truncate_first: bool,
     checker: Generator,
     verify: bool,
@@ -96,6 +98,7 @@ impl<'a> BlockWork<'a> {
             dirs: files.as_ref().map(|f| Directories::new(task.root, f)),
             open: vec![None; space.files().clamp(1, OPEN_FILES) as usize],
             flags: open_flags(group),
+            call_flags: ops::call_flags(&group.io),
             truncate_first: group.io.create && truncates_while_working(task.program, group),
             generator: Generator::new(task.program.seed, content),
             checker: Generator::new(task.program.seed, content),
@@ -195,6 +198,7 @@ impl<'a> BlockWork<'a> {
                 let fd = self.fd(place, tally)?;
                 self.sync(call, fd)?;
             }
+            Act::Allocate { mode } => sys::allocate(self.fd(place, tally)?, mode, place.offset, place.length as u64)?,
             _ => return Err(Errno(libc::EINVAL)),
         }
         tally.lap(op.histogram);
@@ -218,7 +222,11 @@ impl<'a> BlockWork<'a> {
         let fd = self.fd(place, tally)?;
         let mut done = 0;
         while done < place.length {
-            let n = sys::read_at(fd, &mut self.buffer[done..place.length], place.offset + done as u64)?;
+            let (buffer, at) = (&mut self.buffer[done..place.length], place.offset + done as u64);
+            let n = match self.call_flags {
+                0 => sys::read_at(fd, buffer, at)?,
+                flags => sys::read_at_flagged(fd, buffer, at, flags & !ops::RWF_ATOMIC)?,
+            };
             if n == 0 {
                 // The file is shorter than what was written to it: that is no end of file but lost data.
                 return Err(Errno(libc::ENODATA));
@@ -237,7 +245,7 @@ impl<'a> BlockWork<'a> {
         if let Some(files) = &self.files {
             let path = || files.path(place.file);
             let bytes = &self.buffer[..place.length];
-            check_grains(bytes, place.offset, files.identity(place.file), &mut self.checker, tally, &path);
+            check_grains(bytes, place.offset, files.contents(place.file), &mut self.checker, tally, &path);
         }
     }
 
@@ -245,13 +253,13 @@ impl<'a> BlockWork<'a> {
     pub fn check(&mut self, bytes: &[u8], place: Place, tally: &mut Tally) {
         if let (true, Some(files)) = (self.verify, &self.files) {
             let path = || files.path(place.file);
-            check_grains(bytes, place.offset, files.identity(place.file), &mut self.checker, tally, &path);
+            check_grains(bytes, place.offset, files.contents(place.file), &mut self.checker, tally, &path);
         }
     }
 
     /// What a block is to hold.
     pub fn source(&self, place: Place, position: u64) -> Source {
-        let file = self.files.as_ref().map_or(0, |f| f.identity(place.file));
+        let file = self.files.as_ref().map_or(0, |f| f.writer(place.file));
         // Blocks that cut a grain share its version, so that the grain is one piece of data.
         let position = if self.block.is_multiple_of(GRAIN as u64) { position } else { 0 };
         Source { file, version: version(self.task.phase, self.task.pass, position) }
@@ -265,7 +273,11 @@ impl<'a> BlockWork<'a> {
         let fd = self.fd(place, tally)?;
         let mut done = 0;
         while done < place.length {
-            let n = sys::write_at(fd, &self.buffer[done..place.length], place.offset + done as u64)?;
+            let (buffer, at) = (&self.buffer[done..place.length], place.offset + done as u64);
+            let n = match self.call_flags {
+                0 => sys::write_at(fd, buffer, at)?,
+                flags => sys::write_at_flagged(fd, buffer, at, flags)?,
+            };
             if n == 0 {
                 return Err(Errno(libc::ENOSPC));
             }
@@ -391,7 +403,8 @@ impl<'a> BlockWork<'a> {
 /// Flags with which a group opens its files.
 fn open_flags(group: &workload::program::Group) -> i32 {
     let reads = has(&group.steps, &Step::Read);
-    let writes = has(&group.steps, &Step::Write);
+    let changes = |step: &Step| matches!(step, Step::Write | Step::Fallocate | Step::PunchHole);
+    let writes = any(&group.steps, &changes);
     let mapped = group.io.engine == workload::program::Engine::Mmap;
     let access = match (reads || mapped, writes) {
         (true, true) => libc::O_RDWR,

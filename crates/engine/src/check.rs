@@ -106,7 +106,7 @@ pub fn fileset_exists(program: &Program, fileset: usize) -> Check {
 fn names_of_steps(steps: &[Step]) -> Check {
     for step in steps {
         match step {
-            Step::Rename(name) | Step::Link(name) => {
+            Step::Rename(name) | Step::Link(name) | Step::Reflink(name) | Step::CopyRange(name) => {
                 let plain = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
                 if !plain || name.len() > 64 {
                     return Err(format!("{name:?} cannot be a name within a directory"));

@@ -18,8 +18,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
-use workload::outcome::CommandRun;
-use workload::program::Command;
+use workload::outcome::{CommandRun, CpuTime, GroupOutcome};
+use workload::program::{Command, Over, PEAK_MEMORY};
 
 /// Processes that a command may have at once: a build with hundreds of jobs stays below, a fork bomb does not.
 const PROCESSES: usize = 4096;
@@ -32,15 +32,17 @@ const GONE: Duration = Duration::from_secs(10);
 /// Bytes of output that are kept while it runs, and of them those that are handed on.
 const KEPT: usize = 16 << 20;
 const TAIL: usize = 2048;
+/// Bytes of the unit in which memory is told.
+const MIB: f64 = 1_048_576.0;
 /// Names of processes left behind that are told.
 const NAMES: usize = 8;
 
-/// Runs a command as one worker's share.
-pub fn work(task: &Task, command: &Command) -> Result<(), String> {
+/// Runs commands as one worker's share, one after the other; each item is one or more of them.
+pub fn work(task: &Task, items: &[Vec<Command>]) -> Result<(), String> {
     let outside = Outside::here();
     let hold = confine::separate();
     let worker = Worker { handle: Handle::of(None), number: std::process::id() as i32, outside };
-    let keeper = process::fork(|| match keep(task, command, hold, &worker) {
+    let keeper = process::fork(|| match keep(task, items, hold, &worker) {
         Ok(()) => 0,
         Err(reason) => {
             task.shared.slot(task.slot).note(&Note::Fatal(reason));
@@ -51,11 +53,15 @@ pub fn work(task: &Task, command: &Command) -> Result<(), String> {
     loop {
         match keeper[0].poll() {
             Some(Ending::Exit(0)) => return Ok(()),
-            Some(Ending::Exit(1)) => return Err(format!("`{}` failed", command.line())),
-            Some(ending) => return Err(format!("what holds `{}` ended by itself ({ending:?})", command.line())),
+            Some(Ending::Exit(1)) => return Err(format!("`{}` failed", first_line(items))),
+            Some(ending) => return Err(format!("what holds `{}` ended by itself ({ending:?})", first_line(items))),
             None => process::wait_for_any(&keeper, 1_000),
         }
     }
+}
+
+fn first_line(items: &[Vec<Command>]) -> String {
+    items.iter().flatten().next().map(Command::line).unwrap_or_default()
 }
 
 /// The worker that a command is held for.
@@ -129,11 +135,12 @@ impl Output {
     }
 
     /// Takes the command's own figures out of it; why one of them is not there.
-    fn figures(&self, command: &Command, figures: &mut BTreeMap<String, f64>) -> Option<String> {
+    fn figures(&self, command: &Command, peak_memory: u64, figures: &mut BTreeMap<String, f64>) -> Option<String> {
         let text = String::from_utf8_lossy(&self.kept);
         let mut missing = None;
         for figure in &command.figures {
-            match printed(figure, &text) {
+            let found = if figure.from == PEAK_MEMORY { Ok(peak_memory as f64 / MIB) } else { printed(figure, &text) };
+            match found {
                 Ok(value) => drop(figures.insert(figure.name.clone(), value)),
                 Err(why) => missing = missing.or(Some(format!("`{}`: {why}", command.line()))),
             }
@@ -205,55 +212,90 @@ impl Running {
     }
 }
 
-fn keep(task: &Task, command: &Command, hold: Hold, worker: &Worker) -> Result<(), String> {
+fn keep(task: &Task, items: &[Vec<Command>], hold: Hold, worker: &Worker) -> Result<(), String> {
     confine::settle(hold, &task.program.root);
-    let line = command.line();
-    let ready = prepared(command, &task.program.root)?;
+    // A tool may make the root anew, or find it not mounted.
+    let root = if task.group().over == Over::Volume { Path::new("/") } else { &task.program.root };
+    let mut first = items.iter().flatten().next().map(|command| prepared(command, root)).transpose()?;
     let ops = Ops::new(task.group());
     task.wait_for_start();
     let mut tally = task.tally(&ops);
-    let mut running = Running::start(ready).map_err(|e| cannot_start(command, &e))?;
-    let Some(ended) = watch(&mut running, &line, hold, worker, &|| tally.running())? else { return Ok(()) };
-    tally.lap(ops.list[0].histogram);
-    tally.items(1);
-    tally.fold(line.bytes().fold(0, |hash, byte| crate::hash::mix(hash ^ u64::from(byte))));
-    running.hear_out();
-    let left_behind = confine::held(hold);
-    let names = left_behind.iter().filter_map(|process| confine::name(*process)).take(NAMES).collect();
-    end_all(hold, GRACE);
-    let usage = confine::usage();
-    let mut run = CommandRun {
-        line,
-        status: if let Ending::Exit(status) = ended { Some(status) } else { None },
-        signal: if let Ending::Signal(signal) = ended { Some(signal) } else { None },
-        peak_memory_bytes: usage.peak_memory,
-        context_switches: usage.switches,
-        left_behind: names,
-        output_bytes: running.output.bytes,
-        output: running.output.tail(),
-        error_bytes: running.errors.bytes,
-        errors: running.errors.tail(),
-        figures: BTreeMap::new(),
-    };
-    let missing = running.output.figures(command, &mut run.figures);
-    tally.finish();
-    let slot = task.shared.slot(task.slot);
-    slot.set(Count::User, usage.cpu.user_ns);
-    slot.set(Count::System, usage.cpu.system_ns);
-    if let Some(remark) = remark(&run) {
-        slot.note(&Note::Remark(remark));
-    }
-    let reported = parts(command.reports.as_ref(), &String::from_utf8_lossy(&running.output.kept));
-    let (reported, unclear) = reported.map_or_else(|why| (Vec::new(), Some(why)), |parts| (parts, None));
-    let failure = failure(&run).or(missing.or(unclear).filter(|_| run.status == Some(0)));
-    slot.note(&Note::Ran(Box::new(run)));
-    for part in reported {
-        let name = part.name.clone();
-        if !slot.note(&Note::Part(Box::new(part))) {
-            return Err(format!("what fio reported of `{name}` is more than can be kept"));
+    let mut last = None;
+    'items: for commands in items {
+        for (number, command) in commands.iter().enumerate() {
+            let ready = first.take().map_or_else(|| prepared(command, root), Ok)?;
+            let mut running = Running::start(ready).map_err(|e| cannot_start(command, &e))?;
+            let line = command.line();
+            let Some(how) = watch(&mut running, &line, hold, worker, &|| tally.running())? else { return Ok(()) };
+            if number + 1 == commands.len() {
+                tally.lap(ops.list[0].histogram);
+                tally.items(1);
+            }
+            tally.fold(line.bytes().fold(0, |hash, byte| crate::hash::mix(hash ^ u64::from(byte))));
+            let ended = Ended::of(running, command, how, hold);
+            let failed = ended.failure.is_some();
+            last = Some(ended);
+            if failed || !tally.running() {
+                break 'items;
+            }
         }
     }
-    failure.map_or(Ok(()), Err)
+    tally.finish();
+    last.map_or(Ok(()), |last| last.tell(task))
+}
+
+/// A command that has ended, with all that it started.
+struct Ended {
+    run: CommandRun,
+    cpu: CpuTime,
+    reported: Vec<GroupOutcome>,
+    failure: Option<String>,
+}
+
+impl Ended {
+    fn of(mut running: Running, command: &Command, how: Ending, hold: Hold) -> Ended {
+        running.hear_out();
+        let left_behind = confine::held(hold);
+        let names = left_behind.iter().filter_map(|process| confine::name(*process)).take(NAMES).collect();
+        end_all(hold, GRACE);
+        let usage = confine::usage();
+        let mut run = CommandRun {
+            line: command.line(),
+            status: if let Ending::Exit(status) = how { Some(status) } else { None },
+            signal: if let Ending::Signal(signal) = how { Some(signal) } else { None },
+            peak_memory_bytes: usage.peak_memory,
+            context_switches: usage.switches,
+            left_behind: names,
+            output_bytes: running.output.bytes,
+            output: running.output.tail(),
+            error_bytes: running.errors.bytes,
+            errors: running.errors.tail(),
+            figures: BTreeMap::new(),
+        };
+        let missing = running.output.figures(command, usage.peak_memory, &mut run.figures);
+        let reported = parts(command.reports.as_ref(), &String::from_utf8_lossy(&running.output.kept));
+        let (reported, unclear) = reported.map_or_else(|why| (Vec::new(), Some(why)), |parts| (parts, None));
+        let failure = failure(&run).or(missing.or(unclear).filter(|_| run.status == Some(0)));
+        Ended { run, cpu: usage.cpu, reported, failure }
+    }
+
+    /// Puts it into the worker's slot; why it failed, if it did.
+    fn tell(self, task: &Task) -> Result<(), String> {
+        let slot = task.shared.slot(task.slot);
+        slot.set(Count::User, self.cpu.user_ns);
+        slot.set(Count::System, self.cpu.system_ns);
+        if let Some(remark) = remark(&self.run) {
+            slot.note(&Note::Remark(remark));
+        }
+        slot.note(&Note::Ran(Box::new(self.run)));
+        for part in self.reported {
+            let name = part.name.clone();
+            if !slot.note(&Note::Part(Box::new(part))) {
+                return Err(format!("what fio reported of `{name}` is more than can be kept"));
+            }
+        }
+        self.failure.map_or(Ok(()), Err)
+    }
 }
 
 /// Listens to a command until it has ended; None where it was ended because the phase is over, or its worker gone.

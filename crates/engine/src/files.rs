@@ -2,6 +2,8 @@
 //! In: a worker's task. Out: its tally.
 //! Files are taken by computed index, or as readdir lists them (`crate::readdir`).
 
+pub mod rare;
+
 use crate::content::{Generator, Source};
 use crate::dirs::Directories;
 use crate::hash::{below, mix, mix_all, mix_bytes};
@@ -47,6 +49,8 @@ pub struct Item {
     pub index: u64,
     /// Number that stands for it.
     pub identity: u64,
+    /// Number that its content carries: another where it is a clone or a copy, whose content carried the source's until it was written.
+    writer: u64,
     /// Its name.
     pub name: Name,
     /// Number of its directory.
@@ -66,6 +70,7 @@ impl Item {
         Item {
             index: 0,
             identity: 0,
+            writer: 0,
             name: Name::new(),
             directory: 0,
             moved_to: None,
@@ -140,6 +145,7 @@ impl<'a> FileWork<'a> {
     fn take(&mut self, index: u64, position: u64, item: &mut Item) {
         item.index = index;
         item.identity = self.files.identity(index);
+        item.writer = self.files.writer(index);
         self.files.name(index, &mut item.name);
         item.directory = self.files.directory_of(index, &item.name);
         item.version = version(self.task.phase, self.task.pass, position);
@@ -157,6 +163,7 @@ impl<'a> FileWork<'a> {
             Some(index) => self.files.identity(index),
             None => mix_all(&[mix_bytes(name), directory]),
         };
+        item.writer = index.map_or(item.identity, |index| self.files.writer(index));
         item.directory = directory;
         item.version = version(self.task.phase, self.task.pass, item.index & 0xff_ffff_ffff);
         item.generation = 0;
@@ -241,40 +248,10 @@ impl<'a> FileWork<'a> {
                 std::hint::black_box(status.size);
             }
             Act::LookUp => sys::look_up(self.place(item)?, item.name.c())?,
-            other => self.rare(other, item)?,
+            other => self.rare(other, item, tally)?,
         }
         tally.lap(op.histogram);
         Ok(())
-    }
-
-    fn rare(&mut self, act: &Act, item: &mut Item) -> Answer<()> {
-        match act {
-            Act::Mkdir => self.dirs.ensure(item.directory, &self.files).map(|_| ()),
-            Act::Sync(call) => self.sync(*call, item.fd),
-            Act::SyncDirectory => sys::fsync(self.place(item)?),
-            Act::Chown => sys::chown(self.place(item)?, item.name.c(), self.ids),
-            Act::Chmod => sys::chmod(self.place(item)?, item.name.c(), 0o644),
-            Act::Rename(target) => {
-                let (from, to) = (self.place(item)?, self.target(*target)?);
-                sys::rename(from, item.name.c(), to, item.name.c())?;
-                item.moved_to = Some(to);
-                Ok(())
-            }
-            Act::Link(suffix) => {
-                let place = self.place(item)?;
-                let mut beside = item.name.clone();
-                beside.push(suffix.as_bytes());
-                sys::link(place, item.name.c(), place, beside.c())
-            }
-            Act::Modify => {
-                if let Some(byte) = self.buffer.first_mut() {
-                    *byte = byte.wrapping_add(1);
-                }
-                Ok(())
-            }
-            // Programs with steps on directories over files are refused beforehand.
-            _ => Err(Errno(libc::EINVAL)),
-        }
     }
 
     #[inline]
@@ -317,7 +294,7 @@ impl<'a> FileWork<'a> {
             let n = sys::read(fd, &mut self.buffer)?;
             tally.lap(op.histogram);
             let path = || self.files.path(item.index);
-            check_grains(&self.buffer[..n], item.bytes, item.identity, &mut self.checker, tally, &path);
+            check_grains(&self.buffer[..n], item.bytes, [item.writer, item.identity], &mut self.checker, tally, &path);
             tally.skip();
             item.bytes += n as u64;
             tally.read(n);
@@ -330,9 +307,8 @@ impl<'a> FileWork<'a> {
     #[inline]
     fn write(&mut self, item: &mut Item, tally: &mut Tally) -> Answer<()> {
         let fd = item.fd.ok_or(Errno(libc::EBADF))?;
-        let known = item.index < self.files.count;
-        let size = self.files.size(if known { item.index } else { 0 }, item.generation);
-        let source = Source { file: item.identity, version: item.version };
+        let size = self.size_of(item);
+        let source = Source { file: item.writer, version: item.version };
         item.bytes = 0;
         while item.bytes < size {
             let mut length = (size - item.bytes).min(self.buffer.len() as u64) as usize;
@@ -406,11 +382,11 @@ impl<'a> FileWork<'a> {
 /// Direct I/O is cut at this many bytes: the largest logical block that disks have.
 pub const DIRECT_GRAIN: usize = 4096;
 
-/// Check every grain of what was read from `offset` on; of one that is cut short, what there is of it.
+/// Check every grain of what was read from `offset` on; of one that is cut short, what there is of it. Content of either of the two is right.
 pub fn check_grains(
     bytes: &[u8],
     offset: u64,
-    file: u64,
+    files: [u64; 2],
     checker: &mut Generator,
     tally: &mut Tally,
     path: &dyn Fn() -> String,
@@ -419,7 +395,7 @@ pub fn check_grains(
     let skip = (grain - (offset % grain as u64) as usize) % grain;
     for (number, block) in bytes.get(skip..).unwrap_or_default().chunks(grain).enumerate() {
         let at = offset + (skip + number * grain) as u64;
-        let wrong = crate::stamp::check(block, file, at / grain as u64, checker).err();
+        let wrong = crate::stamp::check(block, files, at / grain as u64, checker).err();
         tally.checked(wrong.map(|w| format!("{} at offset {at}: {w}", path())));
     }
 }

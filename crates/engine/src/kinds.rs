@@ -9,6 +9,7 @@ mod device;
 mod directories;
 mod files;
 mod trace;
+mod volume;
 
 use crate::cached::Visit;
 use crate::check::Check;
@@ -48,6 +49,7 @@ pub fn of(over: Over) -> Box<dyn Kind> {
         Over::Device { block, length } => Box::new(device::Device { block, length }),
         Over::Command => Box::new(command::Command),
         Over::Trace => Box::new(trace::Trace),
+        Over::Volume => Box::new(volume::Volume),
     }
 }
 

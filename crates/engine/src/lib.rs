@@ -26,6 +26,7 @@ mod mapped;
 mod mounts;
 mod movers;
 mod names;
+mod needs;
 mod ops;
 mod order;
 mod pace;

@@ -100,6 +100,7 @@ pub struct Files {
     names: Names,
     size: Size,
     key: u64,
+    own_key: u64,
 }
 
 const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -114,7 +115,8 @@ impl Files {
             (true, directory) => format!("{directory}/{owner}"),
         };
         let owner = if own { u64::from(owner) } else { 0 };
-        let key = mix_all(&[seed, index as u64, owner]);
+        // Clones have the names and sizes of what they are clones of.
+        let [key, own_key] = [fileset.copies.unwrap_or(index), index].map(|of| mix_all(&[seed, of as u64, owner]));
         let count = match fileset.size {
             Size::Total { bytes, largest } => bytes.div_ceil(largest.max(1)),
             Size::Uniform(..) => fileset.files,
@@ -128,6 +130,7 @@ impl Files {
             names: fileset.names,
             size: fileset.size,
             key,
+            own_key,
         }
     }
 
@@ -135,6 +138,17 @@ impl Files {
     #[inline]
     pub fn identity(&self, index: u64) -> u64 {
         mix(self.key ^ mix(index))
+    }
+
+    /// What content that is written into it carries: the number that stands for it, but for clones and copies, which tell their own from what they came with.
+    #[inline]
+    pub fn writer(&self, index: u64) -> u64 {
+        mix(self.own_key ^ mix(index))
+    }
+
+    /// Whose content it may hold: its own, and that of what it is a clone of.
+    pub fn contents(&self, index: u64) -> [u64; 2] {
+        [self.writer(index), self.identity(index)]
     }
 
     /// Write the name of a file.
@@ -332,6 +346,7 @@ mod tests {
             names,
             size,
             content,
+            copies: None,
         }
     }
 

@@ -47,13 +47,29 @@ pub enum Act {
     Rename(usize),
     /// Link beside, with this suffix.
     Link(String),
+    /// Open a file without a name, with these flags.
+    OpenNameless { flags: i32 },
+    /// Give it its name.
+    LinkNameless,
+    /// Clone (true) or copy into the target directory of this number.
+    Copy { clones: bool, target: usize },
+    /// fallocate with this mode.
+    Allocate { mode: i32 },
+    /// Cut the file to this share, in percent.
+    Truncate(u8),
+    /// Set the attribute: ours with so many bytes; None: the access control list.
+    SetAttribute(Option<u32>),
+    /// Get the attribute: ours; or the access control list.
+    GetAttribute { acl: bool },
+    /// fadvise of the whole file.
+    Advise(i32),
     /// unlink.
     Unlink,
     /// List a directory.
     List,
     /// rmdir.
     Rmdir,
-    /// Run a program.
+    /// Run a program, of the user's or of the filesystem's.
     Run,
     /// Make a recorded program's tree, or its calls.
     Recorded,
@@ -91,6 +107,16 @@ pub fn flags(io: &Io, writes: bool) -> i32 {
     let direct = if io.direct && io.engine != Engine::Mmap { libc::O_DIRECT } else { 0 };
     direct | if writes { sync } else { 0 }
 }
+
+/// Flags that each read and write of blocks carries.
+pub fn call_flags(io: &Io) -> i32 {
+    (if io.atomic { RWF_ATOMIC } else { 0 }) | if io.uncached { RWF_DONTCACHE } else { 0 }
+}
+
+/// RWF_ATOMIC of linux/fs.h, since Linux 6.11.
+pub const RWF_ATOMIC: i32 = 0x40;
+/// RWF_DONTCACHE of linux/fs.h, since Linux 6.14.
+pub const RWF_DONTCACHE: i32 = 0x80;
 
 impl Ops {
     /// Make a group's steps ready.
@@ -151,10 +177,23 @@ impl Ops {
             Step::LookUp => Act::LookUp,
             Step::Rename(directory) => Act::Rename(self.target(directory)),
             Step::Link(suffix) => Act::Link(suffix.clone()),
+            Step::OpenTmpfile => Act::OpenNameless { flags: libc::O_TMPFILE | libc::O_WRONLY | flags(io, true) },
+            Step::LinkTmpfile => Act::LinkNameless,
+            Step::Reflink(directory) => Act::Copy { clones: true, target: self.target(directory) },
+            Step::CopyRange(directory) => Act::Copy { clones: false, target: self.target(directory) },
+            Step::Fallocate => Act::Allocate { mode: 0 },
+            Step::PunchHole => Act::Allocate { mode: libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE },
+            Step::Truncate(percent) => Act::Truncate(*percent),
+            Step::SetXattr(bytes) => Act::SetAttribute(Some(*bytes)),
+            Step::SetAcl => Act::SetAttribute(None),
+            Step::GetXattr => Act::GetAttribute { acl: false },
+            Step::GetAcl => Act::GetAttribute { acl: true },
+            Step::Readahead => Act::Advise(libc::POSIX_FADV_WILLNEED),
+            Step::DropCached => Act::Advise(libc::POSIX_FADV_DONTNEED),
             Step::Unlink => Act::Unlink,
             Step::List => Act::List,
             Step::Rmdir => Act::Rmdir,
-            Step::Run(_) => Act::Run,
+            Step::Run(_) | Step::Volume(..) => Act::Run,
             Step::LayOut(_) => Act::Recorded,
             Step::Replay(_) => {
                 for name in trace::Call::NAMES {

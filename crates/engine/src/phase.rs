@@ -12,6 +12,7 @@ use crate::tally::intervals;
 use crate::worker::{Task, work};
 use crate::{collect, durable, kinds};
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use workload::message::Reply;
@@ -56,9 +57,11 @@ pub fn perform(
     output: &mut impl Write,
 ) -> io::Result<Reply> {
     let failed = |reason: String| Reply::Failed { phase, partial: None, reason, killed: false };
-    let root = match sys::open_directory(libc::AT_FDCWD, &crate::dirs::path(&program.root.to_string_lossy())) {
+    // What is not mounted has no root to be opened.
+    let place = if program.phases[phase].is_unmounted() { Path::new("/") } else { &program.root };
+    let root = match sys::open_directory(libc::AT_FDCWD, &crate::dirs::path(&place.to_string_lossy())) {
         Ok(root) => root,
-        Err(e) => return Ok(failed(format!("opening {}: {e}", program.root.display()))),
+        Err(e) => return Ok(failed(format!("opening {}: {e}", place.display()))),
     };
     let reply = match start(program, phase, pass, calibrator, root) {
         Ok(mut pass) => {

@@ -5,7 +5,7 @@
 use crate::dirs::{self, Directories};
 use crate::names::{Files, Name};
 use crate::sys::{self, Answer, Fd};
-use workload::program::{Group, Order, Program, Step, has};
+use workload::program::{Group, Order, Program, Step, any, has};
 
 /// Files of a group, one for each owner.
 pub fn owners(program: &Program, group: &Group, fileset: usize) -> Vec<Files> {
@@ -26,7 +26,7 @@ pub fn files(
         let said = |e: sys::Errno| format!("preparing {} below the root: {e}", files.base);
         targets(&group.steps, &files, root).map_err(said)?;
         let makes = has(&group.steps, &Step::Mkdir);
-        let creates = group.io.create || has(&group.steps, &Step::Create);
+        let creates = group.io.create || any(&group.steps, &|s| matches!(s, Step::Create | Step::OpenTmpfile));
         if creates && !makes {
             directories(&files, root).map_err(said)?;
         }
@@ -41,7 +41,9 @@ pub fn files(
 fn targets(steps: &[Step], files: &Files, root: Fd) -> Answer<()> {
     for step in steps {
         match step {
-            Step::Rename(directory) => dirs::make_path(root, &files.sibling(directory))?,
+            Step::Rename(directory) | Step::Reflink(directory) | Step::CopyRange(directory) => {
+                dirs::make_path(root, &files.sibling(directory))?;
+            }
             Step::Share(_, inner) => targets(inner, files, root)?,
             _ => {}
         }

@@ -3,7 +3,7 @@
 //! A request that cannot be carried out is answered with the reason; the agent goes on.
 
 use crate::clock::Calibrator;
-use crate::{ager, cached, ceiling, check, phase, survey, sys};
+use crate::{ager, cached, ceiling, check, needs, phase, survey, sys};
 use std::io::{self, BufRead, Read, Write};
 use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request};
 use workload::program::Program;
@@ -64,10 +64,13 @@ impl Agent {
     fn answer(&mut self, request: Request, output: &mut impl Write) -> io::Result<()> {
         let reply = match request {
             Request::Load(program) => match check::program(&program) {
-                Ok(()) => {
-                    self.program = Some(*program);
-                    Reply::Loaded
-                }
+                Ok(()) => match needs::lacking(&program) {
+                    Ok(lacking) => {
+                        self.program = Some(*program);
+                        Reply::Loaded { lacking }
+                    }
+                    Err(reason) => Reply::Refused { reason },
+                },
                 Err(reason) => Reply::Refused { reason },
             },
             Request::MeasureCeiling => Reply::Ceiling(ceiling::measure(&self.calibrator)),

@@ -158,6 +158,7 @@ mod tests {
             names: Names::Decimal,
             size,
             content: Content::default(),
+            copies: None,
         };
         Files::new(1, 0, &set, 0, 1)
     }

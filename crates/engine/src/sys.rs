@@ -92,6 +92,20 @@ pub fn write_at(fd: Fd, buffer: &[u8], offset: u64) -> Answer<usize> {
     answer_size(unsafe { libc::pwrite64(fd, buffer.as_ptr().cast(), buffer.len(), offset as i64) })
 }
 
+/// pread(2) with flags (preadv2).
+pub fn read_at_flagged(fd: Fd, buffer: &mut [u8], offset: u64, flags: i32) -> Answer<usize> {
+    let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: as in `read`; the kernel reads one description of the buffer.
+    answer_size(unsafe { libc::preadv2(fd, &part, 1, offset as i64, flags) })
+}
+
+/// pwrite(2) with flags (pwritev2).
+pub fn write_at_flagged(fd: Fd, buffer: &[u8], offset: u64, flags: i32) -> Answer<usize> {
+    let part = libc::iovec { iov_base: buffer.as_ptr().cast_mut().cast(), iov_len: buffer.len() };
+    // SAFETY: as in `write`; the kernel reads one description of the buffer, and nothing is written into it.
+    answer_size(unsafe { libc::pwritev2(fd, &part, 1, offset as i64, flags) })
+}
+
 /// mkdirat(2) with mode 0755.
 pub fn mkdir(dir: Fd, name: &CStr) -> Answer<()> {
     // SAFETY: `name` is a C string that outlives the call.
@@ -121,6 +135,56 @@ pub fn rename(from: Fd, old: &CStr, to: Fd, new: &CStr) -> Answer<()> {
 pub fn link(from: Fd, old: &CStr, to: Fd, new: &CStr) -> Answer<()> {
     // SAFETY: both names are C strings that outlive the call.
     answer(unsafe { libc::linkat(from, old.as_ptr(), to, new.as_ptr(), 0) }).map(|_| ())
+}
+
+/// linkat(2) of an open file, which may have no name.
+pub fn link_open(fd: Fd, to: Fd, name: &CStr) -> Answer<()> {
+    let mut path = [0u8; 32];
+    let text = format!("/proc/self/fd/{fd}");
+    path[..text.len()].copy_from_slice(text.as_bytes());
+    // SAFETY: both are C strings that outlive the call: the first ends in the zeros that it is filled up with.
+    let r = unsafe { libc::linkat(libc::AT_FDCWD, path.as_ptr().cast(), to, name.as_ptr(), libc::AT_SYMLINK_FOLLOW) };
+    answer(r).map(|_| ())
+}
+
+/// ioctl(2) FICLONE: the target shares all of the source's data.
+pub fn clone_file(target: Fd, source: Fd) -> Answer<()> {
+    // SAFETY: takes numbers only.
+    answer(unsafe { libc::ioctl(target, libc::FICLONE, source) }).map(|_| ())
+}
+
+/// copy_file_range(2) at both files' offsets; bytes copied, 0 at the end.
+pub fn copy_range(source: Fd, target: Fd, length: usize) -> Answer<usize> {
+    let (from, to) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: takes numbers, and no offsets to read or write.
+    answer_size(unsafe { libc::copy_file_range(source, from, target, to, length, 0) })
+}
+
+/// fallocate(2).
+pub fn allocate(fd: Fd, mode: i32, offset: u64, length: u64) -> Answer<()> {
+    // SAFETY: takes numbers only.
+    answer(unsafe { libc::fallocate64(fd, mode, offset as i64, length as i64) }).map(|_| ())
+}
+
+/// posix_fadvise(2) of a whole file.
+pub fn advise(fd: Fd, advice: i32) -> Answer<()> {
+    // SAFETY: takes numbers only. It answers the errno itself.
+    match unsafe { libc::posix_fadvise64(fd, 0, 0, advice) } {
+        0 => Ok(()),
+        errno => Err(Errno(errno)),
+    }
+}
+
+/// fsetxattr(2).
+pub fn set_attribute(fd: Fd, name: &CStr, value: &[u8]) -> Answer<()> {
+    // SAFETY: the name is a C string, and the kernel reads at most `len` bytes of the value.
+    answer(unsafe { libc::fsetxattr(fd, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) }).map(|_| ())
+}
+
+/// fgetxattr(2); bytes of the value.
+pub fn get_attribute(fd: Fd, name: &CStr, buffer: &mut [u8]) -> Answer<usize> {
+    // SAFETY: the name is a C string, and the kernel writes at most `len` bytes.
+    answer_size(unsafe { libc::fgetxattr(fd, name.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len()) })
 }
 
 /// What stat(2) says that the engine needs.

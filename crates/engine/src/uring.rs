@@ -24,6 +24,7 @@ pub struct Ring {
     ring: IoUring,
     buffers: Buffer,
     block: usize,
+    flags: [i32; 2],
     fixed_buffers: bool,
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -94,6 +95,7 @@ impl Ring {
             ring,
             buffers,
             block,
+            flags: [work.call_flags & !crate::ops::RWF_ATOMIC, work.call_flags],
             fixed_buffers,
             slots: vec![IDLE; depth as usize],
             free,
@@ -196,11 +198,12 @@ impl Ring {
         let length = (slot.place.length - slot.done) as u32;
         let offset = slot.place.offset + slot.done as u64;
         let buffer = number as u16;
+        let flags = self.flags[usize::from(slot.writes)];
         let entry = match (slot.writes, self.fixed_buffers) {
-            (false, true) => opcode::ReadFixed::new(file, start, length, buffer).offset(offset).build(),
-            (true, true) => opcode::WriteFixed::new(file, start, length, buffer).offset(offset).build(),
-            (false, false) => opcode::Read::new(file, start, length).offset(offset).build(),
-            (true, false) => opcode::Write::new(file, start, length).offset(offset).build(),
+            (false, true) => opcode::ReadFixed::new(file, start, length, buffer).offset(offset).rw_flags(flags).build(),
+            (true, true) => opcode::WriteFixed::new(file, start, length, buffer).offset(offset).rw_flags(flags).build(),
+            (false, false) => opcode::Read::new(file, start, length).offset(offset).rw_flags(flags).build(),
+            (true, false) => opcode::Write::new(file, start, length).offset(offset).rw_flags(flags).build(),
         };
         self.submit_entry(&entry.user_data(u64::from(number)));
     }

@@ -50,6 +50,9 @@ pub struct Found {
     pub kernel: Option<String>,
     /// Seconds that the guest took to boot; absent on the host.
     pub boot_seconds: Option<f64>,
+    /// Phases that it cannot do, by their names, with what it lacks for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cannot: BTreeMap<String, String>,
 }
 
 impl Found {
@@ -75,6 +78,7 @@ impl Found {
             backend: None,
             kernel: None,
             boot_seconds: None,
+            cannot: BTreeMap::new(),
         }
     }
 }

@@ -4,13 +4,16 @@
 
 mod command;
 mod fileset;
+mod needs;
 mod replay;
 
-pub use command::{Command, OwnFigure, Reports};
+pub use command::{Command, OwnFigure, PEAK_MEMORY, Reports};
 pub use fileset::{Content, Fileset, Layout, Names, Size};
+pub use needs::{Need, VolumeTool};
 pub use replay::Replay;
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// One workload, ready to be performed in one directory.
@@ -27,6 +30,9 @@ pub struct Program {
     pub device: Option<PathBuf>,
     /// What makes written data safe after a phase.
     pub durable: Durable,
+    /// Commands of the filesystem's own tools for work over [`Over::Volume`], `{snapshot}` still standing in them; those that it has not are absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<VolumeTool, Vec<Vec<String>>>,
     /// Filesets that phases refer to by index.
     pub filesets: Vec<Fileset>,
     /// Phases, performed one at a time when asked for.
@@ -77,6 +83,9 @@ pub struct Phase {
     pub after: After,
     /// A pass that takes longer than this fails, in seconds; 0: the program's limit.
     pub time_limit: u64,
+    /// What the filesystem must be able to do, or the phase is left out: beside what its steps need, that of phases on whose files it works.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Need>,
 }
 
 impl Program {
@@ -123,6 +132,12 @@ impl Phase {
     /// Whether it does what only a program, or a trace of one, knows.
     pub fn is_opaque(&self) -> bool {
         self.groups.iter().any(|group| group.over.is_opaque())
+    }
+
+    /// Whether the filesystem must not be mounted meanwhile.
+    pub fn is_unmounted(&self) -> bool {
+        let offline = |step: &Step| matches!(step, Step::Volume(VolumeTool::Check, _));
+        self.groups.iter().any(|group| group.steps.iter().any(offline))
     }
 }
 
@@ -229,6 +244,8 @@ pub enum Over {
     },
     /// Programs of the user's own, run in the root; its one step says which: one item a run.
     Command,
+    /// The filesystem as a whole, by its own tools; its one step says what is done: one item each, a snapshot or a check.
+    Volume,
     /// A recorded run of a program; its one step says whether its files are laid out or its calls are made: one item a call.
     Trace,
 }
@@ -239,7 +256,7 @@ impl Over {
     pub fn fileset(&self) -> Option<usize> {
         match *self {
             Over::Files { fileset } | Over::Blocks { fileset, .. } | Over::Directories { fileset } => Some(fileset),
-            Over::Aged | Over::Device { .. } | Over::Command | Over::Trace => None,
+            Over::Aged | Over::Device { .. } | Over::Command | Over::Trace | Over::Volume => None,
         }
     }
 
@@ -341,6 +358,35 @@ pub enum Step {
     Rmdir,
     /// Run a program to its end (over commands, whose only step it is).
     Run(Box<Command>),
+    /// open(O_TMPFILE|O_WRONLY) in the file's directory: a file without a name.
+    OpenTmpfile,
+    /// Give the open file without a name its own (linkat of /proc/self/fd).
+    LinkTmpfile,
+    /// Clone the file (FICLONE) to the same name in this directory, which is found as that of [`Step::Rename`] is; the file stays. Whoever works on the
+    /// clones needs a fileset of its own there, which `copies` this one.
+    Reflink(String),
+    /// Copy the file within the kernel (copy_file_range(2)), to where [`Step::Reflink`] would clone it.
+    CopyRange(String),
+    /// fallocate(2) of the whole size of the open file, or of the block.
+    Fallocate,
+    /// fallocate(FALLOC_FL_PUNCH_HOLE) of the whole size of the open file, or of the block.
+    PunchHole,
+    /// truncate(2) to this share of its size, in percent.
+    Truncate(u8),
+    /// setxattr(2) of `user.bakeoff`, with so many bytes.
+    SetXattr(u32),
+    /// getxattr(2) of the same.
+    GetXattr,
+    /// setxattr(2) of an access control list that names one more user.
+    SetAcl,
+    /// getxattr(2) of the same.
+    GetAcl,
+    /// posix_fadvise(POSIX_FADV_WILLNEED) of the whole open file.
+    Readahead,
+    /// posix_fadvise(POSIX_FADV_DONTNEED) of the whole open file.
+    DropCached,
+    /// Have the filesystem's own tool do this (over the volume, whose only step it is), and tell these figures of it.
+    Volume(VolumeTool, Vec<OwnFigure>),
     /// Make the tree that a recorded program found (over a trace, whose only step it is).
     LayOut(Box<Replay>),
     /// Make the calls that a recorded program made (over a trace, whose only step it is).
@@ -375,6 +421,20 @@ impl Step {
             Step::List => "list",
             Step::Rmdir => "rmdir",
             Step::Run(_) => "run",
+            Step::OpenTmpfile => "open-tmpfile",
+            Step::LinkTmpfile => "link-tmpfile",
+            Step::Reflink(_) => "reflink",
+            Step::CopyRange(_) => "copy-range",
+            Step::Fallocate => "fallocate",
+            Step::PunchHole => "punch-hole",
+            Step::Truncate(_) => "truncate",
+            Step::SetXattr(_) => "set-xattr",
+            Step::GetXattr => "get-xattr",
+            Step::SetAcl => "set-acl",
+            Step::GetAcl => "get-acl",
+            Step::Readahead => "readahead",
+            Step::DropCached => "drop-cached",
+            Step::Volume(tool, _) => tool.name(),
             Step::LayOut(_) => "lay-out",
             Step::Replay(_) => "replay",
             Step::Share(..) => "share",
@@ -418,6 +478,17 @@ pub struct Io {
     pub read_percent: Option<u8>,
     /// Bytes of one read or write call over files; 0: 128 KiB at most.
     pub call_bytes: u64,
+    /// Each block is written whole or not at all, also by a power cut (RWF_ATOMIC).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub atomic: bool,
+    /// Through the page cache, of which nothing is kept (RWF_DONTCACHE).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub uncached: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_false(truth: &bool) -> bool {
+    !truth
 }
 
 /// Synchronous writing by open flags.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use system::Tail;
 use system::process::how_it_ended;
 use workload::ageing::{Aged, Ageing, Layout, Survey};
-use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request};
+use workload::message::{LINE_LIMIT, Lack, PROTOCOL, Reply, Request};
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::Program;
 
@@ -191,11 +191,11 @@ impl Agent {
         }
     }
 
-    /// Hands over a program.
-    pub fn load(&mut self, program: &Program) -> Result<(), AgentError> {
+    /// Hands over a program; the phases that the filesystem cannot do are answered.
+    pub fn load(&mut self, program: &Program) -> Result<Vec<Lack>, AgentError> {
         self.ask(&Request::Load(Box::new(program.clone())))?;
         match self.answer("taking the program", ANSWER_LIMIT)? {
-            Reply::Loaded => Ok(()),
+            Reply::Loaded { lacking } => Ok(lacking),
             other => Err(unexpected("taking the program", &other)),
         }
     }

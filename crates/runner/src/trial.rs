@@ -10,10 +10,11 @@ use crate::venue::{Venue, VenueError};
 use crate::watch::{News, Watcher};
 use records::{Cause, DEVICE, PhaseRecord, TrialRecord, TrialStatus, Usage};
 use staging::{Dropped, Engine, Setup, Staged, StagingError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::facts::{Compiled, PhaseFacts};
+use workload::message::Lack;
 use workload::outcome::Ceiling;
 use workload::program::{Cache, Phase, Program, Step, has};
 
@@ -177,15 +178,16 @@ fn phases(
         Engine::Elsewhere(line) => Agent::over(line, Arc::clone(&job.stop))?,
     };
     let ceiling = ceiling(stage.machine(), &mut agent, job, ceilings)?;
-    agent.load(&program)?;
+    let left_out = left_out(&agent.load(&program)?, job.work, record)?;
     let mut proof = Proof::default();
     let mut repetitions = job.repetitions;
-    for (index, phase) in program.phases.iter().enumerate() {
+    for (index, phase) in program.phases.iter().enumerate().filter(|(index, _)| !left_out.contains(index)) {
         let facts = &job.work.phases[index];
         watcher.news(News::Step(&facts.title));
         let job = Job { ceiling: ceiling.as_ref(), stop: Arc::clone(&job.stop), repetitions, ..*job };
         let from = record.phases.len();
-        let place = Place { program: &program, index, phase, facts };
+        let next = (index + 1..program.phases.len()).find(|next| !left_out.contains(next));
+        let place = Place { program: &program, index, phase, facts, next: next.map(|next| &program.phases[next]) };
         one_phase(stage, &mut agent, &job, &place, &mut proof, record, watcher)?;
         let again = record.phases[from..].iter().filter(|pass| pass.evidence.set_aside).count();
         repetitions = repetitions.saturating_sub(again as u32);
@@ -195,6 +197,22 @@ fn phases(
     }
     agent.quit();
     Ok(())
+}
+
+/// Phases that the filesystem cannot do, each kept with what it lacks.
+fn left_out(lacking: &[Lack], work: &Compiled, record: &mut TrialRecord) -> Result<BTreeSet<usize>, Trouble> {
+    let left_out: BTreeSet<usize> = lacking.iter().map(|lack| lack.phase).collect();
+    let measured = || work.program.phases.iter().enumerate().filter(|(_, phase)| !phase.preparation);
+    if let Some(lack) = lacking.first()
+        && measured().all(|(index, _)| left_out.contains(&index))
+    {
+        return Err(Trouble::Trial(format!("it can do nothing of this workload: {}", lack.why), Cause::Lasting));
+    }
+    if let Some(found) = &mut record.found {
+        let named = |lack: &Lack| (work.program.phases[lack.phase].name.clone(), lack.why.clone());
+        found.cannot = lacking.iter().map(named).collect();
+    }
+    Ok(left_out)
 }
 
 /// What the memory allows where the work runs: measured once for this machine, and once for each other.
@@ -252,6 +270,7 @@ fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, 
         root: setup.root.clone(),
         device: setup.device.clone(),
         durable: setup.durable.clone(),
+        tools: setup.tools.clone(),
         seed: job.seed,
         ..job.work.program.clone()
     })
@@ -263,17 +282,19 @@ struct Place<'a> {
     index: usize,
     phase: &'a Phase,
     facts: &'a PhaseFacts,
+    /// The one that comes after it; None for the last.
+    next: Option<&'a Phase>,
 }
 
 impl Place<'_> {
     /// Whether what stands after this phase must be done by itself: a cold start of the next one does it all, and after the
     /// last nothing reads.
     fn ends_by_itself(&self) -> bool {
-        self.program.phases.get(self.index + 1).is_some_and(|next| next.cache != Cache::Cold)
+        self.next.is_some_and(|next| next.cache != Cache::Cold)
     }
 
     fn is_last(&self) -> bool {
-        self.index + 1 == self.program.phases.len()
+        self.next.is_none()
     }
 }
 
@@ -413,13 +434,19 @@ fn one_pass(
     (pass, state): (u32, &CacheState),
     watcher: &mut dyn Watcher,
 ) -> Result<PhaseRecord, Trouble> {
-    let &Place { program, index, phase, facts } = place;
+    let &Place { program, index, phase, facts, .. } = place;
     let before = Before { emptied: state.emptied.as_ref(), cached_bytes: state.cached_bytes };
+    if phase.is_unmounted() {
+        stage.unmount_only()?;
+    }
     let looked = stage.look()?;
     let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
     let performed = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress);
     let outcome = performed.map_err(|error| error.in_phase(&phase.name))?;
     let seen = stage.since(&looked)?;
+    if phase.is_unmounted() {
+        stage.mount_state()?;
+    }
     let evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
     Ok(PhaseRecord {
         name: phase.name.clone(),

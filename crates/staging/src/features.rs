@@ -19,7 +19,7 @@ use records::Contender;
 use std::path::Path;
 
 /// What is asked: a key, and the question in a few words.
-pub const QUESTIONS: [(&str, &str); 25] = [
+pub const QUESTIONS: [(&str, &str); 29] = [
     ("name_bytes", "longest name, in bytes"),
     ("name_letters", "longest name, in letters of two bytes"),
     ("file_size", "largest file"),
@@ -37,10 +37,14 @@ pub const QUESTIONS: [(&str, &str); 25] = [
     ("quota", "quotas"),
     ("direct", "O_DIRECT"),
     ("tmpfile", "O_TMPFILE"),
+    ("atomic_writes", "atomic writes, largest"),
+    ("uncached", "RWF_DONTCACHE"),
     ("casefold", "case folding"),
     ("checksum_data", "notices a flipped byte in data"),
     ("checksum_metadata", "notices a flipped byte in metadata"),
     ("snapshots", "snapshots"),
+    ("rollback", "rollback to a snapshot"),
+    ("scrub", "scrub while mounted"),
     ("compression", "compression"),
     ("several_devices", "several devices"),
     ("grow", "grows"),

@@ -11,5 +11,6 @@ pub(crate) mod options;
 pub(crate) mod own_devices;
 pub(crate) mod readback;
 pub(crate) mod registry;
+pub(crate) mod snapshots;
 pub(crate) mod template;
 pub(crate) mod tools;

@@ -185,6 +185,14 @@ impl<T: Transport> Staged for Remote<T> {
         Ok(dropped)
     }
 
+    fn unmount_only(&mut self) -> Result<(), StagingError> {
+        self.conversation().get(&Ask::Unmount, only!(Answer::Done => ()))
+    }
+
+    fn mount_state(&mut self) -> Result<Duration, StagingError> {
+        self.conversation().get(&Ask::Mount, only!(Answer::Mounted(took) => took))
+    }
+
     fn settle(&mut self) -> Result<Settled, StagingError> {
         self.conversation().get(&Ask::Settle, only!(Answer::Settled(settled) => settled))
     }
@@ -208,14 +216,6 @@ impl<T: Transport> Staged for Remote<T> {
 }
 
 impl<T: Transport> Remountable for Remote<T> {
-    fn unmount_only(&mut self) -> Result<(), StagingError> {
-        self.conversation().get(&Ask::Unmount, only!(Answer::Done => ()))
-    }
-
-    fn mount_state(&mut self) -> Result<Duration, StagingError> {
-        self.conversation().get(&Ask::Mount, only!(Answer::Mounted(took) => took))
-    }
-
     fn check_unmounted(&mut self) -> Result<Closing, StagingError> {
         self.conversation().get(&Ask::Check, only!(Answer::Closed(closing) => *closing))
     }

@@ -15,6 +15,7 @@ mod limits;
 mod mount;
 pub(crate) mod remount;
 pub(crate) mod target;
+pub(crate) mod volume_tools;
 
 use crate::devices::image::Image;
 use crate::error::StagingError;

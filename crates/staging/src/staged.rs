@@ -4,6 +4,7 @@
 
 use crate::error::StagingError;
 use crate::stage::drop_caches::Dropped;
+use crate::stage::volume_tools::Tools;
 use crate::stage::{Settled, Stage};
 use records::program::Durable;
 use records::{Closing, Found, Usage};
@@ -27,6 +28,8 @@ pub struct Setup {
     pub device: Option<PathBuf>,
     /// What makes written data safe there.
     pub durable: Durable,
+    /// What the filesystem's own tools do to it as a whole.
+    pub tools: Tools,
     /// Options, durability class, sizes and times as found, with remarks that belong beside every figure.
     pub found: Found,
     /// Whether others use the filesystem and its disk too, as they do those of a directory.
@@ -99,6 +102,19 @@ pub trait Staged {
     /// What was written cannot be written back, or it cannot be mounted again.
     fn drop_caches(&mut self) -> Result<Dropped, StagingError>;
 
+    /// Unmounts, and leaves everything else as it is. A process that copied this mount namespace keeps the filesystem, and mounting again would show
+    /// what the kernel remembers of it: so it is waited for.
+    ///
+    /// # Errors
+    /// What unmounting answered, or that somebody keeps it.
+    fn unmount_only(&mut self) -> Result<(), StagingError>;
+
+    /// Mounts what [`Staged::unmount_only`] unmounted, whatever stands on the device by now, after what must be done for that. How long it took.
+    ///
+    /// # Errors
+    /// What mounting answered, or that somebody keeps it.
+    fn mount_state(&mut self) -> Result<Duration, StagingError>;
+
     /// Waits until the device has been idle for a moment, for ten seconds at most; for one where others use it too.
     ///
     /// # Errors
@@ -121,6 +137,7 @@ impl Staged for Stage<'_> {
             root: self.root().into(),
             device: self.device().map(|device| device.path.clone()),
             durable: self.durable().clone(),
+            tools: self.tools(),
             found: self.found().clone(),
             shared: self.state.work.is_some(),
         }
@@ -148,6 +165,16 @@ impl Staged for Stage<'_> {
 
     fn drop_caches(&mut self) -> Result<Dropped, StagingError> {
         Stage::drop_caches(self)
+    }
+
+    fn unmount_only(&mut self) -> Result<(), StagingError> {
+        self.take_off()?;
+        self.forget()
+    }
+
+    fn mount_state(&mut self) -> Result<Duration, StagingError> {
+        self.forget()?;
+        Ok(self.recover()? + self.put_back()?)
     }
 
     fn settle(&mut self) -> Result<Settled, StagingError> {

@@ -7,13 +7,13 @@ use crate::error::Problem;
 use crate::facts::{Compiled, PhaseFacts, TotalFacts};
 use crate::fileset;
 use crate::patience;
-use crate::program::{After, Cache, Durable, End, Figure, Fileset, Group, Over, OwnFigure, Phase, Program, Step};
+use crate::program::{After, Cache, Durable, End, Figure, Fileset, Group, Need, Over, OwnFigure, Phase, Program, Step};
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
-use crate::syntax::{RawAlso, RawFigure, RawPhase, RawTotal, RawWorkload, each};
+use crate::syntax::{RawAlso, RawFigure, RawFileset, RawPhase, RawTotal, RawWorkload, each};
 use crate::validate;
 use crate::work;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 pub(crate) type Outcome<T> = std::result::Result<T, Problem>;
@@ -49,8 +49,9 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
     let mut spans = Vec::new();
     for phase in &raw.phases {
         if all_hold(phase, context.scope)? {
-            let (compiled, fact, others) =
+            let (mut compiled, fact, others) =
                 one_phase(&mut context, phase).map_err(|problem| problem.at(phase.name.span()))?;
+            compiled.needs = needs(raw, phase, &phases)?;
             phases.push(compiled);
             facts.push(fact);
             beside.extend(others);
@@ -64,6 +65,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
         root: PathBuf::new(),
         device: None,
         durable: Durable::default(),
+        tools: BTreeMap::new(),
         error_limit: optional(raw.error_limit.as_ref(), Unit::Plain, context.scope)?.unwrap_or(ERROR_LIMIT_DEFAULT),
         time_limit: time_limit(raw, context.scope)?,
         filesets: context.filesets,
@@ -161,9 +163,29 @@ pub(crate) fn fileset_index(context: &mut Context<'_>, name: &toml::Spanned<Stri
         let known: Vec<&str> = context.raw.filesets.iter().map(|fileset| fileset.name.get_ref().as_str()).collect();
         Problem::unknown("fileset", wanted, &known).at(name.span())
     })?;
-    let compiled = fileset::fileset(raw, context.scope).map_err(|problem| problem.at(raw.name.span()))?;
+    let compiled = match &raw.copies {
+        Some(of) => copies(context, raw, of)?,
+        None => fileset::fileset(raw, context.scope).map_err(|problem| problem.at(raw.name.span()))?,
+    };
     context.filesets.push(compiled);
     Ok(context.filesets.len() - 1)
+}
+
+/// A fileset of clones or copies: it is all that the other one is, but in another directory.
+fn copies(context: &mut Context<'_>, raw: &RawFileset, of: &toml::Spanned<String>) -> Outcome<Fileset> {
+    let another = |one: &RawFileset| one.name.get_ref() == of.get_ref() && one.copies.is_none();
+    if !context.raw.filesets.iter().any(another) {
+        let known: Vec<&str> = context
+            .raw
+            .filesets
+            .iter()
+            .filter(|one| one.copies.is_none())
+            .map(|one| one.name.get_ref().as_str())
+            .collect();
+        return Err(Problem::unknown("fileset", of.get_ref(), &known).at(of.span()));
+    }
+    let index = fileset_index(context, of)?;
+    fileset::copy(raw, &context.filesets[index], index, context.scope).map_err(|problem| problem.at(raw.name.span()))
 }
 
 const CACHES: &[(&str, Cache)] = &[("cold", Cache::Cold), ("warm", Cache::Warm), ("as-found", Cache::AsFound)];
@@ -188,8 +210,10 @@ fn figures(raw: &RawPhase, usual: Figure, scope: &Scope) -> Outcome<(Figure, Vec
 /// Has the programs of a phase print these figures.
 fn give(groups: &mut [Group], figures: &[OwnFigure]) {
     for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
-        if let Step::Run(command) = step {
-            figures.clone_into(&mut command.figures);
+        match step {
+            Step::Run(command) => figures.clone_into(&mut command.figures),
+            Step::Volume(_, own) => figures.clone_into(own),
+            _ => {}
         }
     }
 }
@@ -202,8 +226,12 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
     let cache = raw.cache.as_ref().map_or(Ok(Cache::AsFound), |field| choice(field, "cache state", CACHES, scope))?;
     // Of a program only the time is known, unless it says more itself.
     let opaque = groups.iter().all(|group| group.over.is_opaque());
-    let runs_programs = groups.iter().all(|group| group.over == Over::Command);
-    let usual = if opaque { Figure::Seconds } else { Figure::ItemsPerSecond };
+    let runs_programs = groups.iter().all(|group| matches!(group.over, Over::Command | Over::Volume));
+    let usual = if opaque || groups.iter().all(|group| group.over == Over::Volume) {
+        Figure::Seconds
+    } else {
+        Figure::ItemsPerSecond
+    };
     let (figure, own) = figures(raw, usual, scope)?;
     if !own.is_empty() && !runs_programs {
         return Err(
@@ -252,8 +280,27 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         preparation: raw.preparation,
         after: after(raw, scope)?,
         time_limit: 0,
+        needs: Vec::new(),
     };
     Ok((phase, facts, beside))
+}
+
+/// What the filesystem must be able to do for the phases without which this one makes no sense.
+fn needs(raw: &RawWorkload, phase: &RawPhase, before: &[Phase]) -> Outcome<Vec<Need>> {
+    let mut needs = BTreeSet::new();
+    for name in &phase.needs {
+        let known: Vec<&str> = raw
+            .phases
+            .iter()
+            .map(|one| one.name.get_ref().as_str())
+            .take_while(|one| one != phase.name.get_ref())
+            .collect();
+        if !known.contains(&name.get_ref().as_str()) {
+            return Err(Problem::unknown("earlier phase", name.get_ref(), &known).at(name.span()));
+        }
+        needs.extend(before.iter().filter(|one| one.name == *name.get_ref()).flat_map(Phase::all_needs));
+    }
+    Ok(needs.into_iter().collect())
 }
 
 /// What is to be known of a figure that a phase's program prints.

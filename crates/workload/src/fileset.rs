@@ -33,6 +33,7 @@ pub(crate) fn fileset(raw: &RawFileset, scope: &Scope) -> Outcome<Fileset> {
         names: raw.names.as_ref().map_or(Ok(Names::Decimal), |field| choice(field, "way of naming", NAMES, scope))?,
         size,
         content: content(raw, scope)?,
+        copies: None,
         name,
     };
     let largest = u128::from(largest_bytes(&fileset)) * u128::from(files);
@@ -44,6 +45,25 @@ pub(crate) fn fileset(raw: &RawFileset, scope: &Scope) -> Outcome<Fileset> {
         return Err(Problem::new(format!("fileset `{}` may hold more than 2^60 bytes", fileset.name)));
     }
     Ok(fileset)
+}
+
+/// Clones or copies of another fileset's files, beside it.
+pub(crate) fn copy(raw: &RawFileset, of: &Fileset, index: usize, scope: &Scope) -> Outcome<Fileset> {
+    let RawFileset { files, layout, names, size, smallest, largest, total, content, compressible, duplicate, .. } = raw;
+    let fields = [files, names, size, smallest, largest, total, content, compressible, duplicate];
+    if let Some(stray) = fields.into_iter().flatten().next() {
+        return Err(Problem::new("clones and copies are what the other files are")
+            .help("leave this out")
+            .at(stray.span()));
+    }
+    if let Some(stray) = layout {
+        return Err(Problem::new("clones and copies lie as the other files do")
+            .help("leave this out")
+            .at(stray.span()));
+    }
+    let name = raw.name.get_ref().clone();
+    identifier("fileset", &name)?;
+    Ok(Fileset { name, directory: directory(raw, scope)?, copies: Some(index), ..of.clone() })
 }
 
 /// Relative, and staying below the root.

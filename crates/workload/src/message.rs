@@ -8,7 +8,7 @@ use crate::program::Program;
 use serde::{Deserialize, Serialize};
 
 /// Version of these messages; both sides must name the same.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Longest line that either side accepts, in bytes.
 pub const LINE_LIMIT: usize = 64 << 20;
@@ -48,6 +48,15 @@ pub enum Request {
     Quit,
 }
 
+/// A phase that the filesystem cannot do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lack {
+    /// Index of the phase.
+    pub phase: usize,
+    /// What it has not, and what the system answered.
+    pub why: String,
+}
+
 /// What the engine answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -62,7 +71,10 @@ pub enum Reply {
         pid: u32,
     },
     /// The program is taken.
-    Loaded,
+    Loaded {
+        /// Phases that the filesystem cannot do; they must not be asked for.
+        lacking: Vec<Lack>,
+    },
     /// Sent about once a second while a phase runs.
     Progress {
         /// Index of the phase.

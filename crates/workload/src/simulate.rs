@@ -5,6 +5,7 @@
 use crate::error::Problem;
 use crate::fileset::{self, mean_bytes, most_bytes};
 use crate::program::{Fileset, Group, Layout, Step, any};
+use std::collections::BTreeMap;
 
 /// What a group does, all its workers together, one pass.
 #[derive(Debug, Default)]
@@ -32,6 +33,10 @@ pub(crate) struct World<'a> {
     pub states: Vec<State>,
     /// Files, mean bytes and most bytes that were renamed into directories of no fileset.
     pub elsewhere: (u64, u64, u64),
+    /// The root was made for snapshots.
+    pub prepared: bool,
+    /// Snapshots by their numbers, with the files as they stood.
+    pub snapshots: BTreeMap<u64, Vec<State>>,
 }
 
 impl<'a> World<'a> {
@@ -40,7 +45,7 @@ impl<'a> World<'a> {
             |fileset: &Fileset| fileset.directory.is_empty() && fileset.layout == Layout::Flat && !fileset.per_worker;
         let states =
             filesets.iter().map(|fileset| State { directories: there(fileset), owners: 1, ..State::default() });
-        World { filesets, states: states.collect(), elsewhere: (0, 0, 0) }
+        World { filesets, states: states.collect(), elsewhere: (0, 0, 0), prepared: false, snapshots: BTreeMap::new() }
     }
 
     /// Directories of all filesets, whether there yet or not.
@@ -84,7 +89,7 @@ pub(crate) fn beyond(group: &Group, there: u64, what: &str, name: &str) -> Probl
 
 /// Whether files are made.
 pub(crate) fn creates(steps: &[Step]) -> bool {
-    any(steps, &|step| *step == Step::Create)
+    any(steps, &|step| matches!(step, Step::Create | Step::LinkTmpfile))
 }
 
 /// Whether files are fewer, or elsewhere, after the steps.
@@ -97,7 +102,7 @@ pub(crate) fn share_left(steps: &[Step], mut left: f64) -> f64 {
     for step in steps {
         left = match step {
             Step::Unlink | Step::Rename(_) => 0.0,
-            Step::Create => 1.0,
+            Step::Create | Step::LinkTmpfile => 1.0,
             Step::Share(percent, inner) => {
                 let share = f64::from(*percent) / 100.0;
                 left * (1.0 - share) + share_left(inner, left) * share

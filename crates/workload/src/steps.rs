@@ -43,6 +43,8 @@ pub(crate) fn without_block_settings(group: &Group) -> Outcome<()> {
         (io.stdio, "stdio"),
         (io.read_percent.is_some(), "read-share"),
         (io.engine != Engine::Calls, "engine"),
+        (io.atomic, "atomic"),
+        (io.uncached, "uncached"),
     ];
     match wrong.iter().find(|(set, _)| *set) {
         Some((_, key)) => {
@@ -85,9 +87,9 @@ fn follow(steps: &[Step], mut open: Open) -> Outcome<Open> {
                 before
             }
             (Step::Open, Open::Nothing) => Open::Reading,
-            (Step::Create | Step::OpenTruncate, Open::Nothing) => Open::Writing,
+            (Step::Create | Step::OpenTruncate | Step::OpenTmpfile, Open::Nothing) => Open::Writing,
             (Step::OpenReadWrite, Open::Nothing) => Open::Both,
-            (Step::Open | Step::Create | Step::OpenTruncate | Step::OpenReadWrite, _) => {
+            (Step::Open | Step::Create | Step::OpenTruncate | Step::OpenReadWrite | Step::OpenTmpfile, _) => {
                 return Err(Problem::new(format!("\"{}\" while the file is still open", step.name()))
                     .help("put \"close\" before it"));
             }
@@ -95,6 +97,10 @@ fn follow(steps: &[Step], mut open: Open) -> Outcome<Open> {
             (Step::Close, _) => Open::Nothing,
             (Step::Read, Open::Nothing | Open::Writing) => return Err(not_open("read", "open")),
             (Step::Write, Open::Nothing | Open::Reading) => return Err(not_open("write", "create")),
+            (step, Open::Nothing | Open::Reading) if wants_writing(step) => {
+                return Err(not_open(step.name(), "open-read-write"));
+            }
+            (step, Open::Nothing) if wants_open(step) => return Err(not_open(step.name(), "open")),
             (Step::Fsync | Step::Fdatasync, Open::Nothing) => return Err(not_open(step.name(), "create")),
             (Step::Modify, _) => {
                 return Err(Problem::new("\"modify\" changes a block that was read").help("use it over `blocks`"));
@@ -107,6 +113,17 @@ fn follow(steps: &[Step], mut open: Open) -> Outcome<Open> {
         };
     }
     Ok(open)
+}
+
+/// Steps on a file that is open for writing.
+fn wants_writing(step: &Step) -> bool {
+    matches!(step, Step::Fallocate | Step::PunchHole | Step::Truncate(_) | Step::LinkTmpfile)
+}
+
+/// Steps on a file that is open, in whichever way.
+fn wants_open(step: &Step) -> bool {
+    let attributes = matches!(step, Step::SetXattr(_) | Step::GetXattr | Step::SetAcl | Step::GetAcl);
+    attributes || matches!(step, Step::Readahead | Step::DropCached)
 }
 
 fn not_open(step: &str, opener: &str) -> Problem {

@@ -2,7 +2,7 @@
 //! In: TOML. Out: raw tables whose values remember their place, so that later errors can name line and column.
 //! Unknown keys are errors everywhere; the reference for people is `docs/workloads.md`.
 
-use crate::program::Reports;
+use crate::program::{Reports, VolumeTool};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -133,6 +133,7 @@ pub(crate) struct RawFileset {
     pub content: Option<Field>,
     pub compressible: Option<Field>,
     pub duplicate: Option<Field>,
+    pub copies: Option<Spanned<String>>,
     #[serde(default)]
     pub verify: bool,
 }
@@ -168,6 +169,8 @@ pub(crate) struct RawPhase {
     pub when: Option<Spanned<Many<Scalar>>>,
     pub share_of: Option<Field>,
     pub timed: Option<bool>,
+    #[serde(default)]
+    pub needs: Vec<Spanned<String>>,
     #[serde(default)]
     pub also: Vec<RawAlso>,
     pub work: Many<RawWork>,
@@ -242,6 +245,7 @@ pub(crate) struct RawWork {
     pub script: Option<Spanned<String>>,
     pub reports: Option<Spanned<Reports>>,
     pub trace: Option<Spanned<RawTrace>>,
+    pub volume: Option<Spanned<VolumeTool>>,
     pub block: Option<Field>,
     pub length: Option<Field>,
     pub workers: Option<Field>,
@@ -263,6 +267,8 @@ pub(crate) struct RawWork {
     pub stdio: Option<Field>,
     pub read_share: Option<Field>,
     pub call: Option<Field>,
+    pub atomic: Option<Field>,
+    pub uncached: Option<Field>,
     pub rate: Option<Field>,
     pub arrivals: Option<Field>,
 }
@@ -290,6 +296,19 @@ pub(crate) enum RawStep {
     Rename(String),
     Link(String),
     Unlink,
+    OpenTmpfile,
+    LinkTmpfile,
+    Reflink(String),
+    CopyRange(String),
+    Fallocate,
+    PunchHole,
+    Truncate(Scalar),
+    SetXattr(Scalar),
+    GetXattr,
+    SetAcl,
+    GetAcl,
+    Readahead,
+    DropCached,
     List,
     Rmdir,
     Share(RawShare),

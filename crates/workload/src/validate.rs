@@ -7,7 +7,7 @@ use crate::error::Problem;
 use crate::facts::{Estimate, PhaseEstimate};
 use crate::fileset;
 use crate::kinds;
-use crate::program::{Cache, End, Group, Layout, Order, Phase, Program, Step, has};
+use crate::program::{Cache, End, Group, Layout, Order, Over, Phase, Program, Step, has};
 use crate::quantity::QUANTITY_LIMIT;
 use crate::simulate::{World, leaves_less};
 use std::ops::Range;
@@ -135,6 +135,9 @@ fn begun_again(phase: &Phase) -> Outcome<()> {
     for group in &phase.groups {
         if by_time && group.order == Order::Follow {
             return Err(Problem::new("a phase that ends by time cannot follow others"));
+        }
+        if group.over == Over::Volume {
+            return Err(Problem::new(format!("it {again}, and a tool of the filesystem is run once for each item")));
         }
         if by_time && group.over.is_opaque() {
             return Err(Problem::new("a command and a recorded run end by themselves").help("leave out `time`"));

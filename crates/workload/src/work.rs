@@ -10,7 +10,7 @@ use crate::program::{Engine, Group, Io, Order, Over, Rate, Replay, Reports, Step
 use crate::quantity::{QUANTITY_LIMIT, Scope, Unit, evaluate};
 use crate::scope::{choice, truth};
 use crate::steps;
-use crate::syntax::{RawPhase, RawShare, RawStep, RawTrace, RawTraceStep, RawWork};
+use crate::syntax::{RawPhase, RawShare, RawStep, RawTrace, RawTraceStep, RawWork, Scalar};
 use toml::Spanned;
 
 /// Workers of one phase.
@@ -76,7 +76,8 @@ pub(crate) fn writes(group: &Group) -> bool {
             Step::Share(_, steps) => steps.iter().any(writing),
             Step::Open | Step::Read | Step::Close | Step::Stat | Step::LookUp | Step::List | Step::Modify => false,
             // Opening for both changes nothing yet.
-            Step::OpenReadWrite => false,
+            Step::OpenReadWrite | Step::GetXattr | Step::GetAcl | Step::Readahead | Step::DropCached => false,
+            Step::Volume(tool, _) => tool.writes(),
             _ => true,
         }
     }
@@ -97,10 +98,11 @@ fn group(context: &mut Context<'_>, work: &RawWork, many: bool) -> Outcome<Group
     let mut count = 0;
     let command = command(work, scope)?;
     let runs = command.is_some();
-    let steps = match (command, &work.trace) {
-        (Some(command), _) => vec![Step::Run(Box::new(command))],
-        (None, Some(trace)) => vec![recorded(trace, work)?],
-        (None, None) => work.steps.iter().map(|raw| step(raw, scope, &mut count)).collect::<Outcome<Vec<_>>>()?,
+    let steps = match (command, &work.trace, &work.volume) {
+        (Some(command), ..) => vec![Step::Run(Box::new(command))],
+        (None, Some(trace), _) => vec![recorded(trace, work)?],
+        (None, None, Some(tool)) => vec![Step::Volume(*tool.get_ref(), Vec::new())],
+        (None, None, None) => work.steps.iter().map(|raw| step(raw, scope, &mut count)).collect::<Outcome<Vec<_>>>()?,
     };
     let group = Group {
         name,
@@ -140,6 +142,8 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
         (None, None, None, false) if work.aged => no_blocks(Over::Aged),
         (None, None, None, false) if work.command.is_some() || work.shell.is_some() => no_blocks(Over::Command),
         (None, None, None, false) if work.trace.is_some() => no_blocks(Over::Trace),
+        (None, None, None, false) if work.volume.is_some() => volume(work).and_then(no_blocks),
+        _ if work.volume.is_some() => Err(Problem::new("`volume` beside something else that the work is over")),
         _ if work.trace.is_some() => Err(Problem::new("`trace` beside something else that the work is over")),
         _ if work.aged => Err(Problem::new("`aged` beside something else that the work is over")),
         (Some(name), None, None, false) => no_blocks(Over::Files { fileset: fileset_index(context, name)? }),
@@ -156,9 +160,19 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
             length: length.filter(|length| *length > 0).unwrap_or(QUANTITY_LIMIT),
         }),
         _ => Err(Problem::new(
-            "work must be over one of `files`, `blocks`, `directories`, `device` and `aged`, or a `command`",
+            "work must be over one of `files`, `blocks`, `directories`, `device`, `aged` and `volume`, or a `command`",
         )
         .help("for example `files = \"name of a fileset\"`")),
+    }
+}
+
+/// The filesystem as a whole, by a tool, which is the only step.
+fn volume(work: &RawWork) -> Outcome<Over> {
+    match work.steps.first() {
+        None => Ok(Over::Volume),
+        Some(step) => {
+            Err(Problem::new("a tool of the filesystem has no steps").help("leave out `steps`").at(step.span()))
+        }
     }
 }
 
@@ -204,6 +218,25 @@ fn convert(raw: &RawStep, scope: &Scope, count: &mut usize, depth: usize) -> Out
         RawStep::Stat => Step::Stat,
         RawStep::LookUp => Step::LookUp,
         RawStep::Unlink => Step::Unlink,
+        RawStep::OpenTmpfile => Step::OpenTmpfile,
+        RawStep::LinkTmpfile => Step::LinkTmpfile,
+        RawStep::Fallocate => Step::Fallocate,
+        RawStep::PunchHole => Step::PunchHole,
+        RawStep::GetXattr => Step::GetXattr,
+        RawStep::SetAcl => Step::SetAcl,
+        RawStep::GetAcl => Step::GetAcl,
+        RawStep::Readahead => Step::Readahead,
+        RawStep::DropCached => Step::DropCached,
+        RawStep::Truncate(share) => Step::Truncate(percent(share, "cutting a file to", scope)?),
+        RawStep::SetXattr(bytes) => Step::SetXattr(attribute_bytes(bytes, scope)?),
+        RawStep::Reflink(directory) => {
+            one_name(directory)?;
+            Step::Reflink(directory.clone())
+        }
+        RawStep::CopyRange(directory) => {
+            one_name(directory)?;
+            Step::CopyRange(directory.clone())
+        }
         RawStep::List => Step::List,
         RawStep::Rmdir => Step::Rmdir,
         RawStep::Rename(directory) => {
@@ -221,16 +254,29 @@ fn convert(raw: &RawStep, scope: &Scope, count: &mut usize, depth: usize) -> Out
     })
 }
 
-fn share_of(share: &RawShare, scope: &Scope, count: &mut usize, depth: usize) -> Outcome<Step> {
-    let percent = evaluate(&share.percent.0, Unit::Percent, scope)?;
-    if percent > 100 {
-        return Err(Problem::new(format!("a share of {percent} % is more than all")));
+fn percent(share: &Scalar, doing: &str, scope: &Scope) -> Outcome<u8> {
+    match evaluate(&share.0, Unit::Percent, scope)? {
+        percent @ 0..=100 => Ok(percent as u8),
+        percent => Err(Problem::new(format!("{doing} {percent} % is more than all"))),
     }
+}
+
+/// Bytes of an attribute's value: what the kernel takes at most (XATTR_SIZE_MAX).
+fn attribute_bytes(bytes: &Scalar, scope: &Scope) -> Outcome<u32> {
+    const MOST: u64 = 64 << 10;
+    match evaluate(&bytes.0, Unit::Bytes, scope)? {
+        bytes @ 1..=MOST => Ok(bytes as u32),
+        bytes => Err(Problem::new(format!("an attribute of {bytes} bytes")).help("1 B to 64 KiB are possible")),
+    }
+}
+
+fn share_of(share: &RawShare, scope: &Scope, count: &mut usize, depth: usize) -> Outcome<Step> {
+    let percent = percent(&share.percent, "a share of", scope)?;
     let steps = share.steps.iter().map(|raw| convert(raw, scope, count, depth + 1)).collect::<Outcome<Vec<_>>>()?;
     if steps.is_empty() {
         return Err(Problem::new("a share without steps"));
     }
-    Ok(Step::Share(percent as u8, steps))
+    Ok(Step::Share(percent, steps))
 }
 
 fn io(work: &RawWork, scope: &Scope) -> Outcome<Io> {
@@ -251,6 +297,8 @@ fn io(work: &RawWork, scope: &Scope) -> Outcome<Io> {
             None => None,
         },
         call_bytes: limited(work.call.as_ref(), ("call", Unit::Bytes), (0, 1, BLOCK_LIMIT), scope)?,
+        atomic: truth(work.atomic.as_ref(), scope)?,
+        uncached: truth(work.uncached.as_ref(), scope)?,
     })
 }
 

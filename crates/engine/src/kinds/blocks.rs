@@ -66,9 +66,17 @@ pub fn check_blocks(group: &Group, block: u64) -> Check {
     if block == 0 || block > BLOCK {
         return Err(format!("blocks of {block} bytes; 1 to {BLOCK} are possible"));
     }
-    let fits = |s: &Step| matches!(s, Step::Read | Step::Write | Step::Modify | Step::Fsync | Step::Fdatasync);
+    let places = |s: &Step| matches!(s, Step::Fallocate | Step::PunchHole);
+    let fits =
+        |s: &Step| matches!(s, Step::Read | Step::Write | Step::Modify | Step::Fsync | Step::Fdatasync) || places(s);
     if any(&group.steps, &|s| !fits(s)) {
-        return Err("only read, write, modify, fsync and fdatasync are steps over blocks".into());
+        return Err("only read, write, modify, fsync, fdatasync, fallocate and punch-hole are steps over blocks".into());
+    }
+    if any(&group.steps, &places) && (group.io.engine != Engine::Calls || group.io.stdio) {
+        return Err("fallocate and punch-hole are system calls of their own".into());
+    }
+    if (group.io.atomic || group.io.uncached) && (group.io.stdio || group.io.engine == Engine::Mmap) {
+        return Err("atomic and uncached are properties of a read or write call".into());
     }
     if matches!(group.order, Order::Readdir | Order::Follow) {
         return Err("blocks are taken in order, shuffled or at random".into());

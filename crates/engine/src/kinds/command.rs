@@ -51,7 +51,7 @@ impl Kind for Command {
     }
 
     fn work(&self, task: &Task) -> Result<(), String> {
-        work(task, Command::of(task.group())?)
+        work(task, &[vec![Command::of(task.group())?.clone()]])
     }
 
     /// Whatever lies in the root may be what the command reads.

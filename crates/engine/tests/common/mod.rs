@@ -27,7 +27,7 @@ impl Agent {
             .expect("the agent starts");
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut agent = Agent { child, input, output, hello: Reply::Loaded };
+        let mut agent = Agent { child, input, output, hello: Reply::Loaded { lacking: Vec::new() } };
         agent.hello = agent.receive();
         agent
     }
@@ -35,7 +35,7 @@ impl Agent {
     /// An agent that has taken this program.
     pub fn with(program: &Program) -> Agent {
         let mut agent = Agent::start();
-        assert_eq!(agent.ask(&Request::Load(Box::new(program.clone()))), Reply::Loaded);
+        assert_eq!(agent.ask(&Request::Load(Box::new(program.clone()))), Reply::Loaded { lacking: Vec::new() });
         agent
     }
 
@@ -114,6 +114,7 @@ pub fn fileset(directory: &str, files: u64, size: Size) -> Fileset {
         names: Names::Decimal,
         size,
         content: Content::default(),
+        copies: None,
     }
 }
 
@@ -148,6 +149,7 @@ pub fn phase(groups: Vec<Group>) -> Phase {
         preparation: false,
         after: After::default(),
         time_limit: 0,
+        needs: Vec::new(),
     }
 }
 
@@ -158,6 +160,7 @@ pub fn program(root: &Path, filesets: Vec<Fileset>, phases: Vec<Phase>) -> Progr
         root: PathBuf::from(root),
         device: None,
         durable: Durable { syncfs: true, ..Durable::default() },
+        tools: Default::default(),
         filesets,
         phases,
         error_limit: 0,

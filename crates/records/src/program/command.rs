@@ -35,6 +35,9 @@ pub enum Reports {
     Fio(Vec<String>),
 }
 
+/// Stands for the most memory that any one of a command's processes held, in MiB.
+pub const PEAK_MEMORY: &str = "peak-memory";
+
 /// A figure that a program prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +45,7 @@ pub struct OwnFigure {
     /// Unique within its command.
     pub name: String,
     /// Where it stands in the output: a JSON pointer (RFC 6901), or else a regular expression whose first group, or whole match, is the
-    /// number. Of several places the last counts.
+    /// number. Of several places the last counts. [`PEAK_MEMORY`] is none that it prints, but what it was seen to take.
     pub from: String,
     /// Its unit; empty where it has none.
     pub unit: String,

@@ -24,6 +24,9 @@ pub struct Fileset {
     pub size: Size,
     /// What files hold.
     pub content: Content,
+    /// The fileset whose clones or copies these are: of the same names and sizes, and what was not written since is that one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<usize>,
 }
 
 /// How the files of a fileset are spread over directories below the fileset's own.

@@ -8,7 +8,7 @@ use super::work::{self, Done};
 use crate::error::{ReliabilityError, doing};
 use crate::kernel_log;
 use disk::Disk;
-use staging::{Remountable, Stage};
+use staging::{Remountable, Stage, Staged};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};

@@ -48,22 +48,29 @@ impl RowContext<'_> {
                 let share = if row.higher_is_better { figure.median / device } else { device / figure.median };
                 share.is_finite().then_some(share)
             }),
-            missing: if figure.is_some() { None } else { Some(self.why_missing(contender)) },
+            missing: if figure.is_some() { None } else { Some(self.why_missing(row, contender)) },
             notes: self.notes(row, figure, contender),
             samples: self.samples(contender),
         }
     }
 
-    fn why_missing(&self, contender: usize) -> String {
+    fn why_missing(&self, row: &RowView, contender: usize) -> String {
         let error = self.material.contenders.iter().find(|record| record.index as usize == contender);
         if let Some(error) = error.and_then(|record| record.error.as_ref()) {
             return error.clone();
         }
         let cell = self.table.cell(self.operation, contender);
-        match cell.and_then(|cell| cell.facts.failure.as_ref()) {
-            Some(failure) => failure.clone(),
+        match cell.and_then(|cell| cell.facts.failure.as_ref()).cloned().or_else(|| self.cannot(row, contender)) {
+            Some(failure) => failure,
             None => "not measured".into(),
         }
+    }
+
+    /// What the contender lacks for this row.
+    fn cannot(&self, row: &RowView, contender: usize) -> Option<String> {
+        let mine = self.material.trials.iter().filter(|trial| self.is_mine(trial, contender));
+        let mut found = mine.filter_map(|trial| trial.found.as_ref());
+        found.find_map(|found| row.phases.iter().find_map(|name| found.cannot.get(name))).cloned()
     }
 
     fn notes(&self, row: &RowView, figure: Option<&Figure>, contender: usize) -> Vec<NoteView> {

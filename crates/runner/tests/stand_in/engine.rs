@@ -18,7 +18,7 @@ pub fn script() -> String {
 echo "{{\"hello\":{{\"protocol\":$protocol,\"version\":\"test\",\"pid\":1}}}}"
 while read -r line; do
     case $line in
-    *load*) echo '"loaded"' ;;
+    *load*) echo '{{"loaded":{{"lacking":[]}}}}' ;;
     *count-cached*) echo '{{"cached":{{"bytes":0,"files":1}}}}' ;;
     *measure-ceiling*) echo '{ceiling}' ;;
     *perform*)

@@ -348,6 +348,7 @@ impl Staged for Stage<'_> {
             root: "/nowhere".into(),
             device: None,
             durable: Durable::default(),
+            tools: Default::default(),
             found: Found { mount_options: vec!["rw".into()], ..Found::nothing() },
             shared: false,
         }
@@ -379,6 +380,14 @@ impl Staged for Stage<'_> {
         let start = ColdStart { way: self.bakeoff.plan.cold, device_cached_bytes: Some(0), ..ColdStart::default() };
         let mounted_anew = self.bakeoff.plan.cold == ColdWay::Remount;
         Ok(Dropped { complete: true, mounted_anew, start, ..Dropped::default() })
+    }
+    fn unmount_only(&mut self) -> Result<(), StagingError> {
+        self.note("unmount");
+        Ok(())
+    }
+    fn mount_state(&mut self) -> Result<Duration, StagingError> {
+        self.note("mount");
+        Ok(Duration::ZERO)
     }
     fn settle(&mut self) -> Result<Settled, StagingError> {
         self.note("settle");
@@ -443,6 +452,7 @@ fn compiled() -> Compiled {
         preparation: false,
         after: After { sync, drop_caches: false },
         time_limit: 0,
+        needs: Vec::new(),
     };
     let facts = |name: &str| PhaseFacts {
         name: name.into(),
@@ -464,6 +474,7 @@ fn compiled() -> Compiled {
             root: PathBuf::new(),
             device: None,
             durable: Durable::default(),
+            tools: BTreeMap::new(),
             filesets: vec![],
             phases: vec![
                 phase("create", Cache::AsFound, false),

@@ -5,6 +5,7 @@ use super::answer::largest;
 use super::{Answer, Found};
 use records::show_bytes;
 use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags};
+use rustix::io::ReadWriteFlags;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -28,6 +29,8 @@ pub(super) fn probe(root: &Path, found: &mut Found) {
     found.put("xattr", attribute(root));
     found.put("acl", acl(root));
     found.put("direct", direct(root));
+    found.put("atomic_writes", told(atomic(root)));
+    found.put("uncached", told(uncached(root)));
     let open = rustix::fs::open(root, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
     found.put("tmpfile", Answer::of(open, "opening a file without a name"));
 }
@@ -113,6 +116,45 @@ fn reflink(root: &Path) -> std::io::Result<Answer> {
     let from = filled(root, "original")?;
     let to = fresh(root, "clone")?;
     Ok(Answer::of(rustix::fs::ioctl_ficlone(&to, &from), "FICLONE of a file of 4 MiB"))
+}
+
+/// Writes the first bytes of a file that is opened with these flags, in one call with a flag.
+fn written_with(root: &Path, (name, open): (&str, OFlags), bytes: usize, flag: u32) -> std::io::Result<bool> {
+    let file = rustix::fs::open(root.join(name), OFlags::RDWR | OFlags::CLOEXEC | open, Mode::empty())?;
+    let buffer = vec![0x5a; bytes + ALIGNMENT];
+    let from = buffer.as_ptr().align_offset(ALIGNMENT);
+    let parts = [std::io::IoSlice::new(&buffer[from..from + bytes])];
+    let flags = ReadWriteFlags::from_bits_retain(flag);
+    Ok(rustix::io::pwritev2(&file, &parts, 0, flags)? == bytes)
+}
+
+/// RWF_ATOMIC, past the page cache, in blocks that are powers of two: the largest that is taken.
+fn atomic(root: &Path) -> std::io::Result<Answer> {
+    const RWF_ATOMIC: u32 = 0x40;
+    filled(root, "atomic")?;
+    let mut refused = None;
+    let mut most = 0;
+    for shift in 9..=20 {
+        match written_with(root, ("atomic", OFlags::DIRECT), 1 << shift, RWF_ATOMIC) {
+            Ok(_) => most = 1u64 << shift,
+            Err(error) => refused = Some(error),
+        }
+    }
+    let why = refused.map(|error| format!(", larger ones: {error}")).unwrap_or_default();
+    let how = format!("pwritev2(RWF_ATOMIC) with O_DIRECT of 512 B to 1 MiB{why}");
+    Ok(if most == 0 {
+        Answer::no(how)
+    } else {
+        Answer { amount: Some(most), text: show_bytes(most), ..Answer::yes(how) }
+    })
+}
+
+/// RWF_DONTCACHE: through the page cache, of which nothing is kept.
+fn uncached(root: &Path) -> std::io::Result<Answer> {
+    const RWF_DONTCACHE: u32 = 0x80;
+    filled(root, "uncached")?;
+    let tried = written_with(root, ("uncached", OFlags::empty()), 1 << 16, RWF_DONTCACHE);
+    Ok(Answer::of(tried, "pwritev2(RWF_DONTCACHE) of 64 KiB"))
 }
 
 /// Different in every block, so that nothing can store it smaller.

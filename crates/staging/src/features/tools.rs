@@ -7,11 +7,12 @@ use crate::devices::image;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::feature_tools::{More, Options, Resize};
+use crate::filesystems::snapshots::SnapshotFacts;
 use crate::stage::Stage;
 use crate::stage::target::{Target, Where};
 use records::Contender;
 use records::show_bytes;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::Command;
 
@@ -106,8 +107,15 @@ pub(super) fn on_volume(target: &mut Target, filesystem: &Filesystem, found: &mu
     let none = || Answer::no("none of its own tools does it");
     let told = |tried: Result<Answer, StagingError>| tried.unwrap_or_else(|error| Answer::no(error.to_string()));
     let tools = &filesystem.features;
-    let snapshots = tools.snapshot.as_ref().map(|_| told(on_stage(target, &plain, &mut snapshot)));
-    found.put("snapshots", snapshots.unwrap_or_else(none));
+    let facts = filesystem.snapshots.as_ref();
+    let taken = facts.map(|facts| told(on_stage(target, &plain, &mut |stage| snapshot(stage, facts))));
+    found.put("snapshots", taken.unwrap_or_else(none));
+    let back = facts.filter(|facts| !facts.rollback.is_empty());
+    let back = back.map(|facts| told(on_stage(target, &plain, &mut |stage| rolled_back(stage, facts))));
+    found.put("rollback", back.unwrap_or_else(none));
+    let scrub = |stage: &mut Stage<'_>| scrubbed(stage, &tools.scrub);
+    let scrubbed = (!tools.scrub.is_empty()).then(|| told(on_stage(target, &plain, &mut &scrub)));
+    found.put("scrub", scrubbed.unwrap_or_else(none));
     let several = match tools.several_devices.is_empty() {
         true => none(),
         false => told(several_devices(target, &plain)),
@@ -119,26 +127,59 @@ pub(super) fn on_volume(target: &mut Target, filesystem: &Filesystem, found: &mu
     found.put("shrink", shrunk.unwrap_or_else(none));
 }
 
-fn snapshot(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
-    let Some(facts) = stage.state.filesystem.as_ref().and_then(|filesystem| filesystem.features.snapshot.clone())
-    else {
-        return Ok(Answer::untold("no command is known"));
-    };
-    let file = stage.state.seen(&stage.state.root).join("changed");
+/// Name of the snapshot that is tried.
+const SNAPSHOT: &str = "bakeoff-probe";
+
+/// Runs commands of `[snapshots]` one after the other. What they were, in words.
+fn by_commands(stage: &Stage<'_>, commands: &[Vec<String>]) -> Result<String, StagingError> {
+    let mut lines = Vec::new();
+    for words in stage.filled(commands) {
+        let words: Vec<String> = words.iter().map(|word| word.replace("{snapshot}", SNAPSHOT)).collect();
+        stage.run(&words, TOOL_LIMIT, &format!("running {}", words.first().map_or("", String::as_str)))?;
+        lines.push(words.join(" "));
+    }
+    Ok(lines.join(", "))
+}
+
+/// A file that is changed after a snapshot was taken.
+fn changed_after(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<(PathBuf, String), StagingError> {
+    by_commands(stage, &facts.prepare)?;
+    let file = stage.seen().join("changed");
     let write = |text: &str| std::fs::write(&file, text).map_err(|error| StagingError::file("write", &file, error));
     write("before")?;
     stage.sync()?;
-    run(stage, &facts.command, &More::default())?;
+    let how = by_commands(stage, &facts.take)?;
     write("after")?;
     stage.sync()?;
-    let kept = stage.state.seen(&stage.state.places.mountpoint.join(&facts.seen)).join("changed");
-    let command = More::default().fill(&stage.state.places, &facts.command).join(" ");
-    let how = format!("{command}: a file that was changed afterwards");
+    Ok((file, how))
+}
+
+fn snapshot(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<Answer, StagingError> {
+    let (_, how) = changed_after(stage, facts)?;
+    by_commands(stage, &facts.show)?;
+    let seen = facts.seen.replace("{snapshot}", SNAPSHOT);
+    let kept = stage.state.seen(&stage.state.places.mountpoint.join(seen)).join("changed");
+    let how = format!("{how}: a file that was changed afterwards");
     Ok(match std::fs::read_to_string(&kept) {
         Ok(text) if text == "before" => Answer::yes(format!("{how} is as it was")),
         Ok(_) => Answer::no(format!("{how} is changed there, too")),
         Err(error) => Answer::no(format!("{how} cannot be read there: {error}")),
     })
+}
+
+fn rolled_back(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<Answer, StagingError> {
+    let (file, _) = changed_after(stage, facts)?;
+    let how = by_commands(stage, &facts.rollback)?;
+    Ok(match std::fs::read_to_string(&file) {
+        Ok(text) if text == "before" => Answer::yes(format!("{how}: a file that was changed is as it was")),
+        Ok(_) => Answer::no(format!("{how}: a file that was changed stays so")),
+        Err(error) => Answer::no(format!("{how}: a file that was changed cannot be read: {error}")),
+    })
+}
+
+fn scrubbed(stage: &Stage<'_>, command: &[String]) -> Result<Answer, StagingError> {
+    run(stage, command, &More::default())?;
+    Ok(Answer::yes(More::default().fill(&stage.state.places, command).join(" ")))
 }
 
 fn several_devices(target: &mut Target, plain: &Contender) -> Result<Answer, StagingError> {

@@ -6,6 +6,7 @@
 use crate::error::StagingError;
 use crate::filesystems::feature_tools::FeatureTools;
 use crate::filesystems::mkfs_settings::{Exclusion, NamedSetting};
+use crate::filesystems::snapshots::SnapshotFacts;
 use records::{DataMode, Journaling};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -63,6 +64,8 @@ pub struct Filesystem {
     pub remount_empties_cache: bool,
     /// Sizes.
     pub limits: Limits,
+    /// How it takes snapshots.
+    pub snapshots: Option<SnapshotFacts>,
     /// How its tools show what it can do, for `bakeoff features`.
     #[serde(default)]
     pub features: FeatureTools,
@@ -231,6 +234,9 @@ pub struct Check {
     /// Beginnings of lines that it prints of a sound filesystem, too: they are not the reason where something is wrong.
     #[serde(default)]
     pub routine: Vec<String>,
+    /// It leaves nothing that could be mounted again, so that it is only done at the end.
+    #[serde(default)]
+    pub last: bool,
 }
 
 fn zero() -> Vec<i32> {
@@ -397,7 +403,9 @@ impl Filesystem {
         }
         let commands = read.templates();
         let odd = commands.into_iter().flatten().find_map(|word| unknown_place(word));
-        if let Some(place) = odd.or_else(|| read.features.unknown_place()) {
+        if let Some(place) =
+            odd.or_else(|| read.features.unknown_place()).or_else(|| read.snapshots.as_ref()?.unknown_place())
+        {
             return Err(wrong(format!(
                 "{{{place}}} stands in a command; known are {}",
                 PLACES.map(|(name, _)| name).join(", ")

@@ -19,8 +19,6 @@ pub struct FeatureTools {
     pub casefold: Option<Options>,
     /// Options that bring compression.
     pub compression: Option<Options>,
-    /// Takes a snapshot.
-    pub snapshot: Option<Snapshot>,
     /// Adds the device `{second}`.
     pub several_devices: Vec<String>,
     /// Grows to the size of the device.
@@ -41,16 +39,6 @@ pub struct Options {
     pub mount: String,
     /// Then this command.
     pub command: Vec<String>,
-}
-
-/// How a snapshot is taken, and where it is seen.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Snapshot {
-    /// The command.
-    pub command: Vec<String>,
-    /// Where the work's folder is seen in it, below the mountpoint.
-    pub seen: String,
 }
 
 /// How it grows or shrinks.
@@ -77,9 +65,8 @@ impl FeatureTools {
         let options = options.into_iter().flatten().map(|options| &options.command);
         let resizes = [&self.grow, &self.shrink].into_iter().flatten();
         let resizes = resizes.flat_map(|resize| [&resize.command, &resize.unmounted]);
-        let snapshot = self.snapshot.iter().map(|snapshot| &snapshot.command);
         let plain = [&self.volume, &self.several_devices, &self.scrub].into_iter();
-        let words = plain.chain(options).chain(resizes).chain(snapshot).flatten();
+        let words = plain.chain(options).chain(resizes).flatten();
         words
             .filter_map(|word| crate::filesystems::description::unknown_place(word))
             .find(|place| !MORE.contains(place))

@@ -31,7 +31,7 @@ impl Stage<'_> {
     }
 
     /// Does what must be done after a crash before it can be mounted. How long it took.
-    fn recover(&self) -> Result<Duration, StagingError> {
+    pub(crate) fn recover(&self) -> Result<Duration, StagingError> {
         let began = Instant::now();
         if let Some(filesystem) = self.state.filesystem.as_ref().filter(|known| !known.mount.recover.is_empty()) {
             Command::new(self.fill(&filesystem.mount.recover))
@@ -45,7 +45,7 @@ impl Stage<'_> {
     }
 
     /// Has the kernel forget what it remembers of the devices, which nobody else may have in use.
-    fn forget(&self) -> Result<(), StagingError> {
+    pub(crate) fn forget(&self) -> Result<(), StagingError> {
         let way = "power cuts need this machine's mounts for themselves: end what has copied them, and try again";
         let held = |held: String| StagingError::failed(&self.state.label, held, way, Cause::Passing);
         self.forget_devices().map(drop).map_err(held)
@@ -54,19 +54,6 @@ impl Stage<'_> {
 
 /// A stage whose disk somebody puts into another state while it is unmounted.
 pub trait Remountable: Staged {
-    /// Unmounts, and leaves everything else as it is. A process that copied this mount namespace keeps the filesystem, and mounting again would show
-    /// what the kernel remembers of it: so it is waited for.
-    ///
-    /// # Errors
-    /// What unmounting answered, or that somebody keeps it.
-    fn unmount_only(&mut self) -> Result<(), StagingError>;
-
-    /// Mounts what [`Remountable::unmount_only`] unmounted, whatever stands on the device by now, after what must be done for that. How long it took.
-    ///
-    /// # Errors
-    /// What mounting answered, or that somebody keeps it.
-    fn mount_state(&mut self) -> Result<Duration, StagingError>;
-
     /// What the filesystem's own check says of it, unmounted.
     ///
     /// # Errors
@@ -75,16 +62,6 @@ pub trait Remountable: Staged {
 }
 
 impl Remountable for Stage<'_> {
-    fn unmount_only(&mut self) -> Result<(), StagingError> {
-        self.take_off()?;
-        self.forget()
-    }
-
-    fn mount_state(&mut self) -> Result<Duration, StagingError> {
-        self.forget()?;
-        Ok(self.recover()? + self.put_back()?)
-    }
-
     fn check_unmounted(&mut self) -> Result<Closing, StagingError> {
         let mut closing = Closing::default();
         self.check(&mut closing);

@@ -4,7 +4,7 @@ use super::Kind;
 use crate::compile::Outcome;
 use crate::error::Problem;
 use crate::fileset;
-use crate::program::{Engine, Fileset, Group, Order, Step, has};
+use crate::program::{Engine, Fileset, Group, Order, Step, any, has};
 use crate::simulate::{Work, World, beyond, times};
 use crate::steps::{not_by_readdir, only};
 use crate::validate::end_to_end;
@@ -29,9 +29,11 @@ impl Kind for Blocks {
 fn sound(group: &Group, block: u64) -> Outcome<()> {
     not_by_readdir(group, "blocks")?;
     only(&group.steps, "blocks, whose files are opened once for each worker", &|step| {
-        matches!(step, Step::Read | Step::Write | Step::Modify | Step::Fsync | Step::Fdatasync)
+        let places = matches!(step, Step::Fallocate | Step::PunchHole);
+        places || matches!(step, Step::Read | Step::Write | Step::Modify | Step::Fsync | Step::Fdatasync)
     })?;
     let io = &group.io;
+    called(group, block)?;
     if io.direct && !block.is_multiple_of(512) {
         return Err(
             Problem::new(format!("direct work in blocks of {block} bytes")).help("O_DIRECT needs a multiple of 512")
@@ -59,6 +61,28 @@ fn sound(group: &Group, block: u64) -> Outcome<()> {
     if io.create && group.order == Order::Random {
         return Err(Problem::new("blocks drawn with replacement do not make a whole file")
             .help("create in order or shuffled, or leave out `create`"));
+    }
+    Ok(())
+}
+
+/// What must hold for settings and steps that are system calls of their own kind.
+fn called(group: &Group, block: u64) -> Outcome<()> {
+    let io = &group.io;
+    let places = any(&group.steps, &|step| matches!(step, Step::Fallocate | Step::PunchHole));
+    if places && (io.engine != Engine::Calls || io.stdio) {
+        return Err(
+            Problem::new("\"fallocate\" and \"punch-hole\" are system calls of their own").help("leave out `engine`")
+        );
+    }
+    if io.atomic && !(io.direct && block.is_power_of_two() && has(&group.steps, &Step::Write)) {
+        return Err(Problem::new("`atomic` is for direct writes whose block is a power of two")
+            .help("write `direct = true`, and `block = \"16 KiB\"`, for example"));
+    }
+    if io.uncached && io.direct {
+        return Err(Problem::new("`uncached` goes through the page cache, and `direct` past it").help("leave out one"));
+    }
+    if (io.atomic || io.uncached) && (io.stdio || io.engine == Engine::Mmap) {
+        return Err(Problem::new("`atomic` and `uncached` are properties of a read or write call"));
     }
     Ok(())
 }

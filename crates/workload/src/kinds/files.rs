@@ -4,7 +4,7 @@ use super::Kind;
 use crate::compile::Outcome;
 use crate::error::Problem;
 use crate::fileset::{mean_bytes, most_bytes};
-use crate::program::{Fileset, Group, Order, Step, has};
+use crate::program::{Fileset, Group, Layout, Order, Step, any, has};
 use crate::simulate::{Work, World, beyond, creates, share_left, times};
 use crate::steps::{closes_what_it_opens, without_block_settings};
 use crate::validate::target;
@@ -17,7 +17,8 @@ pub(crate) struct Files {
 impl Kind for Files {
     fn check(&self, group: &Group) -> Outcome<()> {
         without_block_settings(group)?;
-        closes_what_it_opens(group)
+        closes_what_it_opens(group)?;
+        named_files_have_names(group)
     }
 
     fn simulate(&self, world: &mut World, group: &Group) -> Outcome<Work> {
@@ -25,9 +26,24 @@ impl Kind for Files {
     }
 }
 
+/// A file without a name is lost at its close, and cannot be found by one.
+fn named_files_have_names(group: &Group) -> Outcome<()> {
+    let nameless = has(&group.steps, &Step::OpenTmpfile);
+    if has(&group.steps, &Step::LinkTmpfile) && !nameless {
+        return Err(Problem::new("\"link-tmpfile\" names a file that was opened without a name")
+            .help("open it with \"open-tmpfile\""));
+    }
+    Ok(())
+}
+
 impl World<'_> {
     fn over_files(&mut self, group: &Group, index: usize) -> Outcome<Work> {
         let fileset = &self.filesets[index];
+        let copies = any(&group.steps, &|step| matches!(step, Step::Reflink(_) | Step::CopyRange(_)));
+        if copies && fileset.layout != Layout::Flat {
+            return Err(Problem::new(format!("the files of fileset `{}` lie in several directories", fileset.name))
+                .help("clones and copies are made of files in one: use `layout = \"flat\"`"));
+        }
         let owners = self.owners(group, index);
         let items = self.taken(group, index)?;
         // The engine makes the directories of files that are created before the clock starts, unless the steps do.
@@ -48,6 +64,9 @@ impl World<'_> {
         state.files = state.files.saturating_sub(gone);
         if gone > 0 || creates(&group.steps) || has(&group.steps, &Step::OpenTruncate) {
             state.bytes = None;
+        }
+        if let Some(percent) = cut_to(&group.steps) {
+            state.bytes = Some((u128::from(mean_bytes(fileset, state.files)) * u128::from(percent) / 100) as u64);
         }
         for (to, share) in renamed {
             let arrived = (items as f64 * share).round() as u64;
@@ -113,14 +132,18 @@ impl World<'_> {
         }
     }
 
-    /// Where files are renamed to, with the share of items that stays there: a fileset, or no declared one.
+    /// Where files are renamed, cloned or copied to, with the share of items that stays there: a fileset, or no declared one.
     fn rename_targets(&self, group: &Group, index: usize) -> Vec<(Option<usize>, f64)> {
         let mut targets = Vec::new();
         for (place, step) in group.steps.iter().enumerate() {
-            let Step::Rename(to) = step else { continue };
+            let (to, left) = match step {
+                Step::Rename(to) => (to, share_left(&group.steps[place + 1..], 1.0)),
+                Step::Reflink(to) | Step::CopyRange(to) => (to, 1.0),
+                _ => continue,
+            };
             let directory = target(&self.filesets[index].directory, to);
             let found = self.filesets.iter().position(|fileset| fileset.directory == directory);
-            targets.push((found, share_left(&group.steps[place + 1..], 1.0)));
+            targets.push((found, left));
         }
         targets
     }
@@ -134,6 +157,11 @@ impl World<'_> {
     }
 }
 
+/// The share that files are cut to, in percent.
+fn cut_to(steps: &[Step]) -> Option<u8> {
+    steps.iter().rev().find_map(|step| if let Step::Truncate(percent) = step { Some(*percent) } else { None })
+}
+
 /// Whether the first step that concerns the file wants it to exist.
 fn needs_file(steps: &[Step]) -> bool {
     for step in steps {
@@ -141,7 +169,7 @@ fn needs_file(steps: &[Step]) -> bool {
             Step::Mkdir | Step::FsyncDirectory => {}
             Step::Share(_, inner) if needs_file(inner) => return true,
             Step::Share(..) => {}
-            Step::Create => return false,
+            Step::Create | Step::OpenTmpfile => return false,
             _ => return true,
         }
     }

@@ -1,0 +1,81 @@
+//! Work on the filesystem as a whole, by its own tools: one item a snapshot, or a check.
+
+use super::Kind;
+use crate::cached::Visit;
+use crate::check::Check;
+use crate::command::work;
+use crate::sys::Fd;
+use crate::worker::Task;
+use workload::program::{Command, Group, Io, Order, OwnFigure, Program, Step, VolumeTool};
+
+/// The filesystem that the root lies on.
+pub struct Volume;
+
+/// Most items of one group: each is a program's run.
+const MOST: u64 = 10_000;
+/// Where tools are looked for.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+impl Volume {
+    fn of(group: &Group) -> Result<(VolumeTool, &[OwnFigure]), String> {
+        match group.steps.as_slice() {
+            [Step::Volume(tool, figures)] => Ok((*tool, figures)),
+            _ => Err("work over the volume has one step, which names a tool".into()),
+        }
+    }
+}
+
+/// What a tool's commands are for the item of this number.
+fn commands(
+    program: &Program,
+    (tool, figures): (VolumeTool, &[OwnFigure]),
+    number: u64,
+) -> Result<Vec<Command>, String> {
+    let templates =
+        program.tools.get(&tool).ok_or_else(|| format!("the filesystem has no tool for `{}`", tool.name()))?;
+    let name = format!("bakeoff-{number}");
+    let environment =
+        [("PATH", PATH), ("LANG", "C.UTF-8"), ("TZ", "UTC")].map(|(key, value)| (key.into(), value.into()));
+    let filled = |words: &Vec<String>| Command {
+        words: words.iter().map(|word| word.replace("{snapshot}", &name)).collect(),
+        environment: environment.clone().into(),
+        figures: figures.to_vec(),
+        ..Command::default()
+    };
+    Ok(templates.iter().map(filled).collect())
+}
+
+impl Kind for Volume {
+    fn check(&self, program: &Program, group: &Group) -> Check {
+        Volume::of(group)?;
+        if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers != 1 {
+            return Err("tools of the filesystem are run one after the other, and read and write as they do".into());
+        }
+        if group.count.is_some_and(|count| count > MOST) {
+            return Err(format!("{} runs of a tool; at most {MOST}", group.count.unwrap_or_default()));
+        }
+        let names = program.tools.values().flatten().flatten();
+        if names.into_iter().any(|word| word.contains('\0')) {
+            return Err("a tool's command with the character 0 in it".into());
+        }
+        Ok(())
+    }
+
+    fn expected(&self, _program: &Program, group: &Group) -> Option<u64> {
+        Some(group.count.unwrap_or(1))
+    }
+
+    fn work(&self, task: &Task) -> Result<(), String> {
+        let group = task.group();
+        let tool = Volume::of(group)?;
+        let numbers = group.first..group.first + group.count.unwrap_or(1);
+        let items: Result<Vec<Vec<Command>>, String> =
+            numbers.map(|number| commands(task.program, tool, number)).collect();
+        work(task, &items?)
+    }
+
+    /// Tools read the device, or files that no step knows.
+    fn visit(&self, _: &Program, _: &Group, _: Fd, _: u64, _: &mut Visit) -> Result<u64, String> {
+        Ok(0)
+    }
+}

@@ -1,0 +1,149 @@
+//! What the filesystem below the root can do of what a program needs: tried on files of its own, which are gone afterwards.
+//! In: a program that was checked. Out: for each phase that cannot be done, why, in a sentence.
+//! Found out and never looked up: the same filesystem can and cannot, by its options, its kernel and its device.
+
+use crate::files::rare::{ACL, acl};
+use crate::ops::{RWF_ATOMIC, RWF_DONTCACHE};
+use crate::region::Buffer;
+use crate::sys::{self, Answer, Errno, Fd};
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use workload::message::Lack;
+use workload::program::{Need, Program};
+
+/// Names of the files that are tried on.
+const FIRST: &CStr = c".bakeoff-try";
+const SECOND: &CStr = c".bakeoff-try-again";
+/// Bytes of the first: of several blocks of any filesystem.
+const LENGTH: usize = 256 << 10;
+
+/// Phases of a program that cannot be done in its root.
+///
+/// # Errors
+/// Nothing can be tried there.
+pub fn lacking(program: &Program) -> Result<Vec<Lack>, String> {
+    let needed = || program.phases.iter().enumerate().map(|(index, phase)| (index, phase.all_needs()));
+    if needed().all(|(_, needs)| needs.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let failed = |e: Errno| format!("trying what {} can do: {e}", program.root.display());
+    let root =
+        sys::open_directory(libc::AT_FDCWD, &crate::dirs::path(&program.root.to_string_lossy())).map_err(failed)?;
+    let mut known: BTreeMap<Need, Option<String>> = BTreeMap::new();
+    let mut lacking = Vec::new();
+    for (phase, needs) in needed() {
+        for need in needs {
+            let why = known.entry(need).or_insert_with(|| lacks(need, program, root));
+            if let Some(why) = why {
+                lacking.push(Lack { phase, why: format!("no {}: {why}", need.title()) });
+                break;
+            }
+        }
+    }
+    let _ = sys::close(root);
+    Ok(lacking)
+}
+
+/// Why something cannot be done; None where it can.
+fn lacks(need: Need, program: &Program, root: Fd) -> Option<String> {
+    if let Need::Tool(tool) = need {
+        let known = program.tools.contains_key(&tool);
+        return (!known).then(|| "none of its own tools does it here".into());
+    }
+    let tried = with_files(need, root);
+    let _ = sys::unlink(root, FIRST);
+    let _ = sys::unlink(root, SECOND);
+    tried.err().map(|errno| errno.to_string())
+}
+
+fn with_files(need: Need, root: Fd) -> Answer<()> {
+    if need == Need::Tmpfile {
+        let fd = sys::open(root, c".", libc::O_TMPFILE | libc::O_WRONLY, 0o600)?;
+        let linked = sys::link_open(fd, root, FIRST);
+        return sys::close(fd).and(linked);
+    }
+    let direct = if matches!(need, Need::AtomicWrites(_)) { libc::O_DIRECT } else { 0 };
+    let file = sys::open(root, FIRST, libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC, 0o600)?;
+    let tried = written(file).and_then(|()| {
+        let again = sys::open(root, FIRST, libc::O_RDWR | direct, 0)?;
+        let tried = on_file(need, root, again);
+        sys::close(again).and(tried)
+    });
+    sys::close(file).and(tried)
+}
+
+fn written(file: Fd) -> Answer<()> {
+    let buffer = [0x5a; LENGTH];
+    let mut done = 0;
+    while done < LENGTH {
+        done += sys::write(file, &buffer[done..])?;
+    }
+    sys::fsync(file)
+}
+
+fn on_file(need: Need, root: Fd, file: Fd) -> Answer<()> {
+    match need {
+        Need::Reflink => {
+            let clone = sys::open(root, SECOND, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC, 0o600)?;
+            let cloned = sys::clone_file(clone, file);
+            sys::close(clone).and(cloned)
+        }
+        Need::Fallocate => sys::allocate(file, 0, 0, 2 * LENGTH as u64),
+        Need::PunchHole => {
+            sys::allocate(file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, 0, LENGTH as u64 / 2)
+        }
+        Need::Xattr => sys::set_attribute(file, c"user.bakeoff", b"value"),
+        Need::Acl => sys::set_attribute(file, ACL, &acl()),
+        Need::AtomicWrites(bytes) => write_flagged(file, usize::try_from(bytes).unwrap_or(usize::MAX), RWF_ATOMIC),
+        Need::Uncached => write_flagged(file, LENGTH, RWF_DONTCACHE),
+        Need::Tmpfile | Need::Tool(_) => Ok(()),
+    }
+}
+
+/// Writes the first bytes with a flag; memory that cannot be had is the system's answer, too.
+fn write_flagged(file: Fd, bytes: usize, flag: i32) -> Answer<()> {
+    let mut buffer = Buffer::skewed(bytes, 0)?;
+    buffer[..bytes].fill(0xa5);
+    match sys::write_at_flagged(file, &buffer[..bytes], 0, flag)? {
+        written if written == bytes => Ok(()),
+        _ => Err(Errno(libc::EIO)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::program::VolumeTool;
+
+    #[test]
+    fn what_cannot_be_done_is_said_with_the_systems_answer_and_nothing_is_left() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root =
+            sys::open_directory(libc::AT_FDCWD, &crate::dirs::path(&folder.path().to_string_lossy())).expect("open");
+        // No device writes a block of 1 MiB and 1 byte at once.
+        let refused = with_files(Need::AtomicWrites((1 << 20) + 1), root);
+        assert!(refused.is_err());
+        assert_eq!(with_files(Need::Fallocate, root), Ok(()));
+        let empty = Program { root: folder.path().into(), ..program() };
+        let why = lacks(Need::Tool(VolumeTool::Rollback), &empty, root).expect("no tool is named");
+        assert!(why.contains("tools"), "{why}");
+        assert_eq!(lacks(Need::Fallocate, &empty, root), None);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 0);
+        let _ = sys::close(root);
+    }
+
+    fn program() -> Program {
+        Program {
+            workload: "w".into(),
+            seed: 1,
+            root: Default::default(),
+            device: None,
+            durable: Default::default(),
+            tools: BTreeMap::new(),
+            filesets: Vec::new(),
+            phases: Vec::new(),
+            error_limit: 0,
+            time_limit: 60,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a phase needs of a filesystem that not every one can do, and what its own tools are asked for.
+//! In: steps and settings of a program. Out: [`Need`]s, each found out where the work is done before any of it begins.
+
+use super::{Group, Io, Over, Phase, Step};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Something that a filesystem can do or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// FICLONE.
+    Reflink,
+    /// fallocate(2).
+    Fallocate,
+    /// fallocate(FALLOC_FL_PUNCH_HOLE).
+    PunchHole,
+    /// Extended attributes of users.
+    Xattr,
+    /// Access control lists.
+    Acl,
+    /// O_TMPFILE.
+    Tmpfile,
+    /// RWF_ATOMIC, for blocks of so many bytes.
+    AtomicWrites(u64),
+    /// RWF_DONTCACHE.
+    Uncached,
+    /// A tool of its own.
+    Tool(VolumeTool),
+}
+
+/// What a filesystem's own tools are asked to do to it as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VolumeTool {
+    /// Make the root something of which snapshots can be taken.
+    PrepareSnapshots,
+    /// Take a snapshot of the root.
+    Snapshot,
+    /// Delete one.
+    DeleteSnapshot,
+    /// Wait until what was deleted is free again.
+    AwaitFreeSpace,
+    /// Put the root back to where it was when a snapshot was taken.
+    Rollback,
+    /// Read everything against its checksums, while it is mounted.
+    Scrub,
+    /// Check it, while it is not mounted.
+    Check,
+}
+
+impl VolumeTool {
+    /// All of them.
+    pub const ALL: [VolumeTool; 7] = [
+        VolumeTool::PrepareSnapshots,
+        VolumeTool::Snapshot,
+        VolumeTool::DeleteSnapshot,
+        VolumeTool::AwaitFreeSpace,
+        VolumeTool::Rollback,
+        VolumeTool::Scrub,
+        VolumeTool::Check,
+    ];
+
+    /// Name in the workload language, in errors and in histograms.
+    pub fn name(self) -> &'static str {
+        match self {
+            VolumeTool::PrepareSnapshots => "prepare-snapshots",
+            VolumeTool::Snapshot => "snapshot",
+            VolumeTool::DeleteSnapshot => "delete-snapshot",
+            VolumeTool::AwaitFreeSpace => "await-free-space",
+            VolumeTool::Rollback => "rollback",
+            VolumeTool::Scrub => "scrub",
+            VolumeTool::Check => "check",
+        }
+    }
+
+    /// Whether it is done to a snapshot, whose number says which.
+    pub fn is_about_a_snapshot(self) -> bool {
+        matches!(self, VolumeTool::Snapshot | VolumeTool::DeleteSnapshot | VolumeTool::Rollback)
+    }
+
+    /// Whether it changes what lies on the device.
+    pub fn writes(self) -> bool {
+        !matches!(self, VolumeTool::Scrub | VolumeTool::Check | VolumeTool::AwaitFreeSpace)
+    }
+}
+
+impl Need {
+    /// In words, as the subject of a refusal: `reflinks`.
+    pub fn title(self) -> String {
+        match self {
+            Need::Reflink => "reflinks".into(),
+            Need::Fallocate => "preallocation".into(),
+            Need::PunchHole => "hole punching".into(),
+            Need::Xattr => "extended attributes".into(),
+            Need::Acl => "ACLs".into(),
+            Need::Tmpfile => "O_TMPFILE".into(),
+            Need::AtomicWrites(bytes) => format!("atomic writes of {}", crate::show_bytes(bytes)),
+            Need::Uncached => "RWF_DONTCACHE".into(),
+            Need::Tool(VolumeTool::Scrub) => "scrub".into(),
+            Need::Tool(VolumeTool::Check) => "check".into(),
+            Need::Tool(VolumeTool::Rollback) => "rollback to a snapshot".into(),
+            Need::Tool(VolumeTool::AwaitFreeSpace) => "a way to wait for free space".into(),
+            Need::Tool(_) => "snapshots".into(),
+        }
+    }
+}
+
+impl Phase {
+    /// Everything that the filesystem must be able to do for it.
+    pub fn all_needs(&self) -> BTreeSet<Need> {
+        let mut needs: BTreeSet<Need> = self.needs.iter().copied().collect();
+        for group in &self.groups {
+            steps_need(&group.steps, &mut needs);
+            settings_need(group, &mut needs);
+        }
+        needs
+    }
+}
+
+fn steps_need(steps: &[Step], needs: &mut BTreeSet<Need>) {
+    for step in steps {
+        if let Step::Share(_, inner) = step {
+            steps_need(inner, needs);
+        }
+        needs.extend(match step {
+            Step::Reflink(_) => Some(Need::Reflink),
+            Step::Fallocate => Some(Need::Fallocate),
+            Step::PunchHole => Some(Need::PunchHole),
+            Step::SetXattr(_) | Step::GetXattr => Some(Need::Xattr),
+            Step::SetAcl | Step::GetAcl => Some(Need::Acl),
+            Step::OpenTmpfile | Step::LinkTmpfile => Some(Need::Tmpfile),
+            Step::Volume(tool, _) => Some(Need::Tool(*tool)),
+            _ => None,
+        });
+    }
+}
+
+fn settings_need(group: &Group, needs: &mut BTreeSet<Need>) {
+    let Io { atomic, uncached, .. } = group.io;
+    if let (true, Over::Blocks { block, .. }) = (atomic, group.over) {
+        needs.insert(Need::AtomicWrites(block));
+    }
+    if uncached {
+        needs.insert(Need::Uncached);
+    }
+}

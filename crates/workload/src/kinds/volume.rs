@@ -1,0 +1,98 @@
+//! Work on the filesystem as a whole, by its own tools: one item a snapshot, or a check.
+
+use super::Kind;
+use crate::compile::Outcome;
+use crate::error::Problem;
+use crate::program::{Group, Io, Order, Step, VolumeTool};
+use crate::simulate::{Work, World};
+use std::ops::Range;
+
+/// The filesystem that the root lies on.
+pub(crate) struct Volume;
+
+/// Runs of a tool in one phase.
+pub const RUNS_LIMIT: u64 = 10_000;
+
+impl Kind for Volume {
+    fn check(&self, group: &Group) -> Outcome<()> {
+        if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers > 1 {
+            return Err(Problem::new(
+                "tools of the filesystem are run one after the other, and read and write as they do",
+            )
+            .help("leave out all but `volume`, `count` and `first`"));
+        }
+        let about_a_snapshot =
+            group.steps.iter().any(|step| matches!(step, Step::Volume(tool, _) if tool.is_about_a_snapshot()));
+        if !about_a_snapshot && (group.count.is_some() || group.first > 0) {
+            return Err(Problem::new("`count` and `first` number snapshots, and this is about none"));
+        }
+        if group.count.is_some_and(|count| count > RUNS_LIMIT) {
+            return Err(Problem::new(format!("more than {RUNS_LIMIT} runs of a tool in one phase")));
+        }
+        Ok(())
+    }
+
+    fn simulate(&self, world: &mut World, group: &Group) -> Outcome<Work> {
+        let items = group.count.unwrap_or(1);
+        let numbers = group.first..group.first.saturating_add(items);
+        let tools =
+            group.steps.iter().filter_map(|step| if let Step::Volume(tool, _) = step { Some(*tool) } else { None });
+        for tool in tools {
+            world.by_tool(tool, numbers.clone())?;
+        }
+        Ok(Work { items, ..Work::default() })
+    }
+}
+
+impl World<'_> {
+    /// What a tool does to the snapshots that there are, and to the files.
+    fn by_tool(&mut self, tool: VolumeTool, numbers: Range<u64>) -> Outcome<()> {
+        match tool {
+            VolumeTool::PrepareSnapshots => {
+                if self.present().0 > 0 {
+                    return Err(Problem::new("the root is made anew for snapshots, and there are files in it already")
+                        .help("make this the first phase"));
+                }
+                self.prepared = true;
+            }
+            VolumeTool::Snapshot if !self.prepared => {
+                let way =
+                    "begin with a phase with `preparation = true` and `work = { volume = \"prepare-snapshots\" }`";
+                return Err(Problem::new("a snapshot of a root that was not made for it").help(way));
+            }
+            VolumeTool::Snapshot => numbers.into_iter().try_for_each(|number| self.taken_now(number))?,
+            VolumeTool::DeleteSnapshot => {
+                numbers
+                    .into_iter()
+                    .try_for_each(|number| self.known(number).map(|()| drop(self.snapshots.remove(&number))))?;
+            }
+            VolumeTool::Rollback => {
+                for number in numbers {
+                    self.known(number)?;
+                    // Some filesystems drop the later ones with it, so nobody may count on them.
+                    let _later = self.snapshots.split_off(&(number + 1));
+                    self.states.clone_from(&self.snapshots[&number]);
+                }
+            }
+            VolumeTool::AwaitFreeSpace | VolumeTool::Scrub | VolumeTool::Check => {}
+        }
+        Ok(())
+    }
+
+    fn taken_now(&mut self, number: u64) -> Outcome<()> {
+        match self.snapshots.insert(number, self.states.clone()) {
+            None => Ok(()),
+            Some(_) => {
+                Err(Problem::new(format!("snapshot {number} is there already"))
+                    .help("say by `first` from which number on"))
+            }
+        }
+    }
+
+    fn known(&self, number: u64) -> Outcome<()> {
+        if self.snapshots.contains_key(&number) {
+            return Ok(());
+        }
+        Err(Problem::new(format!("there is no snapshot {number} then")).help("take it in an earlier phase"))
+    }
+}
