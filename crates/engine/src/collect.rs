@@ -65,6 +65,7 @@ pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
         work_hash: sum(pass, Count::Hash),
         remarks: remarks(pass),
         commands: commands(pass),
+        told: noted(pass, |note| if let Note::Told(word, value) = note { Some((word, value)) } else { None }).collect(),
     }
 }
 

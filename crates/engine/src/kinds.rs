@@ -8,6 +8,7 @@ mod command;
 mod device;
 mod directories;
 mod files;
+mod space;
 mod trace;
 mod volume;
 
@@ -49,6 +50,7 @@ pub fn of(over: Over) -> Box<dyn Kind> {
         Over::Device { block, length } => Box::new(device::Device { block, length }),
         Over::Command => Box::new(command::Command),
         Over::Trace => Box::new(trace::Trace),
+        Over::Space { fileset } => Box::new(space::FreeSpace { fileset }),
         Over::Volume => Box::new(volume::Volume),
     }
 }

@@ -193,7 +193,7 @@ impl Ops {
             Step::Unlink => Act::Unlink,
             Step::List => Act::List,
             Step::Rmdir => Act::Rmdir,
-            Step::Run(_) | Step::Volume(..) => Act::Run,
+            Step::Run(_) | Step::Volume(..) | Step::Fill(_) | Step::AwaitSpace(_) => Act::Run,
             Step::LayOut(_) => Act::Recorded,
             Step::Replay(_) => {
                 for name in trace::Call::NAMES {

@@ -100,6 +100,8 @@ pub enum Note {
     Fatal(String),
     /// A program of the user's own was run.
     Ran(Box<CommandRun>),
+    /// Something that is judged, by the word that asks for it.
+    Told(String, f64),
     /// What such a program reported of a part of its work.
     Part(Box<GroupOutcome>),
 }

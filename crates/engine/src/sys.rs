@@ -221,6 +221,36 @@ pub fn stat_open(fd: Fd) -> Answer<Status> {
     }
 }
 
+/// Space of a filesystem, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Given away.
+    pub used: u64,
+    /// Free for those who are not root.
+    pub available: u64,
+    /// Free for root.
+    pub free: u64,
+}
+
+impl Space {
+    /// How full it is, in percent, as df(1) counts: what is kept for root is left out.
+    pub fn full_percent(self) -> f64 {
+        100.0 * self.used as f64 / (self.used + self.available).max(1) as f64
+    }
+}
+
+/// fstatvfs(2).
+pub fn space(fd: Fd) -> Answer<Space> {
+    let mut s = std::mem::MaybeUninit::<libc::statvfs64>::uninit();
+    // SAFETY: the kernel fills the whole structure when it answers 0; it is read only then.
+    unsafe {
+        answer(libc::fstatvfs64(fd, s.as_mut_ptr()))?;
+        let s = s.assume_init_ref();
+        let unit = s.f_frsize;
+        Ok(Space { used: (s.f_blocks - s.f_bfree) * unit, available: s.f_bavail * unit, free: s.f_bfree * unit })
+    }
+}
+
 /// faccessat(2) with F_OK.
 #[inline]
 pub fn look_up(dir: Fd, name: &CStr) -> Answer<()> {

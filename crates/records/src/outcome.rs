@@ -41,6 +41,9 @@ pub struct PhaseOutcome {
     /// Runs of the user's own programs; left out where there are none, as in most phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandRun>,
+    /// What else the engine found out in this phase that is judged, by the word that asks for it: [`crate::program::USABLE_SHARE`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub told: BTreeMap<String, f64>,
 }
 
 /// One run of a program.

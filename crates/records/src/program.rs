@@ -7,7 +7,7 @@ mod fileset;
 mod needs;
 mod replay;
 
-pub use command::{Command, OwnFigure, PEAK_MEMORY, Reports};
+pub use command::{Command, OwnFigure, PEAK_MEMORY, Reports, USABLE_SHARE};
 pub use fileset::{Content, Fileset, Layout, Names, Size};
 pub use needs::{Need, VolumeTool};
 pub use replay::Replay;
@@ -244,6 +244,11 @@ pub enum Over {
     },
     /// Programs of the user's own, run in the root; its one step says which: one item a run.
     Command,
+    /// The filesystem's free space; its one step fills it with the files of a fileset, or waits until some is free.
+    Space {
+        /// Index into [`Program::filesets`] of what it is filled with.
+        fileset: Option<usize>,
+    },
     /// The filesystem as a whole, by its own tools; its one step says what is done: one item each, a snapshot or a check.
     Volume,
     /// A recorded run of a program; its one step says whether its files are laid out or its calls are made: one item a call.
@@ -256,6 +261,7 @@ impl Over {
     pub fn fileset(&self) -> Option<usize> {
         match *self {
             Over::Files { fileset } | Over::Blocks { fileset, .. } | Over::Directories { fileset } => Some(fileset),
+            Over::Space { fileset } => fileset,
             Over::Aged | Over::Device { .. } | Over::Command | Over::Trace | Over::Volume => None,
         }
     }
@@ -385,6 +391,10 @@ pub enum Step {
     Readahead,
     /// posix_fadvise(POSIX_FADV_DONTNEED) of the whole open file.
     DropCached,
+    /// Write files of the fileset, from the first that is not there, until the filesystem is so full in percent, as df(1) says it, or has no space (over space).
+    Fill(u8),
+    /// Wait until the filesystem is no fuller than this, in percent; two minutes at most (over space).
+    AwaitSpace(u8),
     /// Have the filesystem's own tool do this (over the volume, whose only step it is), and tell these figures of it.
     Volume(VolumeTool, Vec<OwnFigure>),
     /// Make the tree that a recorded program found (over a trace, whose only step it is).
@@ -434,6 +444,8 @@ impl Step {
             Step::GetAcl => "get-acl",
             Step::Readahead => "readahead",
             Step::DropCached => "drop-cached",
+            Step::Fill(_) => "fill",
+            Step::AwaitSpace(_) => "await-space",
             Step::Volume(tool, _) => tool.name(),
             Step::LayOut(_) => "lay-out",
             Step::Replay(_) => "replay",

@@ -303,7 +303,11 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
     };
     let mut remarks: Vec<String> = Vec::new();
     let said = phases.iter().flat_map(|phase| phase.evidence.remarks.iter().chain(&phase.outcome.remarks));
-    for remark in said.chain(trials.iter().flat_map(|(_, trial)| &trial.remarks)) {
+    // Without their number, so that the same kind is said once; it stands with the samples.
+    let failing = phases.iter().filter_map(|phase| phase.outcome.errors.first.first());
+    let failed: Vec<String> =
+        failing.map(|error| format!("some operations failed: {}: {}", error.step, error.message)).collect();
+    for remark in said.chain(&failed).chain(trials.iter().flat_map(|(_, trial)| &trial.remarks)) {
         if !remarks.contains(remark) {
             remarks.push(remark.clone());
         }

@@ -11,6 +11,9 @@ use records::program::Figure;
 /// is, and added up where several run at once.
 pub fn headline(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
     if let Some(own) = &facts.own {
+        if let Some(told) = phase.outcome.told.get(&own.from) {
+            return Some(*told).filter(|value| *value > 0.0 && value.is_finite());
+        }
         let printed = phase.outcome.commands.iter().filter_map(|run| run.figures.get(&own.name)).copied();
         return printed.reduce(|sum, one| sum + one).filter(|value| *value > 0.0 && value.is_finite());
     }

@@ -7,7 +7,9 @@ use crate::error::Problem;
 use crate::facts::{Compiled, PhaseFacts, TotalFacts};
 use crate::fileset;
 use crate::patience;
-use crate::program::{After, Cache, Durable, End, Figure, Fileset, Group, Need, Over, OwnFigure, Phase, Program, Step};
+use crate::program::{
+    After, Cache, Durable, End, Figure, Fileset, Group, Need, Over, OwnFigure, Phase, Program, Step, USABLE_SHARE,
+};
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
 use crate::syntax::{RawAlso, RawFigure, RawFileset, RawPhase, RawTotal, RawWorkload, each};
@@ -207,6 +209,19 @@ fn figures(raw: &RawPhase, usual: Figure, scope: &Scope) -> Outcome<(Figure, Vec
     }
 }
 
+/// Figures beside those that are measured of every phase come from what is known to tell them.
+fn told(groups: &[Group], own: &[OwnFigure], runs_programs: bool) -> Outcome<()> {
+    let fills = groups.iter().any(|group| group.steps.iter().any(|step| matches!(step, Step::Fill(_))));
+    match own.iter().find(|own| !(runs_programs || fills && own.from == USABLE_SHARE)) {
+        None => Ok(()),
+        Some(_) if fills => Err(Problem::new(format!("filling space tells `{USABLE_SHARE}`, and nothing else"))),
+        Some(_) => {
+            Err(Problem::new("only programs print figures of their own")
+                .help("use one of bytes/s, items/s and seconds"))
+        }
+    }
+}
+
 /// Has the programs of a phase print these figures.
 fn give(groups: &mut [Group], figures: &[OwnFigure]) {
     for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
@@ -233,11 +248,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         Figure::ItemsPerSecond
     };
     let (figure, own) = figures(raw, usual, scope)?;
-    if !own.is_empty() && !runs_programs {
-        return Err(
-            Problem::new("only programs print figures of their own").help("use one of bytes/s, items/s and seconds")
-        );
-    }
+    told(&groups, &own, runs_programs)?;
     give(&mut groups, &own);
     let operation = raw.operation.as_ref().map_or_else(|| Ok(name.clone()), |field| text(field, scope))?;
     let title = raw.title.clone().unwrap_or_else(|| name.replace('-', " "));

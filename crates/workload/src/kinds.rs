@@ -8,6 +8,7 @@ mod command;
 mod device;
 mod directories;
 mod files;
+mod space;
 mod trace;
 mod volume;
 
@@ -34,6 +35,7 @@ pub(crate) fn of(over: Over) -> Box<dyn Kind> {
         Over::Device { block, length } => Box::new(device::Device { block, length }),
         Over::Command => Box::new(command::Command),
         Over::Trace => Box::new(trace::Trace),
+        Over::Space { fileset } => Box::new(space::FreeSpace { fileset }),
         Over::Volume => Box::new(volume::Volume),
     }
 }

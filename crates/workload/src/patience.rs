@@ -32,7 +32,7 @@ fn seconds(phase: &Phase, part: &PhaseEstimate) -> u64 {
     if phase.groups.iter().any(|group| group.over == Over::Aged) {
         return 0;
     }
-    if phase.is_opaque() || phase.groups.iter().any(|group| group.over == Over::Volume) {
+    if phase.is_opaque() || phase.groups.iter().any(|group| matches!(group.over, Over::Volume | Over::Space { .. })) {
         return COMMAND;
     }
     let by_blocks = |group: &Group| {

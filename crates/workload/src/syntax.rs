@@ -246,6 +246,8 @@ pub(crate) struct RawWork {
     pub reports: Option<Spanned<Reports>>,
     pub trace: Option<Spanned<RawTrace>>,
     pub volume: Option<Spanned<VolumeTool>>,
+    pub fill: Option<Field>,
+    pub await_space: Option<Field>,
     pub block: Option<Field>,
     pub length: Option<Field>,
     pub workers: Option<Field>,

@@ -136,8 +136,8 @@ fn begun_again(phase: &Phase) -> Outcome<()> {
         if by_time && group.order == Order::Follow {
             return Err(Problem::new("a phase that ends by time cannot follow others"));
         }
-        if group.over == Over::Volume {
-            return Err(Problem::new(format!("it {again}, and a tool of the filesystem is run once for each item")));
+        if matches!(group.over, Over::Volume | Over::Space { .. }) {
+            return Err(Problem::new(format!("it {again}, and this is done once")));
         }
         if by_time && group.over.is_opaque() {
             return Err(Problem::new("a command and a recorded run end by themselves").help("leave out `time`"));

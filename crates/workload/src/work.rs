@@ -77,6 +77,7 @@ pub(crate) fn writes(group: &Group) -> bool {
             Step::Open | Step::Read | Step::Close | Step::Stat | Step::LookUp | Step::List | Step::Modify => false,
             // Opening for both changes nothing yet.
             Step::OpenReadWrite | Step::GetXattr | Step::GetAcl | Step::Readahead | Step::DropCached => false,
+            Step::AwaitSpace(_) => false,
             Step::Volume(tool, _) => tool.writes(),
             _ => true,
         }
@@ -101,6 +102,7 @@ fn group(context: &mut Context<'_>, work: &RawWork, many: bool) -> Outcome<Group
     let steps = match (command, &work.trace, &work.volume) {
         (Some(command), ..) => vec![Step::Run(Box::new(command))],
         (None, Some(trace), _) => vec![recorded(trace, work)?],
+        _ if work.fill.is_some() || work.await_space.is_some() => vec![space_step(work, scope)?],
         (None, None, Some(tool)) => vec![Step::Volume(*tool.get_ref(), Vec::new())],
         (None, None, None) => work.steps.iter().map(|raw| step(raw, scope, &mut count)).collect::<Outcome<Vec<_>>>()?,
     };
@@ -146,6 +148,13 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
         _ if work.volume.is_some() => Err(Problem::new("`volume` beside something else that the work is over")),
         _ if work.trace.is_some() => Err(Problem::new("`trace` beside something else that the work is over")),
         _ if work.aged => Err(Problem::new("`aged` beside something else that the work is over")),
+        (Some(name), None, None, false) if work.fill.is_some() => {
+            no_blocks(Over::Space { fileset: Some(fileset_index(context, name)?) })
+        }
+        (None, None, None, false) if work.await_space.is_some() => no_blocks(Over::Space { fileset: None }),
+        _ if work.await_space.is_some() || work.fill.is_some() => {
+            Err(Problem::new("`fill` says how full, and `files` with what; `await-space` stands alone"))
+        }
         (Some(name), None, None, false) => no_blocks(Over::Files { fileset: fileset_index(context, name)? }),
         (None, None, Some(name), false) => no_blocks(Over::Directories { fileset: fileset_index(context, name)? }),
         (None, Some(name), None, false) => {
@@ -163,6 +172,20 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
             "work must be over one of `files`, `blocks`, `directories`, `device`, `aged` and `volume`, or a `command`",
         )
         .help("for example `files = \"name of a fileset\"`")),
+    }
+}
+
+/// The one step of work on free space.
+fn space_step(work: &RawWork, scope: &Scope) -> Outcome<Step> {
+    if let Some(step) = work.steps.first() {
+        return Err(Problem::new("free space has no steps but filling and waiting")
+            .help("leave out `steps`")
+            .at(step.span()));
+    }
+    match (&work.fill, &work.await_space) {
+        (Some(field), None) => percent(field.get_ref(), "filling to", scope).map(Step::Fill),
+        (None, Some(field)) => percent(field.get_ref(), "waiting for", scope).map(Step::AwaitSpace),
+        _ => Err(Problem::new("`fill` beside `await-space`")),
     }
 }
 

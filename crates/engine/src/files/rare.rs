@@ -103,6 +103,35 @@ impl FileWork<'_> {
     }
 }
 
+/// Files that fill a filesystem.
+impl FileWork<'_> {
+    /// Whether the file of this number is there.
+    pub fn is_there(&mut self, index: u64) -> Answer<bool> {
+        let mut item = Item::new();
+        self.take(index, index, &mut item);
+        match sys::stat(self.place(&item)?, item.name.c()) {
+            Ok(_) => Ok(true),
+            Err(Errno(libc::ENOENT)) => Ok(false),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Makes the file of this number and writes all of it; bytes written, whatever came of it.
+    pub fn write_new(&mut self, index: u64, tally: &mut Tally) -> (u64, Answer<()>) {
+        let mut item = Item::new();
+        self.take(index, index, &mut item);
+        let made = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
+        let opened = self.place(&item).and_then(|place| sys::open(place, item.name.c(), made, 0o600));
+        let fd = match opened {
+            Ok(fd) => fd,
+            Err(errno) => return (0, Err(errno)),
+        };
+        item.fd = Some(fd);
+        let written = self.write(&mut item, tally);
+        (item.bytes, sys::close(fd).and(written))
+    }
+}
+
 /// Largest value of an attribute that is written or read.
 pub const ATTRIBUTE_BYTES: usize = 64 << 10;
 

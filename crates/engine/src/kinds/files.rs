@@ -64,9 +64,11 @@ pub fn file_work<'a>(task: &'a Task<'a>, fileset: usize) -> Result<FileWork<'a>,
 
 /// Whether steps and settings fit items that are files of their own.
 pub fn check_steps(group: &Group) -> Check {
-    if any(&group.steps, &|s| {
-        matches!(s, Step::List | Step::Rmdir | Step::Run(_) | Step::LayOut(_) | Step::Replay(_) | Step::Volume(..))
-    }) {
+    let of_others = |s: &Step| {
+        let whole = matches!(s, Step::Volume(..) | Step::Fill(_) | Step::AwaitSpace(_));
+        whole || matches!(s, Step::List | Step::Rmdir | Step::Run(_) | Step::LayOut(_) | Step::Replay(_))
+    };
+    if any(&group.steps, &of_others) {
         return Err("list and rmdir are steps over directories, run is one over commands".into());
     }
     if group.io.engine != Engine::Calls || group.io.stdio || group.io.read_percent.is_some() {

@@ -38,6 +38,9 @@ pub enum Reports {
 /// Stands for the most memory that any one of a command's processes held, in MiB.
 pub const PEAK_MEMORY: &str = "peak-memory";
 
+/// Stands for the share of the space that was said to be free that could be written, in percent.
+pub const USABLE_SHARE: &str = "usable-share";
+
 /// A figure that a program prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -60,7 +60,12 @@ impl RowContext<'_> {
             return error.clone();
         }
         let cell = self.table.cell(self.operation, contender);
-        match cell.and_then(|cell| cell.facts.failure.as_ref()).cloned().or_else(|| self.cannot(row, contender)) {
+        match cell
+            .and_then(|cell| cell.facts.failure.as_ref())
+            .cloned()
+            .or_else(|| self.cannot(row, contender))
+            .or_else(|| self.all_failed(contender))
+        {
             Some(failure) => failure,
             None => "not measured".into(),
         }
@@ -71,6 +76,14 @@ impl RowContext<'_> {
         let mine = self.material.trials.iter().filter(|trial| self.is_mine(trial, contender));
         let mut found = mine.filter_map(|trial| trial.found.as_ref());
         found.find_map(|found| row.phases.iter().find_map(|name| found.cannot.get(name))).cloned()
+    }
+
+    /// What the system answered where nothing was done for this row, and that was borne.
+    fn all_failed(&self, contender: usize) -> Option<String> {
+        let (_, _, phase) = self.passes(contender).find(|(_, _, phase)| phase.outcome.errors.count > 0)?;
+        let first = phase.outcome.errors.first.first()?;
+        let count = crate::number::count(phase.outcome.errors.count as f64);
+        Some(format!("{count} operations failed, the first: {} of {}: {}", first.step, first.file, first.message))
     }
 
     fn notes(&self, row: &RowView, figure: Option<&Figure>, contender: usize) -> Vec<NoteView> {

@@ -25,7 +25,11 @@ pub fn engine(kind: &str) {
     for line in stdin().lock().lines() {
         let line = line.expect("a line");
         if !line.contains("perform") {
-            say(&if line.contains("load") { Reply::Loaded } else { Reply::Cached { bytes: None, files: 0 } });
+            say(&if line.contains("load") {
+                Reply::Loaded { lacking: Vec::new() }
+            } else {
+                Reply::Cached { bytes: None, files: 0 }
+            });
         } else if kind == "crashes" {
             std::process::exit(42);
         } else {

@@ -1,0 +1,169 @@
+//! Work on the filesystem's free space: filling it to a share, and waiting until some is free again. One item a file, or the wait.
+
+use super::Kind;
+use crate::cached::Visit;
+use crate::check::{Check, fileset_exists};
+use crate::clock::kernel_ns;
+use crate::files::FileWork;
+use crate::kinds::files::file_work;
+use crate::ops::Ops;
+use crate::prepare;
+use crate::shared::Note;
+use crate::sys::{self, Answer, Errno, Fd};
+use crate::tally::Tally;
+use crate::worker::Task;
+use std::time::Duration;
+use workload::program::{Group, Io, Order, Program, Step, USABLE_SHARE};
+
+/// The space of the filesystem that the root lies on.
+pub struct FreeSpace {
+    pub fileset: Option<usize>,
+}
+
+/// Between two looks at what is free.
+const LOOK: Duration = Duration::from_millis(5);
+/// Longest wait for space, in nanoseconds.
+const PATIENCE_NS: u64 = 120_000_000_000;
+/// Times that a filesystem without space is given the chance to find some, by writing back what it has.
+const CHANCES: u32 = 3;
+
+impl Kind for FreeSpace {
+    fn check(&self, program: &Program, group: &Group) -> Check {
+        if let Some(fileset) = self.fileset {
+            fileset_exists(program, fileset)?;
+        }
+        match (group.steps.as_slice(), self.fileset) {
+            ([Step::Fill(percent)], Some(_)) if *percent <= 100 => {}
+            ([Step::AwaitSpace(percent)], None) if *percent <= 100 => {}
+            _ => return Err("work over free space fills it with a fileset, or waits for some".into()),
+        }
+        if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers != 1 {
+            return Err("free space is filled, or waited for, by one worker, in order".into());
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, program: &Program, group: &Group, root: Fd) -> Result<(), String> {
+        let Some(fileset) = self.fileset else { return Ok(()) };
+        prepare::owners(program, group, fileset).iter().try_for_each(|files| {
+            prepare::directories(files, root).map_err(|e| format!("preparing {}: {e}", files.base))
+        })
+    }
+
+    fn work(&self, task: &Task) -> Result<(), String> {
+        let answer = match (task.group().steps.as_slice(), self.fileset) {
+            ([Step::Fill(percent)], Some(fileset)) => fill(task, fileset, f64::from(*percent))?,
+            ([Step::AwaitSpace(percent)], None) => wait(task, f64::from(*percent)),
+            _ => Ok(()),
+        };
+        answer.map_err(|e| format!("asking how much space is free: {e}"))
+    }
+
+    /// What is filled in is not read.
+    fn visit(&self, _: &Program, _: &Group, _: Fd, _: u64, _: &mut Visit) -> Result<u64, String> {
+        Ok(0)
+    }
+}
+
+fn wait(task: &Task, percent: f64) -> Answer<()> {
+    let ops = Ops::new(task.group());
+    task.wait_for_start();
+    let mut tally = task.tally(&ops);
+    let begun = kernel_ns();
+    loop {
+        let full = sys::space(task.root)?.full_percent();
+        tally.lap(ops.list[0].histogram);
+        if full <= percent {
+            break;
+        }
+        if !tally.running() || kernel_ns() - begun > PATIENCE_NS {
+            tally.remark(format!("it stayed {full:.0} % full"));
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    tally.items(1);
+    tally.finish();
+    Ok(())
+}
+
+/// How filling went on.
+enum Written {
+    Whole,
+    NoSpace,
+    Failed,
+}
+
+fn fill(task: &Task, fileset: usize, percent: f64) -> Result<Answer<()>, String> {
+    let mut work = file_work(task, fileset)?;
+    let mut next = match first_missing(&mut work) {
+        Ok(next) => next,
+        Err(errno) => return Ok(Err(errno)),
+    };
+    task.wait_for_start();
+    let mut tally = task.tally(&work.ops);
+    let promised = match sys::space(task.root) {
+        // Root may use what is kept back from everybody else.
+        Ok(space) if sys::own_ids().0 == 0 => space.free,
+        Ok(space) => space.available,
+        Err(errno) => return Ok(Err(errno)),
+    };
+    let (mut written, mut refused) = (0, 0);
+    while next < work.files.count && tally.running() {
+        match sys::space(task.root) {
+            Ok(space) if percent < 100.0 && space.full_percent() >= percent => break,
+            Ok(_) => {}
+            Err(errno) => return Ok(Err(errno)),
+        }
+        let (bytes, how) = write_one(&mut work, next, &mut tally);
+        written += bytes;
+        next += 1;
+        match how {
+            Written::Whole => refused = 0,
+            Written::Failed => break,
+            Written::NoSpace => {
+                refused += 1;
+                if refused > CHANCES {
+                    break;
+                }
+                // What was promised to data that is not written yet may turn out to be free.
+                let _ = sys::syncfs(task.root);
+            }
+        }
+    }
+    tally.finish();
+    if promised > 0 {
+        task.shared.slot(task.slot).note(&Note::Told(USABLE_SHARE.into(), 100.0 * written as f64 / promised as f64));
+    }
+    Ok(Ok(()))
+}
+
+/// Number of the first file that is not there; those before it are.
+fn first_missing(work: &mut FileWork) -> Answer<u64> {
+    let (mut there, mut missing) = (0, work.files.count);
+    while there < missing {
+        let middle = there + (missing - there) / 2;
+        match work.is_there(middle)? {
+            true => there = middle + 1,
+            false => missing = middle,
+        }
+    }
+    Ok(there)
+}
+
+fn write_one(work: &mut FileWork, index: u64, tally: &mut Tally) -> (u64, Written) {
+    let (bytes, answer) = work.write_new(index, tally);
+    match answer {
+        Ok(()) => {
+            tally.lap(work.ops.list[0].histogram);
+            tally.items(1);
+            (bytes, Written::Whole)
+        }
+        Err(Errno(libc::ENOSPC)) => (bytes, Written::NoSpace),
+        Err(errno) => {
+            tally.skip();
+            tally.fail("fill", work.files.path(index), Some(bytes), errno);
+            (bytes, Written::Failed)
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Work on the filesystem's free space: filling it to a share, and waiting until some is free again.
+
+use super::Kind;
+use crate::compile::Outcome;
+use crate::error::Problem;
+use crate::program::{Group, Io, Order};
+use crate::simulate::{Work, World};
+
+/// The space of the filesystem that the root lies on.
+pub(crate) struct FreeSpace {
+    pub fileset: Option<usize>,
+}
+
+impl Kind for FreeSpace {
+    fn check(&self, group: &Group) -> Outcome<()> {
+        let ranged = group.count.is_some() || group.first > 0 || group.rate.is_some() || group.workers > 1;
+        if ranged || group.io != Io::default() || group.order != Order::InOrder {
+            return Err(Problem::new(
+                "free space is filled, or waited for, by one worker, in order, as far as is said",
+            )
+            .help("leave out all but `files` and `fill`, or `await-space`"));
+        }
+        Ok(())
+    }
+
+    /// How many files it takes nobody knows before; that there are some is enough to take them away again.
+    fn simulate(&self, world: &mut World, _group: &Group) -> Outcome<Work> {
+        if let Some(index) = self.fileset {
+            let state = &mut world.states[index];
+            state.directories = true;
+            state.files = 1;
+            state.bytes = Some(0);
+        }
+        Ok(Work { items: 1, ..Work::default() })
+    }
+}
