@@ -107,7 +107,10 @@ fn phases_find_what_they_need_or_say_what_is_missing() {
     says(&with("\"read\", \"close\"", "\"read\""), &["still open", "end with \"close\""]);
     says(&with("\"open\", \"read\"", "\"open\", \"open\", \"read\""), &["still open", "put \"close\" before it"]);
     says(&with("name = \"use\"", "name = \"make\""), &["another phase has the same name"]);
-    says(&with("files = \"set\", order", "order"), &["one of `files`, `blocks`, `directories`, `device` and `aged`"]);
+    says(
+        &with("files = \"set\", order", "order"),
+        &["one of `files`, `blocks`, `directories`, `device`, `aged` and `volume`"],
+    );
 }
 
 #[test]
@@ -237,4 +240,84 @@ fn contender_files_say_what_is_wrong_with_them() {
     );
     says(&error("[a]\nmount = \"noatime\""), &["missing key `fs`"]);
     says(&error("[\"a b\"]\nfs = \"xfs\""), &["cannot be the name of a contender"]);
+}
+
+/// The sound workload with one more phase, as it stands there.
+fn and_then(phase: &str) -> String {
+    error_of(&format!("{GOOD}[[phases]]\nname = \"more\"\n{phase}\n"))
+}
+
+#[test]
+fn snapshots_are_taken_of_what_was_made_for_it_and_known_by_their_numbers() {
+    says(&and_then("work = { volume = \"snapshot\" }"), &["a root that was not made for it", "prepare-snapshots"]);
+    says(&and_then("work = { volume = \"prepare-snapshots\" }"), &["files in it already", "the first phase"]);
+    says(&and_then("work = { volume = \"snapshoot\" }"), &["snapshoot", "snapshot"]);
+    says(&and_then("work = { volume = \"scrub\", count = 2 }"), &["number snapshots"]);
+    says(&and_then("work = { volume = \"check\", steps = [\"read\"] }"), &["has no steps"]);
+    says(&and_then("work = { volume = \"check\", direct = true }"), &["one after the other"]);
+    says(&and_then("time = \"2 s\"\nwork = { volume = \"scrub\" }"), &["ends by time", "done once"]);
+    let first = "[[phases]]\nname = \"before\"\npreparation = true\nwork = { volume = \"prepare-snapshots\" }\n[[phases]]\nname = \"make\"";
+    let prepared = |phase: &str| {
+        let text = GOOD.replacen("[[phases]]\nname = \"make\"", first, 1);
+        error_of(&format!(
+            "{text}[[phases]]\nname = \"more\"\nwork = {{ volume = \"snapshot\" }}\n[[phases]]\nname = \"last\"\n{phase}\n"
+        ))
+    };
+    says(&prepared("work = { volume = \"rollback\", first = 3 }"), &["no snapshot 3 then"]);
+    says(&prepared("work = { volume = \"snapshot\" }"), &["snapshot 0 is there already"]);
+}
+
+#[test]
+fn clones_are_of_files_that_are_there_and_of_one_directory() {
+    let clones = |more: &str| {
+        let set = format!("[[filesets]]\nname = \"clones\"\ndirectory = \"c\"\ncopies = \"set\"\n{more}");
+        let text = GOOD.replacen("[[phases]]", &format!("{set}\n[[phases]]"), 1);
+        error_of(&format!(
+            "{text}[[phases]]\nname = \"more\"\nwork = {{ files = \"clones\", steps = [\"open\", \"read\", \"close\"] }}\n"
+        ))
+    };
+    says(&clones(""), &["the files of fileset `clones`, which no phase before creates"]);
+    says(&clones("files = 3"), &["clones and copies are what the other files are"]);
+    says(&clones("layout = \"flat\""), &["lie as the other files do"]);
+    says(&with("size = \"4 KiB\"", "copies = \"sett\""), &["sett"]);
+    let spread = GOOD.replacen("size = \"4 KiB\"", "size = \"4 KiB\"\nlayout = { per-directory = 10 }", 1);
+    let text =
+        format!("{spread}[[phases]]\nname = \"more\"\nwork = {{ files = \"set\", steps = [{{ reflink = \"c\" }}] }}\n");
+    says(&error_of(&text), &["lie in several directories", "flat"]);
+    says(&with("\"open\", \"read\"", "\"open\", \"fallocate\", \"read\""), &["\"fallocate\"", "open-read-write"]);
+    says(&with("\"open\", \"read\", \"close\"", "\"get-xattr\""), &["\"get-xattr\" on a file that is not open"]);
+    says(
+        &with("\"create\", \"write\", \"close\"", "\"create\", \"write\", \"link-tmpfile\", \"close\""),
+        &["open-tmpfile"],
+    );
+}
+
+#[test]
+fn atomic_and_uncached_are_properties_of_calls() {
+    let blocks = |more: &str| {
+        with(
+            "files = \"set\", order",
+            &format!("blocks = \"set\", block = \"4 KiB\", {more}, steps = [\"write\"] }}\n# order"),
+        )
+    };
+    says(&blocks("atomic = true"), &["direct writes", "direct = true"]);
+    says(&blocks("uncached = true, direct = true"), &["through the page cache", "past it"]);
+    says(&blocks("uncached = true, engine = \"mmap\""), &["properties of a read or write call"]);
+    says(&with("steps = [\"open\"", "uncached = true, steps = [\"open\""), &["`uncached` has no meaning over files"]);
+}
+
+#[test]
+fn space_is_filled_with_files_and_waited_for_alone() {
+    says(&and_then("work = { fill = \"80 %\" }"), &["`files` with what"]);
+    says(&and_then("work = { files = \"set\", fill = \"180 %\" }"), &["filling to 180 %"]);
+    says(&and_then("work = { files = \"set\", fill = \"80 %\", count = 3 }"), &["as far as is said"]);
+    says(&and_then("work = { files = \"set\", await-space = \"20 %\" }"), &["stands alone"]);
+    let figure = "figure = [{ from = \"usable-share\", better = \"more\" }]\n";
+    says(&and_then(&format!("{figure}work = {{ files = \"set\", steps = [\"unlink\"] }}")), &["only programs print"]);
+    let other = "figure = [{ from = \"[0-9]+\", better = \"more\" }]\n";
+    says(&and_then(&format!("{other}work = {{ files = \"set\", fill = \"80 %\" }}")), &["usable-share"]);
+    says(
+        &and_then("needs = [\"makes\"]\nwork = { files = \"set\", steps = [\"unlink\"] }"),
+        &["earlier phase", "makes"],
+    );
 }

@@ -1,0 +1,144 @@
+//! Work that filesystems are lived with for: snapshots, clones, no room, scrubs and checks; on real ones, with what they cannot do left out and said.
+
+mod support;
+
+use ledger::{Access, Ledger, TrialRecord, TrialStatus};
+use records::PhaseRecord;
+use support::{Place, leftovers, root};
+
+const WAY: &str = "--samples 1 --seed 7 --no-twin --plain --no-report --scratch .";
+
+/// All trials, by the labels of their contenders.
+fn trials(place: &Place) -> Vec<(String, TrialRecord)> {
+    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
+    let run = ledger.run(None).expect("the run");
+    let contenders = ledger.contenders(&run.id).expect("contenders");
+    let label = |trial: &TrialRecord| contenders[trial.contender as usize].label.clone();
+    ledger.trials(&run.id).expect("trials").into_iter().map(|trial| (label(&trial), trial)).collect()
+}
+
+fn of<'t>(trials: &'t [(String, TrialRecord)], label: &str) -> &'t TrialRecord {
+    let found = trials.iter().rev().find(|(name, _)| name == label);
+    let trial =
+        &found.unwrap_or_else(|| panic!("no {label} among {:?}", trials.iter().map(|(n, _)| n).collect::<Vec<_>>())).1;
+    assert_ne!(trial.status, TrialStatus::Failed, "{label}: {:?}", trial.reason);
+    trial
+}
+
+fn phase<'t>(trial: &'t TrialRecord, name: &str) -> &'t PhaseRecord {
+    let names = || trial.phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>();
+    trial.phases.iter().find(|phase| phase.name == name).unwrap_or_else(|| panic!("no {name} among {:?}", names()))
+}
+
+/// Blocks that were verified in a phase, none of which was wrong.
+fn verified(trial: &TrialRecord, name: &str) -> u64 {
+    let verified = phase(trial, name).outcome.verified.as_ref().expect("it is verified");
+    assert_eq!(verified.wrong, 0, "{name}: {verified:?}");
+    verified.blocks
+}
+
+/// Why a phase was left out.
+fn left_out<'t>(trial: &'t TrialRecord, name: &str) -> &'t str {
+    assert!(trial.phases.iter().all(|phase| phase.name != name), "{name} was done");
+    trial.found.as_ref().and_then(|found| found.cannot.get(name)).map_or("", String::as_str)
+}
+
+#[test]
+fn snapshots_are_taken_kept_rolled_back_and_deleted_where_there_are_any() {
+    if !root("snapshots") {
+        return;
+    }
+    let place = Place::new();
+    let work = "run snapshots --fs ext4,btrfs,zfs --set size=16MiB --set writes=200 --image 512MiB";
+    place.bakeoff(&format!("{work} {WAY}")).well();
+    let trials = trials(&place);
+    for label in ["btrfs", "zfs"] {
+        let trial = of(&trials, label);
+        assert_eq!(phase(trial, "snapshot").outcome.items, 1, "{label}");
+        let snapshots = &phase(trial, "month").outcome.groups[0];
+        assert_eq!((snapshots.name.as_str(), snapshots.items), ("snapshots", 90), "{label}");
+        assert_eq!(phase(trial, "delete-half").outcome.items, 50, "{label}");
+        assert_eq!(verified(trial, "read-rolled-back"), 4096, "{label}");
+        assert!(trial.found.as_ref().is_some_and(|found| found.cannot.is_empty()), "{label}");
+    }
+    let ext4 = of(&trials, "ext4");
+    assert_eq!(verified(ext4, "read-after"), 4096);
+    assert!(left_out(ext4, "snapshot").starts_with("no snapshots"), "{}", left_out(ext4, "snapshot"));
+    assert!(left_out(ext4, "overwrite-10").starts_with("no snapshots"), "it makes no sense without them");
+    let shown = place.bakeoff("show --full").well();
+    assert!(shown.out.contains("no snapshots: none of its own"), "{}", shown.out);
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+}
+
+#[test]
+fn a_clone_is_written_to_without_its_source_and_copies_are_made_where_there_are_none() {
+    if !root("clones") {
+        return;
+    }
+    let place = Place::new();
+    let work = "run clones --fs ext4,xfs,btrfs --set size=16MiB --set writes=100 --set files=100 --image 512MiB";
+    place.bakeoff(&format!("{work} {WAY}")).well();
+    let trials = trials(&place);
+    for label in ["xfs", "btrfs"] {
+        let trial = of(&trials, label);
+        for read in ["read-source", "read-clone", "read-copy"] {
+            assert_eq!(verified(trial, read), 4096, "{label}: {read}");
+        }
+        assert!(verified(trial, "read-small-clones") >= 100, "{label}");
+    }
+    let ext4 = of(&trials, "ext4");
+    assert_eq!(verified(ext4, "read-copy"), 4096);
+    let why = left_out(ext4, "clone");
+    assert!(why.starts_with("no reflinks") && why.contains("not supported"), "{why}");
+    assert!(left_out(ext4, "read-clone").starts_with("no reflinks"));
+}
+
+#[test]
+fn a_filesystem_is_filled_to_each_level_and_to_the_last_byte_and_emptied() {
+    if !root("nearly-full") {
+        return;
+    }
+    let place = Place::new();
+    let work = "run nearly-full --fs ext4,xfs,btrfs --set write=1MiB --set files=50 --image 384MiB --set volume=150MiB";
+    place.bakeoff(&format!("{work} {WAY}")).well();
+    let trials = trials(&place);
+    for label in ["ext4", "xfs", "btrfs"] {
+        let trial = of(&trials, label);
+        let filled = |name: &str| phase(trial, name).outcome.items;
+        assert!(filled("fill-50") > 20 && filled("fill-80") > 10, "{label}");
+        let usable = phase(trial, "fill").outcome.told["usable-share"];
+        assert!((50.0..=101.0).contains(&usable), "{label}: {usable} % of what was said to be free");
+        assert_eq!(phase(trial, "write-again").outcome.errors.count, 0, "{label}: what was deleted is free again");
+    }
+}
+
+#[test]
+fn scrubs_and_checks_are_timed_with_their_memory_and_leave_it_as_it_was() {
+    if !root("scrub-and-check") {
+        return;
+    }
+    let place = Place::new();
+    let work = "run scrub-and-check --fs ext4,xfs,btrfs --set files=200 --set large=8MiB --image 384MiB";
+    place.bakeoff(&format!("{work} {WAY}")).well();
+    let trials = trials(&place);
+    for (label, program) in [("ext4", "e2fsck"), ("xfs", "xfs_repair"), ("btrfs", "btrfs check")] {
+        let trial = of(&trials, label);
+        let run = &phase(trial, "check").outcome.commands[0];
+        assert!(run.line.contains(program) && run.status == Some(0), "{label}: {run:?}");
+        assert!(run.figures["memory"] > 0.5, "{label}: {run:?}");
+        assert!(trial.closing.as_ref().is_some_and(|closing| closing.damage().is_none()), "{label}");
+    }
+    assert!(left_out(of(&trials, "ext4"), "scrub").starts_with("no scrub"));
+    assert_eq!(phase(of(&trials, "btrfs"), "scrub").outcome.commands[0].status, Some(0));
+}
+
+#[test]
+fn a_directory_is_nobodys_to_be_snapshot_or_checked() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("d")).expect("a folder");
+    let run =
+        place.bakeoff("run scrub-and-check --dir d --set files=50 --set large=1MiB --samples 1 --plain --no-report");
+    assert_ne!(run.status, Some(0), "nothing was measured: {}", run.out);
+    let said = format!("{}{}", run.out, run.err);
+    assert!(said.contains("it can do nothing of this workload"), "{said}");
+}
