@@ -43,7 +43,7 @@ impl Agent {
         let mut agent = Agent { child, input, output };
         agent.receive()?;
         match agent.ask(&Request::Load(Box::new(program.clone())))? {
-            Reply::Loaded => Ok(agent),
+            Reply::Loaded { .. } => Ok(agent),
             other => Err(format!("loading a program: {other:?}")),
         }
     }
@@ -124,6 +124,7 @@ fn phase(group: Group) -> Phase {
         preparation: false,
         after: After::default(),
         time_limit: 0,
+        needs: Vec::new(),
     }
 }
 
@@ -134,6 +135,7 @@ fn program(root: &Path, fileset: Fileset, phases: Vec<Phase>) -> Program {
         root: root.to_owned(),
         device: None,
         durable: Durable::default(),
+        tools: Default::default(),
         filesets: vec![fileset],
         phases,
         error_limit: 0,
@@ -152,6 +154,7 @@ fn large(bytes: u64) -> Fileset {
         names: Names::Decimal,
         size: Size::Total { bytes, largest: bytes },
         content: Content::default(),
+        copies: None,
     }
 }
 
@@ -165,6 +168,7 @@ fn small(files: u64) -> Fileset {
         names: Names::Decimal,
         size: Size::Uniform(SMALL as u64, SMALL as u64),
         content: Content::default(),
+        copies: None,
     }
 }
 

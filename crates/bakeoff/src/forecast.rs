@@ -7,6 +7,7 @@ use crate::{estimate, resolve};
 use runner::{Place, PlannedContender, ResolvedPlan, places};
 use schemars::JsonSchema;
 use serde::Serialize;
+use staging::Tools;
 use std::path::PathBuf;
 use workload::program::Step;
 
@@ -325,7 +326,10 @@ pub fn trial_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<(usize,
         let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
         let lines = staging::commands_for(&catalogue.filesystems, &entry.asked, place, plan.cold);
         let begin = aged_commands(plan, entry);
-        (index, lines.map(|lines| begin.into_iter().chain(lines).collect()).map_err(|error| error.to_string()))
+        let tools = staging::tools_for(&catalogue.filesystems, &entry.asked, place).unwrap_or_default();
+        let tools = tool_commands(plan, index, &tools);
+        let all = lines.map(|lines| begin.into_iter().chain(lines).chain(tools).collect());
+        (index, all.map_err(|error| error.to_string()))
     };
     shown.map(of_entry).collect()
 }
@@ -351,6 +355,30 @@ pub fn own_commands(plan: &ResolvedPlan) -> Vec<String> {
                 };
                 let user = user.map_or_else(String::new, |user| format!(", as {user}"));
                 lines.push(format!("{line}  # {}/{}{user}", work.name, phase.name));
+            }
+        }
+    }
+    lines
+}
+
+/// What the filesystem's own tools are asked to do in the work of a contender, each with its phase and how often.
+fn tool_commands(plan: &ResolvedPlan, contender: usize, tools: &Tools) -> Vec<String> {
+    let mut lines = Vec::new();
+    for work in (0..plan.works.len()).filter(|work| plan.meets(contender, *work)).map(|work| &plan.works[work]) {
+        for phase in &work.compiled.program.phases {
+            for group in &phase.groups {
+                let Some(Step::Volume(tool, _)) = group.steps.first() else { continue };
+                let times = group.count.filter(|count| *count > 1).map(|count| format!(", {count} times"));
+                for words in tools.get(tool).into_iter().flatten() {
+                    let words: Vec<String> = words.iter().map(|word| word.replace("{snapshot}", "bakeoff-N")).collect();
+                    let line = records::program::Command { words, ..Default::default() }.line();
+                    lines.push(format!(
+                        "{line}  # {}/{}{}",
+                        work.name,
+                        phase.name,
+                        times.as_deref().unwrap_or_default()
+                    ));
+                }
             }
         }
     }

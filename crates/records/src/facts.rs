@@ -100,6 +100,9 @@ pub struct TotalFacts {
     pub cache_label: String,
     /// Names of the phases whose elapsed seconds are added up.
     pub of: Vec<String>,
+    /// It is one operation among others, and does not stand for the whole workload.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub part: bool,
 }
 
 /// What a workload takes, computed from its counts and sizes; random sizes count with their mean.

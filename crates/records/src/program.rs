@@ -6,11 +6,13 @@ mod command;
 mod fileset;
 mod needs;
 mod replay;
+mod step;
 
 pub use command::{Command, OwnFigure, PEAK_MEMORY, Reports, USABLE_SHARE};
 pub use fileset::{Content, Fileset, Layout, Names, Size};
 pub use needs::{Need, VolumeTool};
 pub use replay::Replay;
+pub use step::{Step, any, has};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -313,160 +315,6 @@ pub enum Order {
     Follow,
 }
 
-/// One operation on an item. On files unless it says otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
-    /// Make the directories that lead to the file where they are missing; a step over directories makes them.
-    Mkdir,
-    /// open(O_CREAT|O_TRUNC|O_WRONLY), 0600 unless chmod follows.
-    Create,
-    /// open(O_RDONLY).
-    Open,
-    /// open(O_WRONLY|O_TRUNC) of a file that exists; the size is drawn anew.
-    OpenTruncate,
-    /// open(O_RDWR).
-    OpenReadWrite,
-    /// Read the whole file, or the block.
-    Read,
-    /// Write the whole file, or the block.
-    Write,
-    /// Change one byte of the block that was read (no system call).
-    Modify,
-    /// Close the file.
-    Close,
-    /// fsync(2).
-    Fsync,
-    /// fdatasync(2).
-    Fdatasync,
-    /// fsync(2) of the file's directory.
-    FsyncDirectory,
-    /// chown(2) to the caller's own user and group.
-    Chown,
-    /// chmod(2) to 0644.
-    Chmod,
-    /// stat(2), which fails where the file is missing.
-    Stat,
-    /// access(2): look the name up.
-    LookUp,
-    /// Rename within the fileset's parent into this directory, under the same name: with a fileset in `mail/tmp`,
-    /// `Rename("new")` moves `mail/tmp/NAME` to `mail/new/NAME`, and the steps after it find the file there. A fileset in
-    /// `t` has the root as its parent. The directory is made before the phase's clock starts, where it is missing. Whoever
-    /// takes files from there needs a fileset of its own, in `mail/new`, with the same names.
-    Rename(String),
-    /// Hard link beside the file, with this suffix.
-    Link(String),
-    /// unlink(2).
-    Unlink,
-    /// List the directory to its end (over directories); each entry counts as an item.
-    List,
-    /// rmdir(2) (over directories).
-    Rmdir,
-    /// Run a program to its end (over commands, whose only step it is).
-    Run(Box<Command>),
-    /// open(O_TMPFILE|O_WRONLY) in the file's directory: a file without a name.
-    OpenTmpfile,
-    /// Give the open file without a name its own (linkat of /proc/self/fd).
-    LinkTmpfile,
-    /// Clone the file (FICLONE) to the same name in this directory, which is found as that of [`Step::Rename`] is; the file stays. Whoever works on the
-    /// clones needs a fileset of its own there, which `copies` this one.
-    Reflink(String),
-    /// Copy the file within the kernel (copy_file_range(2)), to where [`Step::Reflink`] would clone it.
-    CopyRange(String),
-    /// fallocate(2) of the whole size of the open file, or of the block.
-    Fallocate,
-    /// fallocate(FALLOC_FL_PUNCH_HOLE) of the whole size of the open file, or of the block.
-    PunchHole,
-    /// truncate(2) to this share of its size, in percent.
-    Truncate(u8),
-    /// setxattr(2) of `user.bakeoff`, with so many bytes.
-    SetXattr(u32),
-    /// getxattr(2) of the same.
-    GetXattr,
-    /// setxattr(2) of an access control list that names one more user.
-    SetAcl,
-    /// getxattr(2) of the same.
-    GetAcl,
-    /// posix_fadvise(POSIX_FADV_WILLNEED) of the whole open file.
-    Readahead,
-    /// posix_fadvise(POSIX_FADV_DONTNEED) of the whole open file.
-    DropCached,
-    /// Write files of the fileset, from the first that is not there, until the filesystem is so full in percent, as df(1) says it, or has no space (over space).
-    Fill(u8),
-    /// Wait until the filesystem is no fuller than this, in percent; two minutes at most (over space).
-    AwaitSpace(u8),
-    /// Have the filesystem's own tool do this (over the volume, whose only step it is), and tell these figures of it.
-    Volume(VolumeTool, Vec<OwnFigure>),
-    /// Make the tree that a recorded program found (over a trace, whose only step it is).
-    LayOut(Box<Replay>),
-    /// Make the calls that a recorded program made (over a trace, whose only step it is).
-    Replay(Box<Replay>),
-    /// Carry out these steps on a share of the items, in percent, chosen by the seed.
-    Share(u8, Vec<Step>),
-}
-
-impl Step {
-    /// Name in the workload language, in errors and in histograms.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Step::Mkdir => "mkdir",
-            Step::Create => "create",
-            Step::Open => "open",
-            Step::OpenTruncate => "open-truncate",
-            Step::OpenReadWrite => "open-read-write",
-            Step::Read => "read",
-            Step::Write => "write",
-            Step::Modify => "modify",
-            Step::Close => "close",
-            Step::Fsync => "fsync",
-            Step::Fdatasync => "fdatasync",
-            Step::FsyncDirectory => "fsync-directory",
-            Step::Chown => "chown",
-            Step::Chmod => "chmod",
-            Step::Stat => "stat",
-            Step::LookUp => "look-up",
-            Step::Rename(_) => "rename",
-            Step::Link(_) => "link",
-            Step::Unlink => "unlink",
-            Step::List => "list",
-            Step::Rmdir => "rmdir",
-            Step::Run(_) => "run",
-            Step::OpenTmpfile => "open-tmpfile",
-            Step::LinkTmpfile => "link-tmpfile",
-            Step::Reflink(_) => "reflink",
-            Step::CopyRange(_) => "copy-range",
-            Step::Fallocate => "fallocate",
-            Step::PunchHole => "punch-hole",
-            Step::Truncate(_) => "truncate",
-            Step::SetXattr(_) => "set-xattr",
-            Step::GetXattr => "get-xattr",
-            Step::SetAcl => "set-acl",
-            Step::GetAcl => "get-acl",
-            Step::Readahead => "readahead",
-            Step::DropCached => "drop-cached",
-            Step::Fill(_) => "fill",
-            Step::AwaitSpace(_) => "await-space",
-            Step::Volume(tool, _) => tool.name(),
-            Step::LayOut(_) => "lay-out",
-            Step::Replay(_) => "replay",
-            Step::Share(..) => "share",
-        }
-    }
-}
-
-/// Whether any of the steps, also inside shares, is one of those wanted.
-pub fn any(steps: &[Step], wanted: &dyn Fn(&Step) -> bool) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Share(_, inner) => any(inner, wanted),
-        step => wanted(step),
-    })
-}
-
-/// Whether a step is among the steps, also inside shares.
-pub fn has(steps: &[Step], wanted: &Step) -> bool {
-    any(steps, &|step| step == wanted)
-}
-
 /// How blocks are read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -491,16 +339,11 @@ pub struct Io {
     /// Bytes of one read or write call over files; 0: 128 KiB at most.
     pub call_bytes: u64,
     /// Each block is written whole or not at all, also by a power cut (RWF_ATOMIC).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub atomic: bool,
     /// Through the page cache, of which nothing is kept (RWF_DONTCACHE).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncached: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
-fn is_false(truth: &bool) -> bool {
-    !truth
 }
 
 /// Synchronous writing by open flags.

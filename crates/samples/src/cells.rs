@@ -208,7 +208,7 @@ impl Source<'_> {
             phrase,
             unit: unit.into(),
             direction,
-            summary: matches!(self, Self::Total(_)),
+            summary: matches!(self, Self::Total(total) if !total.part),
             secondary: !matches!(self, Self::Headline(_) | Self::Total(_)),
         }
     }

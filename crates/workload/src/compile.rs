@@ -240,13 +240,9 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
     let scope = context.scope;
     let cache = raw.cache.as_ref().map_or(Ok(Cache::AsFound), |field| choice(field, "cache state", CACHES, scope))?;
     // Of a program only the time is known, unless it says more itself.
-    let opaque = groups.iter().all(|group| group.over.is_opaque());
+    let opaque = groups.iter().all(|group| group.over.is_opaque() || group.over == Over::Volume);
     let runs_programs = groups.iter().all(|group| matches!(group.over, Over::Command | Over::Volume));
-    let usual = if opaque || groups.iter().all(|group| group.over == Over::Volume) {
-        Figure::Seconds
-    } else {
-        Figure::ItemsPerSecond
-    };
+    let usual = if opaque { Figure::Seconds } else { Figure::ItemsPerSecond };
     let (figure, own) = figures(raw, usual, scope)?;
     told(&groups, &own, runs_programs)?;
     give(&mut groups, &own);
@@ -402,5 +398,6 @@ fn one_total(total: &RawTotal, raw: &RawWorkload, phases: &[PhaseFacts], scope: 
         operation: total.operation.clone(),
         cache_label: text(&total.label, scope)?,
         of: total.of.iter().map(|name| name.get_ref().clone()).collect(),
+        part: total.part,
     }))
 }

@@ -332,6 +332,8 @@ pub(crate) struct RawTotal {
     pub operation: String,
     pub label: Field,
     pub of: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub part: bool,
 }
 
 /// A recorded run as work.

@@ -163,6 +163,7 @@ fn small_files() -> WorkRecord {
         operation: "total".into(),
         cache_label: "cold".into(),
         of: vec!["create".into(), "read-random".into()],
+        part: false,
     };
     work("small-files", facts, vec![total])
 }

@@ -116,6 +116,13 @@ impl FileWork<'_> {
         }
     }
 
+    /// Takes the file of this number away.
+    pub fn remove(&mut self, index: u64) -> Answer<()> {
+        let mut item = Item::new();
+        self.take(index, index, &mut item);
+        sys::unlink(self.place(&item)?, item.name.c())
+    }
+
     /// Makes the file of this number and writes all of it; bytes written, whatever came of it.
     pub fn write_new(&mut self, index: u64, tally: &mut Tally) -> (u64, Answer<()>) {
         let mut item = Item::new();

@@ -122,6 +122,8 @@ fn fill(task: &Task, fileset: usize, percent: f64) -> Result<Answer<()>, String>
             Written::Whole => refused = 0,
             Written::Failed => break,
             Written::NoSpace => {
+                // A part of a file is nobody's, and without any room some filesystems cannot even be synced.
+                let _ = work.remove(next - 1);
                 refused += 1;
                 if refused > CHANCES {
                     break;

@@ -70,6 +70,7 @@ pub fn all() -> Vec<WorkRecord> {
         operation: "total".into(),
         cache_label: "cold".into(),
         of: ["create", "rewrite", "read-linear", "read-random", "delete"].map(str::to_owned).to_vec(),
+        part: false,
     });
     works
 }

@@ -197,7 +197,7 @@ fn plan_cold_start(
     call(journal, Call::DropCaches);
 }
 
-fn places(place: &Where, mark: &Mark) -> Placeholders {
+pub(crate) fn places(place: &Where, mark: &Mark) -> Placeholders {
     let (device, name) = match place {
         Where::Device { path, .. } => {
             let found = BlockDevice::find(path).ok();

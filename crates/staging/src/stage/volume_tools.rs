@@ -1,48 +1,80 @@
 //! What the filesystem's own tools do to a stage as a whole: snapshots, a scrub, a check.
-//! In: a stage and its filesystem's file. Out: commands for whoever carries them out, each place filled in but the snapshot's name.
+//! In: a stage, or what one would be, and its filesystem's file. Out: commands for whoever carries them out, each place filled in but the snapshot's name.
 
 use super::Stage;
+use super::dry_run::places;
+use super::target::Where;
+use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
+use crate::filesystems::registry::Registry;
 use crate::filesystems::snapshots::SnapshotFacts;
+use crate::filesystems::template;
+use crate::ownership::cleanup_journal::Mark;
+use records::Contender;
 use records::program::VolumeTool;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Commands for each tool that the filesystem has.
 pub type Tools = BTreeMap<VolumeTool, Vec<Vec<String>>>;
 
+type Fill<'a> = &'a dyn Fn(&[String]) -> Vec<String>;
+
 impl Stage<'_> {
     /// The tools of what is mounted. A directory's filesystem is not ours to be treated as a whole, and what is only described runs nothing.
     pub fn tools(&self) -> Tools {
-        let mut tools = Tools::new();
-        let Some(filesystem) = self.state.filesystem.as_ref().filter(|known| !known.only_described) else {
-            return tools;
-        };
-        if self.state.work.is_some() {
-            return tools;
-        }
-        if let Some(facts) = &filesystem.snapshots {
-            let SnapshotFacts { prepare, take, delete, await_free_space, rollback, .. } = facts;
-            tools.insert(VolumeTool::PrepareSnapshots, self.filled(prepare));
-            tools.insert(VolumeTool::Snapshot, self.filled(take));
-            tools.insert(VolumeTool::DeleteSnapshot, self.filled(delete));
-            // Where there is nothing to wait for, waiting takes no time.
-            tools.insert(VolumeTool::AwaitFreeSpace, self.filled(await_free_space));
-            if !rollback.is_empty() {
-                tools.insert(VolumeTool::Rollback, self.filled(rollback));
+        match &self.state.filesystem {
+            Some(filesystem) if self.state.work.is_none() && !filesystem.only_described => {
+                tools(filesystem, self.root(), &|words| self.fill(words))
             }
+            _ => Tools::new(),
         }
-        if !filesystem.features.scrub.is_empty() {
-            tools.insert(VolumeTool::Scrub, vec![self.fill(&filesystem.features.scrub)]);
-        }
-        if let Some(check) = filesystem.check.as_ref().filter(|check| !check.last) {
-            tools.insert(VolumeTool::Check, vec![self.fill(&check.command)]);
-        }
-        tools
     }
 
     /// Commands with the work's folder and all other places, as whoever works on the stage sees them.
     pub(crate) fn filled(&self, commands: &[Vec<String>]) -> Vec<Vec<String>> {
-        let root = self.root().display().to_string();
-        let in_root = |words: Vec<String>| words.into_iter().map(|word| word.replace("{root}", &root)).collect();
-        commands.iter().map(|command| in_root(self.fill(command))).collect()
+        filled(commands, self.root(), &|words| self.fill(words))
     }
+}
+
+/// The tools that a contender would have on this place, for a plan.
+///
+/// # Errors
+/// No such filesystem is known.
+pub fn tools_for(registry: &Registry, contender: &Contender, place: &Where) -> Result<Tools, StagingError> {
+    if matches!(place, Where::Directory(_)) || contender.filesystem == crate::DEVICE {
+        return Ok(Tools::new());
+    }
+    let filesystem = registry.get(&contender.filesystem)?;
+    let places = places(place, &Mark::new(true)?);
+    let list = template::mount_options(filesystem, contender);
+    Ok(tools(filesystem, &places.mountpoint.join("work"), &|words| places.fill(words, &list)))
+}
+
+fn tools(filesystem: &Filesystem, root: &Path, fill: Fill) -> Tools {
+    let mut tools = Tools::new();
+    if let Some(facts) = &filesystem.snapshots {
+        let SnapshotFacts { prepare, take, delete, await_free_space, rollback, .. } = facts;
+        tools.insert(VolumeTool::PrepareSnapshots, filled(prepare, root, fill));
+        tools.insert(VolumeTool::Snapshot, filled(take, root, fill));
+        tools.insert(VolumeTool::DeleteSnapshot, filled(delete, root, fill));
+        // Where there is nothing to wait for, waiting takes no time.
+        tools.insert(VolumeTool::AwaitFreeSpace, filled(await_free_space, root, fill));
+        if !rollback.is_empty() {
+            tools.insert(VolumeTool::Rollback, filled(rollback, root, fill));
+        }
+    }
+    if !filesystem.features.scrub.is_empty() {
+        tools.insert(VolumeTool::Scrub, vec![fill(&filesystem.features.scrub)]);
+    }
+    if let Some(check) = filesystem.check.as_ref().filter(|check| !check.last) {
+        tools.insert(VolumeTool::Check, vec![fill(&check.command)]);
+    }
+    tools
+}
+
+fn filled(commands: &[Vec<String>], root: &Path, fill: Fill) -> Vec<Vec<String>> {
+    let root = root.display().to_string();
+    let in_root = |words: Vec<String>| words.into_iter().map(|word| word.replace("{root}", &root)).collect();
+    commands.iter().map(|command| in_root(fill(command))).collect()
 }
