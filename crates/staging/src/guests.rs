@@ -8,6 +8,7 @@ mod console;
 mod content;
 mod kernel;
 mod machine;
+mod modules;
 mod slim;
 mod stage;
 

@@ -6,11 +6,12 @@
 use super::archive::Archive;
 use super::boot::{MODULES_FILE, PROGRAM};
 use super::kernel::Kernel;
+use super::modules::modules;
 use super::slim::slim;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::tools;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufWriter;
 use std::os::unix::fs::PermissionsExt;
@@ -27,29 +28,6 @@ const PROGRAMS: [&str; 29] = [
 
 /// Files that programs want to read.
 const FILES: [&str; 5] = ["/etc/mke2fs.conf", "/etc/ld.so.cache", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"];
-
-/// Modules of the machine that QEMU is asked for, of the schedulers, and of what filesystems ask for by another name. Those that
-/// a kernel does not have are built in, or not needed by it.
-const MODULES: [&str; 18] = [
-    "virtio_pci",
-    "virtio_blk",
-    "virtio_console",
-    "bfq",
-    "kyber-iosched",
-    "mq-deadline",
-    "crc32c_generic",
-    "crc32c-intel",
-    "crc32c",
-    "libcrc32c",
-    "crc32_generic",
-    "crc32",
-    "xxhash_generic",
-    "blake2b_generic",
-    "sha256_generic",
-    "nls_utf8",
-    "loop",
-    "fuse",
-];
 
 /// Libraries that the C library opens by itself at run time, so that the loader does not name them.
 const OPENED_AT_RUN_TIME: [&str; 2] = ["/lib/x86_64-linux-gnu/libgcc_s.so.1", "/lib/aarch64-linux-gnu/libgcc_s.so.1"];
@@ -206,72 +184,6 @@ fn add_file(archive: &mut Archive<impl std::io::Write>, from: &Path, path: &Path
     archive.file(&place, mode, &content).map_err(|error| StagingError::file("copy into the guest", from, error))
 }
 
-/// Modules for a guest.
-struct Modules {
-    /// Files, and where they go.
-    files: Vec<(PathBuf, PathBuf)>,
-    /// Names to load.
-    load: Vec<String>,
-}
-
-/// The modules that are needed, with all that these depend on.
-fn modules(kernel: &Kernel, filesystems: &[&Filesystem]) -> Result<Modules, StagingError> {
-    let Some(folder) = &kernel.modules else {
-        return Ok(Modules { files: Vec::new(), load: Vec::new() });
-    };
-    let list = std::fs::read_to_string(folder.join("modules.dep"))
-        .map_err(|error| StagingError::file("read", &folder.join("modules.dep"), error))?;
-    let known: BTreeMap<String, (&str, Vec<&str>)> = list
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .map(|(path, needs)| (module_name(path), (path, needs.split_whitespace().collect())))
-        .collect();
-    let wanted = filesystems
-        .iter()
-        .flat_map(|fs| fs.guest.modules.iter().cloned().chain([fs.kernel.clone()]))
-        .chain(MODULES.iter().map(|name| name.to_string()));
-    let mut load = Vec::new();
-    let mut paths: BTreeSet<&str> = BTreeSet::new();
-    for name in wanted.map(|name| name.replace('-', "_")) {
-        if let Some((path, needs)) = known.get(&name)
-            && !load.contains(&name)
-        {
-            paths.insert(path);
-            paths.extend(needs);
-            load.push(name);
-        }
-    }
-    let place = Path::new("/lib/modules").join(&kernel.release);
-    // The lists by which modprobe finds a module and what it depends on.
-    let lists = std::fs::read_dir(folder).map_err(|error| StagingError::file("look into", folder, error))?;
-    let lists = lists.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let lists: Vec<String> = lists.filter(|name| name.starts_with("modules.")).collect();
-    let files = paths.iter().map(|path| path.to_string()).chain(lists);
-    Ok(Modules { files: files.map(|name| (folder.join(&name), place.join(&name))).collect(), load })
-}
-
-/// The name of the module in `kernel/fs/xfs/xfs.ko.xz`, in the form with underscores.
-fn module_name(path: &str) -> String {
-    let file = path.rsplit('/').next().unwrap_or(path);
-    file.split(".ko").next().unwrap_or(file).replace('-', "_")
-}
-
-/// Whether a kernel has a filesystem: as a module, or built in. A kernel without a modules folder is believed.
-pub(crate) fn kernel_has(kernel: &Kernel, name: &str) -> bool {
-    let Some(folder) = &kernel.modules else {
-        return true;
-    };
-    let lists =
-        ["modules.dep", "modules.builtin"].map(|list| std::fs::read_to_string(folder.join(list)).unwrap_or_default());
-    let name = name.replace('-', "_");
-    let listed = lists
-        .iter()
-        .flat_map(|list| list.lines())
-        .any(|line| line.split(':').next().is_some_and(|path| module_name(path) == name));
-    // ext4 serves ext2 and ext3, and is what Debian's kernels mount them with.
-    listed || (["ext2", "ext3"].contains(&name.as_str()) && kernel_has(kernel, "ext4"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,29 +217,5 @@ mod tests {
         add_unpacked(&mut archive, &own).expect("it can be read");
         let inside = tools::in_guest(place.path());
         assert!(archive.holds(&inside.join("sbin/mkfs.ext2")) && archive.holds(&inside.join("lib/libof.so.1")));
-    }
-
-    #[test]
-    fn modules_come_with_what_they_depend_on_and_nothing_else() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let list = "kernel/fs/jfs/jfs.ko: kernel/fs/nls/nls_base.ko\nkernel/fs/nls/nls_base.ko:\nkernel/net/x.ko:\n\
-                    kernel/drivers/char/virtio_console.ko.xz: kernel/drivers/virtio/virtio.ko.xz\n";
-        std::fs::write(folder.path().join("modules.dep"), list).expect("written");
-        std::fs::write(folder.path().join("modules.builtin"), "kernel/fs/ext4/ext4.ko\n").expect("written");
-        let kernel = Kernel {
-            name: "a test's".into(),
-            release: "1.0".into(),
-            image: "/none".into(),
-            modules: Some(folder.path().into()),
-        };
-        let mut jfs = crate::Registry::embedded().expect("good").get("ext2").expect("known").clone();
-        jfs.kernel = "jfs".into();
-        let found = modules(&kernel, &[&jfs]).expect("the list can be read");
-        assert_eq!(found.load, ["jfs", "virtio_console"]);
-        let places: Vec<String> = found.files.iter().map(|(_, place)| place.display().to_string()).collect();
-        assert!(places.contains(&"/lib/modules/1.0/kernel/fs/nls/nls_base.ko".to_string()), "{places:?}");
-        assert!(places.contains(&"/lib/modules/1.0/kernel/drivers/virtio/virtio.ko.xz".to_string()), "{places:?}");
-        assert!(!places.iter().any(|place| place.ends_with("x.ko")), "{places:?}");
-        assert!(kernel_has(&kernel, "jfs") && kernel_has(&kernel, "ext2") && !kernel_has(&kernel, "f2fs"));
     }
 }

@@ -5,6 +5,7 @@
 use super::content;
 use super::kernel::{self, Kernel};
 use super::machine::{self, Machine, Parts, QEMU};
+use super::modules::kernel_has;
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Made;
 use crate::remote::{Asked, Link, Remote, Transport};
@@ -125,7 +126,7 @@ impl Target {
         }
         let kernel = kernel::find(&name, &self.journal)?;
         let filesystem = self.registry.get(&contender.filesystem)?;
-        if !content::kernel_has(&kernel, &filesystem.kernel) {
+        if !kernel_has(&kernel, &filesystem.kernel) {
             let problem = format!("the kernel {name} ({}) does not have {}", kernel.release, filesystem.kernel);
             let way = filesystem.guest.kernel.as_ref().map(|other| format!("{other} has it")).unwrap_or_default();
             return Err(StagingError::contender(&contender.label, problem, way));
