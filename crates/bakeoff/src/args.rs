@@ -301,8 +301,12 @@ pub struct FeaturesArgs {
 /// `bakeoff systems`
 #[derive(Debug, Args)]
 pub struct SystemsArgs {
+    /// Which kernels of Debian can be had for guests, by series: version, suite, and which is here already. Debian's suites are read
+    /// where what is known of them is older than a day
+    #[arg(long)]
+    pub kernels: bool,
     /// Download this kernel of Debian's for guests now, rather than when a run first asks for it
-    #[arg(long, value_name = "KERNEL", conflicts_with = "json")]
+    #[arg(long, value_name = "KERNEL", conflicts_with_all = ["json", "kernels"])]
     pub fetch: Option<String>,
     /// Descriptions of filesystems of your own, too: TOML files, or folders of them
     #[arg(long, value_name = "PATH")]

@@ -44,6 +44,9 @@ pub fn entries(
     };
     check_schedulers(what, catalogue)?;
     let mut contenders = named(what, plan, catalogue, &known)?;
+    for kernel in contenders.iter_mut().filter_map(|contender| contender.kernel.as_mut()) {
+        *kernel = kernel_called(kernel)?;
+    }
     apply(&mut contenders, &what.mkfs, "--mkfs", &mut |contender, options| {
         contender.mkfs.extend(options.split_whitespace().map(str::to_owned));
     })?;
@@ -58,10 +61,7 @@ pub fn entries(
     let name = if own_axes { plan.name.clone() } else { String::new() };
     let multiplying = Plan { name, axes: asked_axes(what, plan, catalogue)?, ..plan.clone() };
     let field = multiplying.multiplied(contenders, &known).map_err(Failure::usage)?;
-    for kernel in &what.kernel {
-        staging::check_kernel_name(kernel).map_err(|error| Failure::usage(format!("--kernel {kernel}: {error}")))?;
-    }
-    let mut contenders = with_one_for_all(field.contenders, what, catalogue);
+    let mut contenders = with_one_for_all(field.contenders, what, catalogue)?;
     for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
         contender.kernel = staging::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
@@ -121,6 +121,13 @@ fn asked_axes(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Axes, F
         axes.give("disk", &what.disk).map_err(|problem| Failure::usage(format!("--disk {problem}")))?;
     }
     ask_ages(&mut axes, what, catalogue)?;
+    let kernels: Vec<String> = axes.of("kernel").iter().map(|name| kernel_called(name)).collect::<Result<_, _>>()?;
+    if kernels != axes.of("kernel") {
+        // `debian:newest` may be one that is named beside it.
+        let once = kernels.iter().enumerate().filter(|(at, kernel)| !kernels[..*at].contains(kernel));
+        let once: Vec<&String> = once.map(|(_, kernel)| kernel).collect();
+        axes.give("kernel", &once).map_err(Failure::usage)?;
+    }
     Ok(axes)
 }
 
@@ -138,18 +145,30 @@ fn check_schedulers(what: &What, catalogue: &Catalogue) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The kernel that is meant, by the name under which it is recorded: `debian:newest` by its series.
+///
+/// # Errors
+/// No kernel is called so, or it cannot be had.
+pub fn kernel_called(name: &str) -> Result<String, Failure> {
+    staging::kernel_called(name).map_err(|error| Failure::usage(format!("--kernel {name}: {error}")))
+}
+
 /// The one scheduler and the one kernel that a command line gives to all.
-fn with_one_for_all(mut contenders: Vec<Contender>, what: &What, catalogue: &Catalogue) -> Vec<Contender> {
+fn with_one_for_all(
+    mut contenders: Vec<Contender>,
+    what: &What,
+    catalogue: &Catalogue,
+) -> Result<Vec<Contender>, Failure> {
     if let [name] = what.scheduler.as_slice() {
         give_all(&mut contenders, "scheduler", catalogue.work.aliases.get(name).unwrap_or(name));
     }
     if let [kernel] = what.kernel.as_slice() {
-        give_all(&mut contenders, "kernel", kernel);
+        give_all(&mut contenders, "kernel", &kernel_called(kernel)?);
     }
     if let Some(size) = &what.memory {
         give_all(&mut contenders, "limit.memory", size);
     }
-    contenders
+    Ok(contenders)
 }
 
 /// One for all is no axis: names stay as they are, but for one that says otherwise.

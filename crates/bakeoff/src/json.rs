@@ -58,6 +58,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
     use crate::verbs;
     vec![
         ("systems", schema::<verbs::systems::Systems>()),
+        ("kernels", schema::<verbs::kernels::Kernels>()),
         ("workloads", schema::<verbs::workloads::Workloads>()),
         ("features", schema::<crate::features::Features>()),
         ("doctor", schema::<verbs::doctor::Doctor>()),

@@ -107,7 +107,11 @@ fn forms() -> Result<String, Failure> {
                  --json` and `results.json` are described in [results-schema.md](../results-schema.md).";
     let mut text = page("Forms of `--json`", about);
     for (verb, schema) in json::schemas() {
-        let verb = if verb == "runs" { "show --runs" } else { verb };
+        let verb = match verb {
+            "runs" => "show --runs",
+            "kernels" => "systems --kernels",
+            verb => verb,
+        };
         text.push_str(&format!("\n## bakeoff {verb} --json\n"));
         text.push_str(&types(schema)?);
     }

@@ -149,6 +149,29 @@ fn two_contenders_on_another_kernel_come_to_a_verdict_that_says_what_it_rests_on
 }
 
 #[test]
+fn the_newest_kernel_of_debian_runs_and_is_recorded_by_its_series() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let listed = place.bakeoff("systems --kernels --json");
+    let known: serde_json::Value = serde_json::from_str(&listed.out).unwrap_or_default();
+    let kernels = known["kernels"].as_array().cloned().unwrap_or_default();
+    let newest = kernels.iter().find(|kernel| kernel["name"] == known["newest"]);
+    let reached = known["not_read"].is_null();
+    let Some(newest) = newest.filter(|newest| reached || newest["release_here"].is_string()) else {
+        let why = known["not_read"].as_str().unwrap_or(&listed.err);
+        prerequisites::leave_out("debian_suites", &format!("Debian's suites cannot be read: {why}"));
+        return;
+    };
+    let (name, series) = (newest["name"].as_str().expect("text"), newest["series"].as_str().expect("text"));
+    let said = place.bakeoff(&format!("{RUN} --fs ext4,btrfs --kernel debian:newest --no-twin")).well();
+    clean(&place);
+    assert!(said.err.contains(&format!("ext4 ({name}), btrfs ({name})")), "{}", said.err);
+    let told = exported(&place);
+    assert!(told.contains(&format!("[in the guest, {series}.")) && told.contains(name), "{}", said.err);
+    assert!(!told.contains("debian:newest"), "tomorrow that is another kernel");
+}
+
+#[test]
 fn openzfs_competes_where_its_module_was_built() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
@@ -219,6 +242,13 @@ fn a_file_that_is_no_kernel_is_refused_before_anything_is_started() {
     let said = place.bakeoff(&format!("{RUN} --fs ext4 --kernel debian:6"));
     assert_eq!(said.status, Some(2), "{said:#?}");
     assert!(said.err.contains("debian:6.12"), "{}", said.err);
+    let said = place.bakeoff(&format!("{RUN} --fs ext4 --kernel debian:2.4"));
+    // Where the suites cannot be read, nothing can be said against it before its trial.
+    if !said.err.contains("reading the lists of Debian's suites") {
+        assert_eq!(said.status, Some(2), "{said:#?}");
+        let named = ["debian:2.4 is in none of Debian's suites", "debian:newest, debian:6.1", "systems --kernels"];
+        assert!(named.iter().all(|words| said.err.contains(words)), "{}", said.err);
+    }
 }
 
 #[test]

@@ -104,6 +104,21 @@ fn what_can_be_listed_is_listed_by_its_schema() {
 }
 
 #[test]
+fn kernels_of_debian_are_listed_by_their_schema() {
+    let place = Place::new();
+    let said = place.bakeoff("systems --kernels --json");
+    if said.status != Some(0) {
+        prerequisites::leave_out("debian_suites", &format!("Debian's suites cannot be read: {}", said.err.trim()));
+        return;
+    }
+    let found: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!(faults("kernels", &found), Vec::<String>::new());
+    let names: Vec<&str> =
+        found["kernels"].as_array().expect("a list").iter().filter_map(|k| k["name"].as_str()).collect();
+    assert!(names.contains(&found["newest"].as_str().expect("the newest of them")), "{names:?}");
+}
+
+#[test]
 fn the_doctor_answers_by_his_schema_and_with_his_status() {
     let place = Place::new();
     let said = place.bakeoff("doctor --json");

@@ -6,7 +6,9 @@ mod archive;
 mod boot;
 mod console;
 mod content;
+mod debian;
 mod kernel;
+mod kernel_file;
 mod machine;
 mod modules;
 mod slim;
@@ -14,6 +16,7 @@ mod stage;
 
 pub(crate) use boot::DISK;
 pub use boot::boot;
-pub use kernel::{check_kernel_name, fetch_kernel, is_guest, kernel_is_here};
+pub use debian::{DebianKernel, DebianKernels, UnreadSuite, debian_kernels, kernels_here};
+pub use kernel::{fetch_kernel, is_guest, kernel_called, kernel_is_here};
 pub(crate) use stage::{Guests, check, planned};
 pub use stage::{Serial, lacks};

@@ -54,7 +54,7 @@ pub struct OnServedDisk {
 pub struct PowercutArgs {
     #[command(flatten)]
     pub on: OnServedDisk,
-    /// Kernels, each contender on each of them, as of `run`: debian:6.1, debian:6.12, host; with --again, the one that mounts it
+    /// Kernels, each contender on each of them, as of `run`: debian:6.1, debian:newest, host; with --again, the one that mounts it
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub kernel: Vec<String>,
     /// States that a cut may leave, to be mounted and looked at, of each contender

@@ -42,9 +42,9 @@ pub struct What {
     /// I/O schedulers; each contender runs with each of them
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub scheduler: Vec<String>,
-    /// Kernels; each contender runs on each of them: host, debian:6.1, debian:6.12, or a kernel by its path. All but
-    /// host run in a virtual machine (QEMU), and are ranked apart from what runs on the host [default: host, and for
-    /// a filesystem that this kernel lacks, one that has it]
+    /// Kernels; each contender runs on each of them: host, a series of Debian's (debian:6.1, debian:6.12 and others that
+    /// `bakeoff systems --kernels` lists), debian:newest, or a kernel by its path. All but host run in a virtual machine (QEMU), and
+    /// are ranked apart from what runs on the host [default: host, and for a filesystem that this kernel lacks, one that has it]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub kernel: Vec<String>,
     /// Disks that you do not have: hdd-7200, ssd-sata, nvme-qlc and others, or a description of your own (PATH.toml); each contender

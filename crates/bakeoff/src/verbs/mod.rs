@@ -10,6 +10,7 @@ pub mod export;
 pub mod faults;
 pub mod features;
 pub mod import;
+pub mod kernels;
 pub mod manual;
 pub mod plan;
 pub mod powercut;

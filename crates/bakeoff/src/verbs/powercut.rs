@@ -2,6 +2,7 @@
 //! In: contenders. Out: sentences and a table, or JSON.
 
 use crate::args::PowercutArgs;
+use crate::contenders;
 use crate::failure::Failure;
 use crate::measured;
 use crate::out;
@@ -55,7 +56,7 @@ fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
     let unreadable = |error: std::io::Error| Failure::usage(format!("--again {}: {error}", path.display()));
     let mut kept = KeptState::read(path).map_err(unreadable)?;
     if let Some(kernel) = args.kernel.first() {
-        kept.contender.kernel = Some(kernel.clone());
+        kept.contender.kernel = Some(contenders::kernel_called(kernel)?);
     }
     let folder = path.parent().unwrap_or(Path::new("."));
     let filesystems = served_disk::filesystems(&args.on)?;

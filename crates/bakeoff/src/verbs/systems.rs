@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::json::{self, Answer};
 use crate::programs::{self, Program};
 use crate::text;
+use crate::verbs::kernels;
 use schemars::JsonSchema;
 use serde::Serialize;
 use staging::System;
@@ -16,7 +17,7 @@ use std::path::Path;
 /// Schedulers that today's kernels have.
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// Kernels of Debian that guests are started with.
+/// Kernels of Debian's stable releases, which are named here though they are not here yet.
 const KERNELS: [&str; 2] = ["debian:6.1", "debian:6.12"];
 
 /// What can compete here.
@@ -26,7 +27,7 @@ pub struct Systems {
     systems: Vec<System>,
     /// This machine's kernel, as `uname -r` has it.
     running_kernel: String,
-    /// Kernels for guests, beside any that is named by its path.
+    /// Kernels for guests that are here, and those of Debian's stable releases; `systems --kernels` has all that can be had.
     kernels: Vec<Kernel>,
     /// Why guests cannot run here and what would help; null where they can.
     guests_lack: Option<String>,
@@ -69,9 +70,13 @@ impl Answer for Systems {
 /// Says what can compete, or downloads a kernel.
 pub fn systems(args: &SystemsArgs) -> Result<u8, Failure> {
     if let Some(kernel) = &args.fetch {
-        staging::fetch_kernel(kernel)?;
+        let kernel = staging::kernel_called(kernel)?;
+        staging::fetch_kernel(&kernel)?;
         println!("{kernel} is here");
         return Ok(0);
+    }
+    if args.kernels {
+        return kernels::kernels(args.json);
     }
     let found = look(&Catalogue::with(&[], &args.filesystems)?);
     if args.json {
@@ -83,11 +88,13 @@ pub fn systems(args: &SystemsArgs) -> Result<u8, Failure> {
 }
 
 fn look(catalogue: &Catalogue) -> Systems {
-    let kernel = |name: &str| Kernel { name: name.into(), is_here: staging::kernel_is_here(name) };
+    let mut named: Vec<String> = staging::kernels_here();
+    named.extend(KERNELS.map(String::from).into_iter().filter(|name| !staging::kernel_is_here(name)));
+    let kernel = |name: String| Kernel { is_here: staging::kernel_is_here(&name), name };
     Systems {
         systems: staging::systems(&catalogue.filesystems.clone().may_run(), &system::Journal::new()),
         running_kernel: system::machine::describe().kernel,
-        kernels: KERNELS.into_iter().map(kernel).collect(),
+        kernels: named.into_iter().map(kernel).collect(),
         guests_lack: staging::guests_lack(),
         has_kvm: Path::new("/dev/kvm").exists(),
         schedulers: SCHEDULERS.map(str::to_owned).into(),
@@ -103,7 +110,7 @@ fn look(catalogue: &Catalogue) -> Systems {
 fn in_words(found: &Systems) {
     println!("Marked * can compete on this machine's kernel, marked + in a virtual machine on another one\n");
     found.systems.iter().for_each(|system| one(system, &found.running_kernel));
-    kernels(found);
+    guests(found);
     println!("\nI/O schedulers of today's kernels: {}", found.schedulers.join(", "));
     let heirs: Vec<String> = found.scheduler_aliases.iter().map(|(old, new)| format!("{old} is now {new}")).collect();
     println!("Old names are understood: {}", heirs.join(", "));
@@ -150,13 +157,14 @@ fn one(system: &System, running: &str) {
     }
 }
 
-fn kernels(found: &Systems) {
-    let names: Vec<&str> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    println!("\nKernels: host (Linux {}), {}, or a kernel by its path", found.running_kernel, names.join(", "));
+fn guests(found: &Systems) {
+    let running = &found.running_kernel;
+    println!("\nKernels: host (Linux {running}), Debian's by series, debian:newest, or a kernel by its path");
     for kernel in &found.kernels {
         let state = if kernel.is_here { "is here" } else { "is downloaded with apt when it is first asked for" };
         println!("  {:<12} {state}", kernel.name);
     }
+    println!("  all that can be had: bakeoff systems --kernels");
     match &found.guests_lack {
         Some(help) => println!("  guests cannot run here; what would help: {help}"),
         None if found.has_kvm => {

@@ -1,0 +1,99 @@
+//! The packages that a kernel consists of: since 6.19 its modules and the kernel itself are packages of their own.
+//! In: what `apt-cache depends` answers of kernels. Out: for each of them its parts, and the one that is missing.
+//! Debian's backports keep kernels whose modules were removed; such a kernel cannot be had.
+
+use super::choice::release_of;
+
+/// What apt is asked; what a kernel recommends or excludes is of no use here.
+pub(super) const QUESTION: [&str; 8] = [
+    "apt-cache",
+    "depends",
+    "--no-recommends",
+    "--no-suggests",
+    "--no-breaks",
+    "--no-conflicts",
+    "--no-replaces",
+    "--no-enhances",
+];
+
+/// A kernel's package and its parts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    pub package: String,
+    /// Packages of the same release that it depends on and that are there.
+    pub there: Vec<String>,
+    /// One without which it does not run; None where all are there.
+    pub missing: Option<String>,
+}
+
+/// Reads apt's answer: a package's name at the beginning of a line, then what it depends on, indented; `<NAME>` is one that no suite has.
+pub(super) fn read(answer: &str) -> Vec<Parts> {
+    let mut all: Vec<Parts> = Vec::new();
+    for line in answer.lines() {
+        if !line.starts_with([' ', '|']) {
+            all.push(Parts { package: line.trim().into(), there: Vec::new(), missing: None });
+        } else if let (Some(kernel), Some((_, name))) = (all.last_mut(), line.split_once("Depends: ")) {
+            add(kernel, name.trim());
+        }
+    }
+    all
+}
+
+fn add(kernel: &mut Parts, name: &str) {
+    let is_missing = name.starts_with('<');
+    let name = name.trim_matches(['<', '>']);
+    let ours = release_of(&kernel.package).is_some_and(|release| name.ends_with(&format!("-{release}-amd64")));
+    if !ours {
+        return;
+    }
+    if !is_missing {
+        kernel.there.push(name.into());
+    } else if !name.starts_with("linux-base-") {
+        // The base holds lists that nothing here asks for.
+        kernel.missing = Some(name.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANSWER: &str = "\
+linux-image-6.1.0-56-amd64
+  Depends: kmod
+  Depends: linux-base
+ |Depends: initramfs-tools
+  Depends: <linux-initramfs-tool>
+    dracut
+    initramfs-tools
+linux-image-6.18.15+deb13-amd64
+  PreDepends: linux-base
+  Depends: kmod
+  Depends: <linux-base-6.18.15+deb13-amd64>
+linux-image-7.0.13+deb13-amd64
+  PreDepends: linux-base
+ |Depends: dracut
+  Depends: <linux-initramfs-tool>
+    dracut
+  Depends: <linux-base-7.0.13+deb13-amd64>
+  Depends: linux-binary-7.0.13+deb13-amd64
+  Depends: <linux-modules-7.0.13+deb13-amd64>
+linux-image-7.3.4+deb13-amd64
+  Depends: linux-base-7.3.4+deb13-amd64
+  Depends: linux-binary-7.3.4+deb13-amd64
+  Depends: linux-modules-7.3.4+deb13-amd64
+";
+
+    #[test]
+    fn a_kernel_brings_its_parts_and_nothing_that_would_be_installed() {
+        let found = read(ANSWER);
+        let names: Vec<&str> = found.iter().map(|kernel| kernel.package.trim_end_matches("-amd64")).collect();
+        let releases = ["6.1.0-56", "6.18.15+deb13", "7.0.13+deb13", "7.3.4+deb13"];
+        assert_eq!(names, releases.map(|release| format!("linux-image-{release}")));
+        assert!(found[0].there.is_empty() && found[0].missing.is_none());
+        assert!(found[1].there.is_empty() && found[1].missing.is_none(), "its base can be missing");
+        assert_eq!(found[2].missing.as_deref(), Some("linux-modules-7.0.13+deb13-amd64"));
+        let parts = ["base", "binary", "modules"].map(|part| format!("linux-{part}-7.3.4+deb13-amd64"));
+        assert_eq!((found[3].there.as_slice(), &found[3].missing), (&parts[..], &None));
+    }
+}
