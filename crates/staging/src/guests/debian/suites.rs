@@ -93,21 +93,20 @@ impl Suites {
 
     /// Reads the lists of all suites from the mirror, and says which kernels they have.
     pub fn read(&self, journal: &Journal) -> Result<Read, StagingError> {
-        let reading = "reading the lists of Debian's suites";
         // 100: some could not be read; which, stands in what it says.
         let updated = self
             .command(["apt-get", "-q", "update"])
             .accept(&[0, 100])
             .hint("it needs the network; a kernel that is here works without")
             .run(journal)
-            .map_err(StagingError::command(reading))?;
+            .map_err(StagingError::command("reading the lists of Debian's suites"))?;
         let unread = unread(&updated.stderr);
         if updated.status != 0 && (unread.is_empty() || unread.len() == SUITES.len()) {
-            return Err(failed(reading, &updated.stderr));
+            return Err(failed(&updated.stderr));
         }
         let read = Read { unread, ..self.kernels(journal)? };
         if read.kernels.is_empty() {
-            return Err(failed(reading, "they name no kernel for amd64"));
+            return Err(failed("they name no kernel for amd64"));
         }
         Ok(read)
     }
@@ -153,11 +152,15 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-fn failed(doing: &str, answer: &str) -> StagingError {
-    let said = answer.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("apt failed, and said nothing");
+/// The first complaint says what was wrong; the last one only that something was.
+fn failed(said: &str) -> StagingError {
+    let first = said
+        .lines()
+        .map(|line| line.trim_start_matches("E:").trim_start_matches("W:").trim())
+        .find(|line| !line.is_empty());
     StagingError::Kernel {
-        name: "of Debian's".into(),
-        problem: format!("cannot be looked for: {doing}: {said}"),
+        name: "list of Debian's suites".into(),
+        problem: format!("cannot be read: {}", first.unwrap_or("apt failed, and said nothing")),
         way_out: "it needs the network; a kernel that is here works without".into(),
     }
 }
