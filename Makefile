@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs test-packages recipes bench simulate answer powercut faults judge-real install clean
+.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -32,6 +32,10 @@ guest-packages:
 openzfs: build guest-packages
 	@scripts/packages openzfs
 	@scripts/openzfs $(BAKEOFF)
+
+# bcachefs for guests: its tools unpacked, from Debian's experimental, with libraries of their own; nothing is installed.
+bcachefs: build guest-packages
+	@scripts/bcachefs $(BAKEOFF)
 
 test: test-packages
 	$(CARGO) build --locked -p bakeoff
