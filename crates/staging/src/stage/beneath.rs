@@ -9,6 +9,8 @@ use crate::stage::Stage;
 use crate::stage::target::Where;
 use records::Cause;
 use rustix::fs::{Mode, OFlags};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use system::{BlockDevice, presence};
 
@@ -75,7 +77,8 @@ impl Stage<'_> {
     /// killed some say nothing of it.
     fn is_unmounted(&self) -> bool {
         let state = &self.state;
-        state.mounted && state.work.is_none() && !state.seen(&state.root).exists()
+        let gone = || !state.seen(&state.root).exists() && is_plain_folder(&state.seen(&state.places.mountpoint));
+        state.mounted && state.work.is_none() && gone()
     }
 
     /// Whether another process holds the device, which no command of ours does between two steps.
@@ -91,9 +94,14 @@ impl Stage<'_> {
     }
 }
 
+/// Whether nothing is mounted on a folder: tools may take the work's folder away to make it anew, which is another thing.
+fn is_plain_folder(folder: &Path) -> bool {
+    let device = |path: Option<&Path>| path?.metadata().ok().map(|facts| facts.dev());
+    device(Some(folder)) == device(folder.parent())
+}
+
 /// A sparse image takes room as it is written; what is left of it may no longer fit.
 fn lacks_room(image: &Image) -> Option<String> {
-    use std::os::unix::fs::MetadataExt;
     let folder = image.file.parent()?;
     let facts = image.file.metadata().ok()?;
     let found = rustix::fs::statvfs(folder).ok()?;

@@ -9,6 +9,7 @@ use crate::filesystems::description::Filesystem;
 use crate::filesystems::registry::Registry;
 use crate::filesystems::snapshots::SnapshotFacts;
 use crate::filesystems::template;
+use crate::filesystems::tools::prefix;
 use crate::ownership::cleanup_journal::Mark;
 use records::Contender;
 use records::program::VolumeTool;
@@ -25,7 +26,8 @@ impl Stage<'_> {
     pub fn tools(&self) -> Tools {
         match &self.state.filesystem {
             Some(filesystem) if self.state.work.is_none() && !filesystem.only_described => {
-                tools(filesystem, self.root(), &|words| self.fill(words))
+                let prefix = self.enter();
+                tools(filesystem, self.root(), &|words| [prefix, &self.fill(words)].concat())
             }
             _ => Tools::new(),
         }
@@ -48,7 +50,10 @@ pub fn tools_for(registry: &Registry, contender: &Contender, place: &Where) -> R
     let filesystem = registry.get(&contender.filesystem)?;
     let places = places(place, &Mark::new(true)?);
     let list = template::mount_options(filesystem, contender);
-    Ok(tools(filesystem, &places.mountpoint.join("work"), &|words| places.fill(words, &list)))
+    let prefix =
+        filesystem.daemon.as_ref().map_or_else(|| prefix(filesystem), |daemon| places.fill(&daemon.prefix, &[]));
+    let fill = |words: &[String]| [prefix.clone(), places.fill(words, &list)].concat();
+    Ok(tools(filesystem, &places.mountpoint.join("work"), &fill))
 }
 
 fn tools(filesystem: &Filesystem, root: &Path, fill: Fill) -> Tools {
