@@ -51,8 +51,7 @@ fn targets(steps: &[Step], files: &Files, root: Fd) -> Answer<()> {
     Ok(())
 }
 
-/// Makes the directories of all files.
-pub fn directories(files: &Files, root: Fd) -> Answer<()> {
+fn directories(files: &Files, root: Fd) -> Answer<()> {
     let mut handles = Directories::new(root, files);
     let used = if files.count == 0 { 1 } else { files.directories() };
     (0..used).try_for_each(|directory| handles.ensure(directory, files).map(|_| ()))

@@ -109,7 +109,7 @@ impl FileWork<'_> {
     pub fn is_there(&mut self, index: u64) -> Answer<bool> {
         let mut item = Item::new();
         self.take(index, index, &mut item);
-        match sys::stat(self.place(&item)?, item.name.c()) {
+        match self.place(&item).and_then(|place| sys::stat(place, item.name.c())) {
             Ok(_) => Ok(true),
             Err(Errno(libc::ENOENT)) => Ok(false),
             Err(errno) => Err(errno),
@@ -123,12 +123,13 @@ impl FileWork<'_> {
         sys::unlink(self.place(&item)?, item.name.c())
     }
 
-    /// Makes the file of this number and writes all of it; bytes written, whatever came of it.
+    /// Makes the file of this number, with its directory, and writes all of it; bytes written, whatever came of it.
     pub fn write_new(&mut self, index: u64, tally: &mut Tally) -> (u64, Answer<()>) {
         let mut item = Item::new();
         self.take(index, index, &mut item);
         let made = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
-        let opened = self.place(&item).and_then(|place| sys::open(place, item.name.c(), made, 0o600));
+        let place = self.dirs.ensure(item.directory, &self.files);
+        let opened = place.and_then(|place| sys::open(place, item.name.c(), made, 0o600));
         let fd = match opened {
             Ok(fd) => fd,
             Err(errno) => return (0, Err(errno)),

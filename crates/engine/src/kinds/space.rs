@@ -7,9 +7,8 @@ use crate::clock::kernel_ns;
 use crate::files::FileWork;
 use crate::kinds::files::file_work;
 use crate::ops::Ops;
-use crate::prepare;
 use crate::shared::Note;
-use crate::sys::{self, Answer, Errno, Fd};
+use crate::sys::{self, Answer, Errno, Fd, Space};
 use crate::tally::Tally;
 use crate::worker::Task;
 use std::time::Duration;
@@ -43,20 +42,12 @@ impl Kind for FreeSpace {
         Ok(())
     }
 
-    fn prepare(&self, program: &Program, group: &Group, root: Fd) -> Result<(), String> {
-        let Some(fileset) = self.fileset else { return Ok(()) };
-        prepare::owners(program, group, fileset).iter().try_for_each(|files| {
-            prepare::directories(files, root).map_err(|e| format!("preparing {}: {e}", files.base))
-        })
-    }
-
     fn work(&self, task: &Task) -> Result<(), String> {
-        let answer = match (task.group().steps.as_slice(), self.fileset) {
-            ([Step::Fill(percent)], Some(fileset)) => fill(task, fileset, f64::from(*percent))?,
+        match (task.group().steps.as_slice(), self.fileset) {
+            ([Step::Fill(percent)], Some(fileset)) => fill(task, fileset, f64::from(*percent)),
             ([Step::AwaitSpace(percent)], None) => wait(task, f64::from(*percent)),
             _ => Ok(()),
-        };
-        answer.map_err(|e| format!("asking how much space is free: {e}"))
+        }
     }
 
     /// What is filled in is not read.
@@ -65,13 +56,17 @@ impl Kind for FreeSpace {
     }
 }
 
-fn wait(task: &Task, percent: f64) -> Answer<()> {
+fn space(task: &Task) -> Result<Space, String> {
+    sys::space(task.root).map_err(|e| format!("asking how much space is free: {e}"))
+}
+
+fn wait(task: &Task, percent: f64) -> Result<(), String> {
     let ops = Ops::new(task.group());
     task.wait_for_start();
     let mut tally = task.tally(&ops);
     let begun = kernel_ns();
     loop {
-        let full = sys::space(task.root)?.full_percent();
+        let full = space(task)?.full_percent();
         tally.lap(ops.list[0].histogram);
         if full <= percent {
             break;
@@ -94,50 +89,43 @@ enum Written {
     Failed,
 }
 
-fn fill(task: &Task, fileset: usize, percent: f64) -> Result<Answer<()>, String> {
+fn fill(task: &Task, fileset: usize, percent: f64) -> Result<(), String> {
     let mut work = file_work(task, fileset)?;
-    let mut next = match first_missing(&mut work) {
-        Ok(next) => next,
-        Err(errno) => return Ok(Err(errno)),
-    };
+    let mut next = first_missing(&mut work).map_err(|e| format!("looking for files of {}: {e}", work.files.base))?;
     task.wait_for_start();
     let mut tally = task.tally(&work.ops);
-    let promised = match sys::space(task.root) {
-        // Root may use what is kept back from everybody else.
-        Ok(space) if sys::own_ids().0 == 0 => space.free,
-        Ok(space) => space.available,
-        Err(errno) => return Ok(Err(errno)),
-    };
-    let (mut written, mut refused) = (0, 0);
-    while next < work.files.count && tally.running() {
-        match sys::space(task.root) {
-            Ok(space) if percent < 100.0 && space.full_percent() >= percent => break,
-            Ok(_) => {}
-            Err(errno) => return Ok(Err(errno)),
+    let begun = space(task)?;
+    // Root may use what is kept back from everybody else.
+    let promised = if sys::own_ids().0 == 0 { begun.free } else { begun.available };
+    let (mut written, mut partly, mut refused) = (0, 0, 0);
+    while next < work.files.count && refused <= CHANCES && tally.running() {
+        if percent < 100.0 && space(task)?.full_percent() >= percent {
+            break;
         }
-        let (bytes, how) = write_one(&mut work, next, &mut tally);
-        written += bytes;
-        next += 1;
-        match how {
-            Written::Whole => refused = 0,
-            Written::Failed => break,
-            Written::NoSpace => {
-                // A part of a file is nobody's, and without any room some filesystems cannot even be synced.
-                let _ = work.remove(next - 1);
+        match write_one(&mut work, next, &mut tally) {
+            (bytes, Written::Whole) => {
+                written += bytes;
+                (partly, refused) = (0, 0);
+            }
+            (_, Written::Failed) => break,
+            (bytes, Written::NoSpace) => {
+                partly = bytes.max(partly);
                 refused += 1;
-                if refused > CHANCES {
-                    break;
-                }
+                // A part of a file is nobody's, and without any room some filesystems cannot even be synced.
+                let _ = work.remove(next);
                 // What was promised to data that is not written yet may turn out to be free.
                 let _ = sys::syncfs(task.root);
+                continue;
             }
         }
+        next += 1;
     }
     tally.finish();
     if promised > 0 {
-        task.shared.slot(task.slot).note(&Note::Told(USABLE_SHARE.into(), 100.0 * written as f64 / promised as f64));
+        let share = 100.0 * (written + partly) as f64 / promised as f64;
+        task.shared.slot(task.slot).note(&Note::Told(USABLE_SHARE.into(), share));
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Number of the first file that is not there; those before it are.

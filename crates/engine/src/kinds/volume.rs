@@ -6,6 +6,7 @@ use crate::check::Check;
 use crate::command::work;
 use crate::sys::Fd;
 use crate::worker::Task;
+use workload::command::PATH;
 use workload::program::{Command, Group, Io, Order, OwnFigure, Program, Step, VolumeTool};
 
 /// The filesystem that the root lies on.
@@ -13,8 +14,6 @@ pub struct Volume;
 
 /// Most items of one group: each is a program's run.
 const MOST: u64 = 10_000;
-/// Where tools are looked for.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl Volume {
     fn of(group: &Group) -> Result<(VolumeTool, &[OwnFigure]), String> {
