@@ -26,8 +26,9 @@ impl Stage<'_> {
     pub fn tools(&self) -> Tools {
         match &self.state.filesystem {
             Some(filesystem) if self.state.work.is_none() && !filesystem.only_described => {
-                let prefix = self.enter();
-                tools(filesystem, self.root(), &|words| [prefix, &self.fill(words)].concat())
+                // The engine, which carries them out, is in the server's namespaces already, and its commands do not see the server's process.
+                let prefix = &self.state.tools;
+                tools(filesystem, self.root(), &|words| [prefix.as_slice(), &self.fill(words)].concat())
             }
             _ => Tools::new(),
         }
