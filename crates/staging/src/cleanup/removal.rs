@@ -43,14 +43,14 @@ pub(crate) fn remove_image(path: &Path, id: &str, proof: &Proof, journal: &Journ
     let folder = match Folder::open(&parent) {
         Ok(folder) => folder,
         // A scratch folder that is gone, or never was one, holds no image; a loop device may be on what it held.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+        Err(error) if is_nowhere(&error) => {
             let identity = if let Proof::Made(identity, true) = proof { *identity } else { None };
             return let_go(path, id, identity, journal).map(|()| Left::Nothing);
         }
         Err(error) => return Err(failed(error)),
     };
     let recorded = || owned::read(&folder, &name).ok().flatten().and_then(|(record, _)| record.identity);
-    let facts = owned::stat(&folder, &name).map_err(failed)?;
+    let facts = served(owned::stat(&folder, &name)).map_err(failed)?;
     let (ours, identity) = match proof {
         Proof::Made(identity, this_boot) => {
             let identity = identity.or_else(recorded);
@@ -65,12 +65,22 @@ pub(crate) fn remove_image(path: &Path, id: &str, proof: &Proof, journal: &Journ
     let identity = facts.as_ref().map(owned::identity).or(identity);
     let_go(path, id, identity, journal)?;
     // Looked at again: waiting for the loop device takes its time.
-    let again = owned::stat(&folder, &name).map_err(failed)?;
+    let again = served(owned::stat(&folder, &name)).map_err(failed)?;
     if again.is_some_and(|now| Some(owned::identity(&now)) == identity) {
-        owned::gone_is_fine(folder.remove(&name)).map_err(failed)?;
+        served(owned::gone_is_fine(folder.remove(&name))).map_err(failed)?;
     }
-    owned::remove_record(&folder, &name).map_err(failed)?;
+    served(owned::remove_record(&folder, &name)).map_err(failed)?;
     Ok(Left::Nothing)
+}
+
+/// Whether a scratch folder is gone, never was one, or is a disk that nobody serves any more.
+fn is_nowhere(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::NotConnected)
+}
+
+/// An answer from a folder; where its server, killed with its run, ends in this very moment, nothing is there.
+fn served<T: Default>(answer: std::io::Result<T>) -> std::io::Result<T> {
+    answer.or_else(|error| if error.kind() == ErrorKind::NotConnected { Ok(T::default()) } else { Err(error) })
 }
 
 fn is_plain_and_mine(facts: &Stat) -> bool {
