@@ -87,7 +87,7 @@ fn reads(bakeoff: &Bakeoff) -> Vec<(u32, usize)> {
 
 #[test]
 fn a_read_is_passed_as_often_as_its_noise_asks_for_once_that_is_known() {
-    let bakeoff = Bakeoff::new(1).open_ended(4).cold_by(ColdWay::Remount).only_waits_take_time();
+    let bakeoff = Bakeoff::new(1).open_ended(4).cold_by(ColdWay::Remount).only_waits_take_time().disturbing(&[]);
     let (ended, log) = bakeoff.run();
     assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
     let expected = [(0, 5), (0, 5), (1, 5), (1, 5), (2, 5), (2, 5), (3, 1), (3, 1)];
