@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use staging::Tools;
 use std::path::PathBuf;
-use workload::program::Step;
+use workload::program::{Command, Group, Step};
 
 /// What `bakeoff plan` says of a plan. Nothing is touched to find it out.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -363,26 +363,21 @@ pub fn own_commands(plan: &ResolvedPlan) -> Vec<String> {
 
 /// What the filesystem's own tools are asked to do in the work of a contender, each with its phase and how often.
 fn tool_commands(plan: &ResolvedPlan, contender: usize, tools: &Tools) -> Vec<String> {
-    let mut lines = Vec::new();
-    for work in (0..plan.works.len()).filter(|work| plan.meets(contender, *work)).map(|work| &plan.works[work]) {
-        for phase in &work.compiled.program.phases {
-            for group in &phase.groups {
-                let Some(Step::Volume(tool, _)) = group.steps.first() else { continue };
-                let times = group.count.filter(|count| *count > 1).map(|count| format!(", {count} times"));
-                for words in tools.get(tool).into_iter().flatten() {
-                    let words: Vec<String> = words.iter().map(|word| word.replace("{snapshot}", "bakeoff-N")).collect();
-                    let line = records::program::Command { words, ..Default::default() }.line();
-                    lines.push(format!(
-                        "{line}  # {}/{}{}",
-                        work.name,
-                        phase.name,
-                        times.as_deref().unwrap_or_default()
-                    ));
-                }
-            }
-        }
-    }
-    lines
+    let works = (0..plan.works.len()).filter(|work| plan.meets(contender, *work)).map(|work| &plan.works[work]);
+    let phases = works.flat_map(|work| work.compiled.program.phases.iter().map(move |phase| (work, phase)));
+    let groups = phases.flat_map(|(work, phase)| phase.groups.iter().map(move |group| (work, phase, group)));
+    groups.flat_map(|(work, phase, group)| tool_lines(group, tools, &format!("{}/{}", work.name, phase.name))).collect()
+}
+
+/// The commands of one group, where a tool is what it asks for.
+fn tool_lines(group: &Group, tools: &Tools, place: &str) -> Vec<String> {
+    let Some(Step::Volume(tool, _)) = group.steps.first() else { return Vec::new() };
+    let times = group.count.filter(|count| *count > 1).map_or_else(String::new, |count| format!(", {count} times"));
+    let line = |words: &Vec<String>| {
+        let words = words.iter().map(|word| word.replace("{snapshot}", "bakeoff-N")).collect();
+        format!("{}  # {place}{times}", Command { words, ..Command::default() }.line())
+    };
+    tools.get(tool).into_iter().flatten().map(line).collect()
 }
 
 /// How an aged contender is set up: made and aged once, restored for each trial.

@@ -2,11 +2,11 @@
 
 mod support;
 
-use ledger::{Access, Ledger, TrialRecord, TrialStatus};
+use ledger::{TrialRecord, TrialStatus};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
-use support::{Place, root};
+use support::{Place, root, trials};
 
 const RUN: &str = "run sequential --fs ext4 --set forms=newer --set size=96MiB --image 512MiB --samples 1 --seed 7 --no-twin \
                    --plain --no-report --scratch .";
@@ -34,15 +34,6 @@ fn hierarchy() -> String {
         }
     };
     mounts.lines().find(with_memory).and_then(|line| line.split(' ').nth(1)).unwrap_or_default().to_owned()
-}
-
-/// Trials of the latest run, with the label of their contender.
-fn trials(place: &Place) -> Vec<(String, TrialRecord)> {
-    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
-    let run = ledger.run(None).expect("the run");
-    let contenders = ledger.contenders(&run.id).expect("contenders");
-    let label = |trial: &TrialRecord| contenders[trial.contender as usize].label.clone();
-    ledger.trials(&run.id).expect("trials").into_iter().map(|trial| (label(&trial), trial)).collect()
 }
 
 fn trial_of<'t>(trials: &'t [(String, TrialRecord)], label: &str) -> &'t TrialRecord {

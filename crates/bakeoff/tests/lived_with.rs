@@ -2,20 +2,11 @@
 
 mod support;
 
-use ledger::{Access, Ledger, TrialRecord, TrialStatus};
+use ledger::{TrialRecord, TrialStatus};
 use records::PhaseRecord;
-use support::{Place, leftovers, root};
+use support::{Place, leftovers, root, trials};
 
 const WAY: &str = "--samples 1 --seed 7 --no-twin --plain --no-report --scratch .";
-
-/// All trials, by the labels of their contenders.
-fn trials(place: &Place) -> Vec<(String, TrialRecord)> {
-    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
-    let run = ledger.run(None).expect("the run");
-    let contenders = ledger.contenders(&run.id).expect("contenders");
-    let label = |trial: &TrialRecord| contenders[trial.contender as usize].label.clone();
-    ledger.trials(&run.id).expect("trials").into_iter().map(|trial| (label(&trial), trial)).collect()
-}
 
 fn of<'t>(trials: &'t [(String, TrialRecord)], label: &str) -> &'t TrialRecord {
     let found = trials.iter().rev().find(|(name, _)| name == label);

@@ -2,7 +2,7 @@
 //! In: a program that was checked. Out: for each phase that cannot be done, why, in a sentence.
 //! Found out and never looked up: the same filesystem can and cannot, by its options, its kernel and its device.
 
-use crate::files::rare::{ACL, acl};
+use crate::files::rare::{ACL, ATTRIBUTE, acl};
 use crate::ops::{RWF_ATOMIC, RWF_DONTCACHE};
 use crate::region::Buffer;
 use crate::sys::{self, Answer, Errno, Fd};
@@ -92,7 +92,7 @@ fn on_file(need: Need, root: Fd, file: Fd) -> Answer<()> {
         Need::PunchHole => {
             sys::allocate(file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, 0, LENGTH as u64 / 2)
         }
-        Need::Xattr => sys::set_attribute(file, c"user.bakeoff", b"value"),
+        Need::Xattr => sys::set_attribute(file, ATTRIBUTE, b"value"),
         Need::Acl => sys::set_attribute(file, ACL, &acl()),
         Need::AtomicWrites(bytes) => write_flagged(file, usize::try_from(bytes).unwrap_or(usize::MAX), RWF_ATOMIC),
         Need::Uncached => write_flagged(file, LENGTH, RWF_DONTCACHE),

@@ -22,6 +22,11 @@ const WORDS_LIMIT: usize = 4096;
 /// Bytes of the words and the environment of one command together: what execve(2) takes of one word.
 const BYTES_LIMIT: usize = 128 << 10;
 
+/// What every program finds in its environment, whoever calls it.
+pub fn environment() -> BTreeMap<String, String> {
+    [("PATH", PATH), ("LANG", "C.UTF-8"), ("TZ", "UTC")].map(|(name, value)| (name.into(), value.into())).into()
+}
+
 /// The command that work consists of; None where it is work of another kind.
 pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>> {
     let (words, place) = match (&work.command, &work.shell) {
@@ -38,8 +43,7 @@ pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>>
     if let Some(step) = work.steps.first() {
         return Err(Problem::new("a command has no steps").help("leave out `steps`").at(step.span()));
     }
-    let mut environment: BTreeMap<String, String> =
-        [("PATH", PATH), ("LANG", "C.UTF-8"), ("TZ", "UTC")].map(|(name, value)| (name.into(), value.into())).into();
+    let mut environment = environment();
     for (name, value) in &work.environment {
         environment.insert(name.clone(), known(value.get_ref(), value.span(), scope)?);
     }

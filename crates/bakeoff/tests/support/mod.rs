@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
+use ledger::{Access, Ledger, TrialRecord};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -174,4 +175,13 @@ pub fn leftovers(folder: &Path) -> Vec<String> {
             .filter(|name| name.ends_with(".img")),
     );
     left
+}
+
+/// Trials of the latest run, with the label of their contender.
+pub fn trials(place: &Place) -> Vec<(String, TrialRecord)> {
+    let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
+    let run = ledger.run(None).expect("the run");
+    let contenders = ledger.contenders(&run.id).expect("contenders");
+    let label = |trial: &TrialRecord| contenders[trial.contender as usize].label.clone();
+    ledger.trials(&run.id).expect("trials").into_iter().map(|trial| (label(&trial), trial)).collect()
 }

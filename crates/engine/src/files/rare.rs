@@ -9,7 +9,7 @@ use crate::tally::Tally;
 use std::ffi::CStr;
 
 /// Attribute that `set-xattr` writes.
-const ATTRIBUTE: &CStr = c"user.bakeoff";
+pub const ATTRIBUTE: &CStr = c"user.bakeoff";
 /// Attribute that holds the access control list of a file.
 pub const ACL: &CStr = c"system.posix_acl_access";
 /// Most bytes that one copy_file_range call is asked for.
@@ -71,8 +71,7 @@ impl FileWork<'_> {
                 sys::truncate(item.open()?, size as u64)
             }
             Act::SetAttribute(Some(bytes)) => {
-                let value = [b'x'; ATTRIBUTE_BYTES];
-                sys::set_attribute(item.open()?, ATTRIBUTE, &value[..(*bytes as usize).min(ATTRIBUTE_BYTES)])
+                sys::set_attribute(item.open()?, ATTRIBUTE, &VALUE[..(*bytes as usize).min(ATTRIBUTE_BYTES)])
             }
             Act::SetAttribute(None) => sys::set_attribute(item.open()?, ACL, &acl()),
             Act::GetAttribute { acl } => {
@@ -142,6 +141,8 @@ impl FileWork<'_> {
 
 /// Largest value of an attribute that is written or read.
 pub const ATTRIBUTE_BYTES: usize = 64 << 10;
+/// What attributes hold: made once, since making it is no part of setting one.
+static VALUE: [u8; ATTRIBUTE_BYTES] = [b'x'; ATTRIBUTE_BYTES];
 
 impl Item {
     fn open(&self) -> Answer<Fd> {

@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::command::work;
 use crate::sys::Fd;
 use crate::worker::Task;
-use workload::command::PATH;
+use workload::command::environment;
 use workload::program::{Command, Group, Io, Order, OwnFigure, Program, Step, VolumeTool};
 
 /// The filesystem that the root lies on.
@@ -33,11 +33,9 @@ fn commands(
     let templates =
         program.tools.get(&tool).ok_or_else(|| format!("the filesystem has no tool for `{}`", tool.name()))?;
     let name = format!("bakeoff-{number}");
-    let environment =
-        [("PATH", PATH), ("LANG", "C.UTF-8"), ("TZ", "UTC")].map(|(key, value)| (key.into(), value.into()));
     let filled = |words: &Vec<String>| Command {
         words: words.iter().map(|word| word.replace("{snapshot}", &name)).collect(),
-        environment: environment.clone().into(),
+        environment: environment(),
         figures: figures.to_vec(),
         ..Command::default()
     };

@@ -50,17 +50,6 @@ pub enum VolumeTool {
 }
 
 impl VolumeTool {
-    /// All of them.
-    pub const ALL: [VolumeTool; 7] = [
-        VolumeTool::PrepareSnapshots,
-        VolumeTool::Snapshot,
-        VolumeTool::DeleteSnapshot,
-        VolumeTool::AwaitFreeSpace,
-        VolumeTool::Rollback,
-        VolumeTool::Scrub,
-        VolumeTool::Check,
-    ];
-
     /// Name in the workload language, in errors and in histograms.
     pub fn name(self) -> &'static str {
         match self {

@@ -79,10 +79,7 @@ pub fn debian_kernels() -> Result<DebianKernels, StagingError> {
 fn told(cache: &Path, list: Option<KernelList>, not_read: Option<StagingError>) -> DebianKernels {
     let (kept, here) = (list.as_ref(), here(cache));
     let offers = || kept.into_iter().flat_map(|list| &list.kernels);
-    let mut series: Vec<&String> =
-        offers().map(|offer| &offer.series).chain(here.iter().map(|(series, _)| series)).collect();
-    series.sort_by(|one, other| version::compare(one, other));
-    series.dedup();
+    let series = all_series(kept, &here);
     let one = |series: &String| {
         let offer = offers().find(|offer| offer.series == *series);
         DebianKernel {
@@ -148,12 +145,17 @@ pub(super) fn check(name: &str, series: &str) -> Result<(), StagingError> {
     }
 }
 
-fn nowhere(name: &str, list: &KernelList, here: &[(String, String)]) -> StagingError {
-    let mut all: Vec<&String> =
-        list.kernels.iter().map(|offer| &offer.series).chain(here.iter().map(|(series, _)| series)).collect();
+/// Series that can be had or are here, in order.
+fn all_series<'a>(list: Option<&'a KernelList>, here: &'a [(String, String)]) -> Vec<&'a String> {
+    let listed = list.into_iter().flat_map(|list| &list.kernels).map(|offer| &offer.series);
+    let mut all: Vec<&String> = listed.chain(here.iter().map(|(series, _)| series)).collect();
     all.sort_by(|one, other| version::compare(one, other));
     all.dedup();
-    let all: Vec<String> = all.into_iter().map(|series| format!("debian:{series}")).collect();
+    all
+}
+
+fn nowhere(name: &str, list: &KernelList, here: &[(String, String)]) -> StagingError {
+    let all: Vec<String> = all_series(Some(list), here).into_iter().map(|series| format!("debian:{series}")).collect();
     let suites: Vec<&str> = list.unread.iter().map(|(suite, _)| suite.as_str()).collect();
     let unread = if suites.is_empty() { String::new() } else { format!("; {} could not be read", suites.join(", ")) };
     let series = name.trim_start_matches("debian:");
