@@ -5,6 +5,7 @@
 mod age;
 mod axis;
 mod device;
+mod devices;
 mod disk;
 mod fill;
 mod kernel;
@@ -16,14 +17,16 @@ mod scheduler;
 mod size;
 
 pub use axis::{Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Takes};
+pub use devices::{DEVICES, MOST_DEVICES, devices};
 pub use disk::{described, disks};
 pub use size::exact_size;
 
 use records::Contender;
 
 /// Every axis, in the order in which contenders are multiplied and labels are written.
-static TABLE: [&dyn Axis; 9] = [
+static TABLE: [&dyn Axis; 10] = [
     &disk::ModelledDisk,
+    &devices::Devices,
     &mkfs::Mkfs,
     &mount::Mount,
     &device::Device,

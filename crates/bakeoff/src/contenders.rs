@@ -96,7 +96,12 @@ fn axis_facts(filesystem: &staging::Filesystem) -> AxisFacts {
         .iter()
         .map(|rule| Exclusion { when: rule.when.clone(), because: rule.because.clone() })
         .collect();
-    AxisFacts { mkfs: settings.collect(), mount: filesystem.known_mount_options(), excludes }
+    AxisFacts {
+        mkfs: settings.collect(),
+        mount: filesystem.known_mount_options(),
+        several_devices: filesystem.several.is_some(),
+        excludes,
+    }
 }
 
 /// The plan's axes, with those of the command line instead of or beside them.

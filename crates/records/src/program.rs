@@ -8,7 +8,7 @@ mod needs;
 mod replay;
 mod step;
 
-pub use command::{Command, OwnFigure, PEAK_MEMORY, Reports, USABLE_SHARE};
+pub use command::{Command, DEVICE_WRITTEN, OwnFigure, PEAK_MEMORY, Reports, USABLE_SHARE};
 pub use fileset::{Content, Fileset, Layout, Names, Size};
 pub use needs::{Need, VolumeTool};
 pub use replay::Replay;
@@ -134,6 +134,12 @@ impl Phase {
     /// Whether it does what only a program, or a trace of one, knows.
     pub fn is_opaque(&self) -> bool {
         self.groups.iter().any(|group| group.over.is_opaque())
+    }
+
+    /// The number of the device that this tool is used on in it; None where it is not used.
+    pub fn device_of(&self, tool: VolumeTool) -> Option<u64> {
+        let uses = |step: &Step| matches!(step, Step::Volume(used, _) if *used == tool);
+        self.groups.iter().find(|group| group.steps.iter().any(uses)).map(|group| group.first)
     }
 
     /// Whether the filesystem must not be mounted meanwhile.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use workload::facts::{Compiled, PhaseFacts};
 use workload::message::Lack;
 use workload::outcome::Ceiling;
-use workload::program::{Cache, Phase, Program, Step, has};
+use workload::program::{Cache, Phase, Program, Step, VolumeTool, has};
 
 /// Says whether the user asked to stop.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -439,6 +439,9 @@ fn one_pass(
     if phase.is_unmounted() {
         stage.unmount_only()?;
     }
+    if let Some(number) = phase.device_of(VolumeTool::LoseDevice) {
+        stage.lose_device(number)?;
+    }
     let looked = stage.look()?;
     let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
     let performed = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress);
@@ -446,6 +449,9 @@ fn one_pass(
     let seen = stage.since(&looked)?;
     if phase.is_unmounted() {
         stage.mount_state()?;
+    }
+    if phase.device_of(VolumeTool::Rebuild).is_some() {
+        stage.has_all_devices()?;
     }
     let evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
     Ok(PhaseRecord {

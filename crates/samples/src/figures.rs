@@ -3,7 +3,9 @@
 
 use records::PhaseRecord;
 use records::facts::PhaseFacts;
-use records::program::Figure;
+use records::program::{DEVICE_WRITTEN, Figure};
+
+const MIB: f64 = (1 << 20) as f64;
 
 /// The figure that is judged: until durable where the phase wrote, else until the last call returned.
 ///
@@ -11,6 +13,9 @@ use records::program::Figure;
 /// is, and added up where several run at once.
 pub fn headline(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
     if let Some(own) = &facts.own {
+        if own.from == DEVICE_WRITTEN {
+            return phase.evidence.device_written_bytes.map(|bytes| bytes as f64 / MIB).filter(|value| *value > 0.0);
+        }
         if let Some(told) = phase.outcome.told.get(&own.from) {
             return Some(*told).filter(|value| *value > 0.0 && value.is_finite());
         }

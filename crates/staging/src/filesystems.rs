@@ -11,6 +11,7 @@ pub(crate) mod options;
 pub(crate) mod own_devices;
 pub(crate) mod readback;
 pub(crate) mod registry;
+pub(crate) mod several;
 pub(crate) mod snapshots;
 pub(crate) mod template;
 pub(crate) mod tools;

@@ -193,6 +193,14 @@ impl<T: Transport> Staged for Remote<T> {
         self.conversation().get(&Ask::Mount, only!(Answer::Mounted(took) => took))
     }
 
+    fn lose_device(&mut self, number: u64) -> Result<(), StagingError> {
+        self.conversation().get(&Ask::LoseDevice(number), only!(Answer::Done => ()))
+    }
+
+    fn has_all_devices(&mut self) -> Result<(), StagingError> {
+        self.conversation().get(&Ask::HasAllDevices, only!(Answer::Done => ()))
+    }
+
     fn settle(&mut self) -> Result<Settled, StagingError> {
         self.conversation().get(&Ask::Settle, only!(Answer::Settled(settled) => settled))
     }

@@ -12,6 +12,7 @@ pub(crate) mod dry_run;
 mod handing;
 mod inspect;
 mod limits;
+pub(crate) mod members;
 mod mount;
 pub(crate) mod remount;
 pub(crate) mod target;
@@ -29,6 +30,7 @@ use crate::stage::target::Target;
 use around::Around;
 pub(crate) use inspect::usage;
 use limits::Limits;
+use members::Members;
 use records::program::Durable;
 use records::{Closing, Found, Usage};
 use serde::{Deserialize, Serialize};
@@ -71,6 +73,8 @@ pub(crate) struct Beginning<'a> {
     pub folder: Option<&'a Path>,
     /// Image that was restored from an aged one.
     pub restored: Option<Image>,
+    /// How many devices the volume lies on; 0 and 1 are one.
+    pub devices: u32,
     /// Volume label, where it is not that of the run.
     pub volume: Option<String>,
 }
@@ -93,6 +97,8 @@ pub(crate) struct State {
     pub device: Option<BlockDevice>,
     pub watch: Watch,
     pub image: Option<Image>,
+    /// The volume's other devices.
+    pub members: Members,
     /// What serves a modelled disk, with the image in it.
     pub modelled: Option<Modelled>,
     pub daemon: Option<Daemon>,
@@ -207,8 +213,7 @@ impl Stage<'_> {
         let Some(filesystem) = self.state.filesystem.clone() else {
             return Ok(Duration::ZERO);
         };
-        let template =
-            if filesystem.mount.again.is_empty() { &filesystem.mount.command } else { &filesystem.mount.again };
+        let template = self.state.spread(&filesystem).mount_again(self.state.members.lost.is_none());
         let began = Instant::now();
         let mount = self.fill(template);
         self.run(&mount, self.limits().mount(), "mounting again")?;
@@ -225,19 +230,21 @@ impl Stage<'_> {
     /// Waits until the device has been idle for a moment, or the patience is over.
     pub fn settle(&self, patience: Duration) -> Settled {
         let began = Instant::now();
-        let Some(name) = self.state.watch.device.clone() else {
+        let names: Vec<&String> = self.state.watch.devices().collect();
+        if names.is_empty() {
             return Settled { seconds: 0.0, idle: true };
-        };
+        }
+        let look = || -> Vec<Option<Activity>> { names.iter().map(|name| Activity::of(name)).collect() };
         let wanted = match self.state.just_mounted {
             Some(when) if when.elapsed() < JUST_MOUNTED => IDLE_MOUNTED,
             _ => IDLE,
         };
-        let mut last = Activity::of(&name);
+        let mut last = look();
         let mut quiet_since = Instant::now();
         loop {
             std::thread::sleep(LOOK);
-            let now = Activity::of(&name);
-            if now != last || now.as_ref().is_some_and(Activity::is_busy) {
+            let now = look();
+            if now != last || now.iter().flatten().any(Activity::is_busy) {
                 last = now;
                 quiet_since = Instant::now();
             }
@@ -324,7 +331,8 @@ impl Stage<'_> {
         let Some(check) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.check.clone()) else {
             return;
         };
-        let command = Command::new(self.fill(&check.command)).prefixed(self.enter()).limit(self.limits().check());
+        let words = self.state.filesystem.as_ref().and_then(|filesystem| self.state.spread(filesystem).check());
+        let command = Command::new(self.fill(words.unwrap_or_default())).prefixed(self.enter()).limit(self.limits().check());
         let began = Instant::now();
         let answer = command.accept(&(0..=255).collect::<Vec<_>>()).run(&self.target.journal);
         match answer {
@@ -379,6 +387,7 @@ impl State {
             watch: device.as_ref().map_or_else(Watch::system, Watch::device),
             device,
             image: None,
+            members: Members::default(),
             modelled: None,
             daemon: None,
             tools: Vec::new(),
@@ -441,7 +450,7 @@ impl Target {
         if let Some(daemon) = state.daemon.take() {
             daemon.end(&self.journal, &mut self.mark);
         }
-        if let Some(image) = state.image.take() {
+        for image in state.image.take().into_iter().chain(state.more_images()) {
             problems.extend(image.remove(&self.journal, &mut self.mark).err().map(StagingError::among_others));
         }
         if let Some(modelled) = state.modelled.take() {

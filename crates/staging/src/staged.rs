@@ -115,6 +115,18 @@ pub trait Staged {
     /// What mounting answered, or that somebody keeps it.
     fn mount_state(&mut self) -> Result<Duration, StagingError>;
 
+    /// Takes what is on one of the volume's devices away, by its number from 1 on, and mounts what is left. A blank device is in its place then.
+    ///
+    /// # Errors
+    /// The volume lies on one device, or is not mounted without that one.
+    fn lose_device(&mut self, number: u64) -> Result<(), StagingError>;
+
+    /// What was lost is in its place again: from now on it is mounted as a whole one.
+    ///
+    /// # Errors
+    /// The other end of a remote stage does not answer.
+    fn has_all_devices(&mut self) -> Result<(), StagingError>;
+
     /// Waits until the device has been idle for a moment, for ten seconds at most; for one where others use it too.
     ///
     /// # Errors
@@ -175,6 +187,14 @@ impl Staged for Stage<'_> {
     fn mount_state(&mut self) -> Result<Duration, StagingError> {
         self.forget()?;
         Ok(self.recover()? + self.put_back()?)
+    }
+
+    fn lose_device(&mut self, number: u64) -> Result<(), StagingError> {
+        Stage::lose_device(self, number)
+    }
+
+    fn has_all_devices(&mut self) -> Result<(), StagingError> {
+        Stage::has_all_devices(self)
     }
 
     fn settle(&mut self) -> Result<Settled, StagingError> {

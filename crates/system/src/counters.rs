@@ -13,6 +13,9 @@ use std::time::Instant;
 pub struct Watch {
     /// Name of the device under test in /proc/diskstats; absent where the work is on none (tmpfs, network).
     pub device: Option<String>,
+    /// Names of the other devices of its volume, which are counted with it.
+    #[serde(default)]
+    pub members: Vec<String>,
     /// Names of the devices beneath it, whose traffic is its own: the disk of a partition, the disk under a loop image.
     pub beneath: Vec<String>,
     /// It lies in memory, so that what other devices do is nothing to it.
@@ -25,9 +28,24 @@ impl Watch {
         let file = device.backing_file.as_ref().and_then(|file| std::fs::File::open(file).ok());
         Watch {
             device: Some(device.name.clone()),
+            members: Vec::new(),
             beneath: device.below().into_iter().map(|device| device.name).collect(),
             in_memory: file.is_some_and(in_memory::is_in_memory) || device.name.starts_with("zram"),
         }
+    }
+
+    /// Watches one more device of the same volume.
+    pub fn add_member(&mut self, device: &BlockDevice) {
+        let more = Watch::device(device);
+        self.members.push(device.name.clone());
+        let known = more.beneath.into_iter().filter(|name| !self.beneath.contains(name));
+        self.beneath.extend(known.collect::<Vec<_>>());
+        self.in_memory &= more.in_memory;
+    }
+
+    /// Names of all devices of the volume.
+    pub fn devices(&self) -> impl Iterator<Item = &String> {
+        self.device.iter().chain(&self.members)
     }
 
     /// Watches the system only.
@@ -76,6 +94,20 @@ impl Traffic {
     /// Bytes read and written.
     pub fn bytes(&self) -> u64 {
         self.read_bytes + self.written_bytes
+    }
+
+    fn and(self, other: Traffic) -> Traffic {
+        Traffic {
+            reads: self.reads + other.reads,
+            read_bytes: self.read_bytes + other.read_bytes,
+            writes: self.writes + other.writes,
+            written_bytes: self.written_bytes + other.written_bytes,
+            discards: self.discards + other.discards,
+            discarded_bytes: self.discarded_bytes + other.discarded_bytes,
+            flushes: self.flushes + other.flushes,
+            merges: self.merges + other.merges,
+            busy_ns: self.busy_ns + other.busy_ns,
+        }
     }
 
     fn since(&self, before: &Traffic) -> Traffic {
@@ -217,11 +249,11 @@ impl Snapshot {
             let after = self.disks.get(name)?;
             Some(after.since(&before.disks.get(name).copied().unwrap_or_default()))
         };
-        let own = |name: &String| watch.device.as_ref() == Some(name) || watch.beneath.contains(name);
+        let own = |name: &String| watch.devices().any(|device| device == name) || watch.beneath.contains(name);
         let difference = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
         Evidence {
             elapsed_ns: self.taken.duration_since(before.taken).as_nanos() as u64,
-            device: watch.device.as_ref().and_then(change),
+            device: watch.devices().filter_map(change).reduce(Traffic::and),
             beneath: watch.beneath.iter().filter_map(|name| Some((name.clone(), change(name)?))).collect(),
             foreign: self
                 .disks
@@ -246,8 +278,7 @@ impl Snapshot {
 /// A partition of a watched disk is counted with the disk.
 fn is_relative(name: &str, watch: &Watch) -> bool {
     watch
-        .device
-        .iter()
+        .devices()
         .chain(&watch.beneath)
         .any(|own| std::path::Path::new("/sys/class/block").join(own).join(name).exists())
 }

@@ -8,7 +8,8 @@ use crate::facts::{Compiled, PhaseFacts, TotalFacts};
 use crate::fileset;
 use crate::patience;
 use crate::program::{
-    After, Cache, Durable, End, Figure, Fileset, Group, Need, Over, OwnFigure, Phase, Program, Step, USABLE_SHARE,
+    After, Cache, DEVICE_WRITTEN, Durable, End, Figure, Fileset, Group, Need, Over, OwnFigure, Phase, Program, Step, USABLE_SHARE,
+    VolumeTool,
 };
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
@@ -212,18 +213,22 @@ fn figures(raw: &RawPhase, usual: Figure, scope: &Scope) -> Outcome<(Figure, Vec
 /// Figures beside those that are measured of every phase come from what is known to tell them.
 fn told(groups: &[Group], own: &[OwnFigure], runs_programs: bool) -> Outcome<()> {
     let fills = groups.iter().any(|group| group.steps.iter().any(|step| matches!(step, Step::Fill(_))));
-    match own.iter().find(|own| !(runs_programs || fills && own.from == USABLE_SHARE)) {
+    let known = |own: &&OwnFigure| runs_programs || own.from == DEVICE_WRITTEN || fills && own.from == USABLE_SHARE;
+    match own.iter().find(|own| !known(own)) {
         None => Ok(()),
-        Some(_) if fills => Err(Problem::new(format!("filling space tells `{USABLE_SHARE}`, and nothing else"))),
+        Some(_) if fills => {
+            Err(Problem::new(format!("filling space tells `{USABLE_SHARE}` and `{DEVICE_WRITTEN}`, and nothing else")))
+        }
         Some(_) => {
             Err(Problem::new("only programs print figures of their own")
-                .help("use one of bytes/s, items/s and seconds"))
+                .help(format!("use one of bytes/s, items/s and seconds, or a figure with `from = \"{DEVICE_WRITTEN}\"`")))
         }
     }
 }
 
-/// Has the programs of a phase print these figures.
+/// Has the programs of a phase print these figures, but for what the kernel counts.
 fn give(groups: &mut [Group], figures: &[OwnFigure]) {
+    let figures: Vec<OwnFigure> = figures.iter().filter(|own| own.from != DEVICE_WRITTEN).cloned().collect();
     for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
         match step {
             Step::Run(command) => figures.clone_into(&mut command.figures),
@@ -289,6 +294,10 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         time_limit: 0,
         needs: Vec::new(),
     };
+    if phase.device_of(VolumeTool::LoseDevice).is_some() && !(phase.preparation && phase.groups.len() == 1) {
+        let problem = Problem::new("a device is lost while nothing else is done, and that takes no time of its own");
+        return Err(problem.help("make it a phase of its own with `preparation = true`"));
+    }
     Ok((phase, facts, beside))
 }
 

@@ -11,6 +11,7 @@ use crate::plan::{Place, Plan, PlannedWork, Sampling, Until};
 use crate::quantity::{parse_bytes, parse_duration, parse_share};
 use crate::syntax::Scalar;
 use crate::workload::FILE_LIMIT;
+use ::axes::DEVICES;
 use records::ColdWay;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -68,6 +69,7 @@ struct RawContender {
     kernel: Option<String>,
     age: Option<String>,
     fill: Option<Spanned<Scalar>>,
+    devices: Option<Spanned<Scalar>>,
 }
 
 /// Tables of axes: lists of values by name, or by setting within a family, and combinations that are left out.
@@ -246,6 +248,7 @@ fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
     if let Some(bad) = raw.mkfs.iter().chain([&raw.mount, &raw.fs]).find(unfit) {
         return Err(Problem::new(format!("`{}` holds control characters or is too long", bad.escape_debug())));
     }
+    let devices = raw.devices.map(|count| read(&count, |text| crate::axes::read(DEVICES, text))).transpose()?;
     Ok(Contender {
         base: label.clone(),
         label,
@@ -258,7 +261,7 @@ fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
         kernel: raw.kernel,
         age: raw.age,
         fill: raw.fill.map(|fill| read(&fill, parse_fill)).transpose()?,
-        axes: BTreeMap::new(),
+        axes: devices.map(|count| (DEVICES.to_owned(), count)).into_iter().collect(),
     })
 }
 

@@ -21,6 +21,8 @@ pub struct AxisFacts {
     pub mkfs: BTreeMap<String, SettingFacts>,
     /// Keys of the mount options that it knows; None: whatever is asked for is tried.
     pub mount: Option<BTreeSet<String>>,
+    /// It makes volumes on several devices.
+    pub several_devices: bool,
     /// Combinations that exclude each other.
     pub excludes: Vec<Exclusion>,
 }
@@ -183,6 +185,7 @@ impl AxisFacts {
                 Some(known) if !known.contains(name) => Known::No,
                 _ => Known::Yes(None),
             },
+            _ if axis == ::axes::DEVICES && !self.several_devices => Known::No,
             _ => Known::Yes(None),
         }
     }

@@ -37,6 +37,8 @@ pub(crate) struct World<'a> {
     pub prepared: bool,
     /// Snapshots by their numbers, with the files as they stood.
     pub snapshots: BTreeMap<u64, Vec<State>>,
+    /// Number of the device that is gone.
+    pub lost: Option<u64>,
 }
 
 impl<'a> World<'a> {
@@ -45,7 +47,14 @@ impl<'a> World<'a> {
             |fileset: &Fileset| fileset.directory.is_empty() && fileset.layout == Layout::Flat && !fileset.per_worker;
         let states =
             filesets.iter().map(|fileset| State { directories: there(fileset), owners: 1, ..State::default() });
-        World { filesets, states: states.collect(), elsewhere: (0, 0, 0), prepared: false, snapshots: BTreeMap::new() }
+        World {
+            filesets,
+            states: states.collect(),
+            elsewhere: (0, 0, 0),
+            prepared: false,
+            snapshots: BTreeMap::new(),
+            lost: None,
+        }
     }
 
     /// Directories of all filesets, whether there yet or not.

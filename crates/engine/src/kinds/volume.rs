@@ -1,4 +1,4 @@
-//! Work on the filesystem as a whole, by its own tools: one item a snapshot, or a check.
+//! Work on the filesystem as a whole, by its own tools: one item a snapshot, a device, or a check.
 
 use super::Kind;
 use crate::cached::Visit;
@@ -34,7 +34,7 @@ fn commands(
         program.tools.get(&tool).ok_or_else(|| format!("the filesystem has no tool for `{}`", tool.name()))?;
     let name = format!("bakeoff-{number}");
     let filled = |words: &Vec<String>| Command {
-        words: words.iter().map(|word| word.replace("{snapshot}", &name)).collect(),
+        words: words.iter().map(|word| word.replace("{snapshot}", &name).replace("{lost}", &number.to_string())).collect(),
         environment: environment(),
         figures: figures.to_vec(),
         ..Command::default()

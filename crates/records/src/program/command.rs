@@ -41,6 +41,9 @@ pub const PEAK_MEMORY: &str = "peak-memory";
 /// Stands for the share of the space that was said to be free that could be written, in percent.
 pub const USABLE_SHARE: &str = "usable-share";
 
+/// Stands for what was written to all devices of the volume during the phase, in MiB.
+pub const DEVICE_WRITTEN: &str = "device-written";
+
 /// A figure that a program prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,7 +51,8 @@ pub struct OwnFigure {
     /// Unique within its command.
     pub name: String,
     /// Where it stands in the output: a JSON pointer (RFC 6901), or else a regular expression whose first group, or whole match, is the
-    /// number. Of several places the last counts. [`PEAK_MEMORY`] is none that it prints, but what it was seen to take.
+    /// number. Of several places the last counts. [`PEAK_MEMORY`] is none that it prints, but what it was seen to take; [`DEVICE_WRITTEN`] is what
+    /// the kernel counted below it.
     pub from: String,
     /// Its unit; empty where it has none.
     pub unit: String,

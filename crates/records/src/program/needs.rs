@@ -47,6 +47,10 @@ pub enum VolumeTool {
     Scrub,
     /// Check it, while it is not mounted.
     Check,
+    /// Take what is on one of its devices away, which leaves a blank one in its place.
+    LoseDevice,
+    /// Put on that blank device again what it had.
+    Rebuild,
 }
 
 impl VolumeTool {
@@ -60,12 +64,19 @@ impl VolumeTool {
             VolumeTool::Rollback => "rollback",
             VolumeTool::Scrub => "scrub",
             VolumeTool::Check => "check",
+            VolumeTool::LoseDevice => "lose-device",
+            VolumeTool::Rebuild => "rebuild",
         }
     }
 
     /// Whether it is done to a snapshot, whose number says which.
     pub fn is_about_a_snapshot(self) -> bool {
         matches!(self, VolumeTool::Snapshot | VolumeTool::DeleteSnapshot | VolumeTool::Rollback)
+    }
+
+    /// Whether it is done to a device of the volume, whose number, from 1 on, says which.
+    pub fn is_about_a_device(self) -> bool {
+        matches!(self, VolumeTool::LoseDevice | VolumeTool::Rebuild)
     }
 
     /// Whether it changes what lies on the device.
@@ -90,6 +101,7 @@ impl Need {
             Need::Tool(VolumeTool::Check) => "check".into(),
             Need::Tool(VolumeTool::Rollback) => "rollback to a snapshot".into(),
             Need::Tool(VolumeTool::AwaitFreeSpace) => "a way to wait for free space".into(),
+            Need::Tool(VolumeTool::LoseDevice | VolumeTool::Rebuild) => "second device".into(),
             Need::Tool(_) => "snapshots".into(),
         }
     }

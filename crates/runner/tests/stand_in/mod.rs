@@ -389,6 +389,14 @@ impl Staged for Stage<'_> {
         self.note("mount");
         Ok(Duration::ZERO)
     }
+    fn lose_device(&mut self, number: u64) -> Result<(), StagingError> {
+        self.note(&format!("lose {number}"));
+        Ok(())
+    }
+    fn has_all_devices(&mut self) -> Result<(), StagingError> {
+        self.note("rebuilt");
+        Ok(())
+    }
     fn settle(&mut self) -> Result<Settled, StagingError> {
         self.note("settle");
         Ok(Settled { seconds: 0.0, idle: true })

@@ -93,6 +93,7 @@ fn accepts(target: &Target, filesystem: &Filesystem, file: &Path) -> Result<(), 
         label: target.mark.label(),
         nodes: file.into(),
         devices: Vec::new(),
+        members: Vec::new(),
         pid: None,
     };
     let words = More::default().fill(&places, &filesystem.features.volume);

@@ -1,12 +1,13 @@
 //! A filesystem as its file in `filesystems/` describes it: how to make, mount, check, inspect and unmount it.
 //! In: TOML. Out: [`Filesystem`]; a key that is not known is an error.
-//! In commands stand `{device}`, `{name}`, `{devices}`, `{options}`, `{list}`, `{mountpoint}`, `{label}`, `{nodes}` and `{pid}`: see
-//! template.rs.
+//! In commands stand `{device}` and other places: see [`PLACES`].
 
 use crate::error::StagingError;
 use crate::filesystems::feature_tools::FeatureTools;
 use crate::filesystems::mkfs_settings::{Exclusion, NamedSetting};
+use crate::filesystems::several::SeveralFacts;
 use crate::filesystems::snapshots::SnapshotFacts;
+use crate::filesystems::template::{PLACES, unknown_place};
 use records::{DataMode, Journaling};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -66,6 +67,8 @@ pub struct Filesystem {
     pub limits: Limits,
     /// How it takes snapshots.
     pub snapshots: Option<SnapshotFacts>,
+    /// How it lies on several devices.
+    pub several: Option<SeveralFacts>,
     /// How its tools show what it can do, for `bakeoff features`.
     #[serde(default)]
     pub features: FeatureTools,
@@ -404,7 +407,9 @@ impl Filesystem {
         let commands = read.templates();
         let odd = commands.into_iter().flatten().find_map(|word| unknown_place(word));
         if let Some(place) =
-            odd.or_else(|| read.features.unknown_place()).or_else(|| read.snapshots.as_ref()?.unknown_place())
+            odd.or_else(|| read.features.unknown_place())
+                .or_else(|| read.snapshots.as_ref()?.unknown_place())
+                .or_else(|| read.several.as_ref()?.unknown_place())
         {
             return Err(wrong(format!(
                 "{{{place}}} stands in a command; known are {}",
@@ -427,7 +432,8 @@ impl Filesystem {
         let versions = self.tools.iter().map(|tool| &tool.version);
         // What is shown by mount are files, not commands.
         let commands = self.templates().into_iter().filter(|words| !std::ptr::eq(*words, &self.mount.shown));
-        commands.chain(versions).filter_map(|words| words.first()).map(String::as_str).collect()
+        let several = self.several.iter().flat_map(SeveralFacts::commands);
+        commands.chain(versions).chain(several).filter_map(|words| words.first()).map(String::as_str).collect()
     }
 
     /// Every command in which places are filled in.
@@ -450,29 +456,6 @@ impl Filesystem {
         .chain(daemon)
         .collect()
     }
-}
-
-/// What can stand in braces in a command, and what it becomes.
-pub const PLACES: [(&str, &str); 9] = [
-    ("device", "the device's node"),
-    ("devices", "words that tell a check where the contender's own devices are"),
-    ("name", "the device's name in sysfs and /proc"),
-    ("options", "the options, each a word"),
-    ("list", "the options in one word, with commas"),
-    ("mountpoint", "the folder on which it is mounted"),
-    ("label", "volume label or pool name, at most 12 letters; carries the run's mark"),
-    ("nodes", "a folder that holds a link to the device's node and nothing else"),
-    ("pid", "the process that serves the filesystem, where there is one"),
-];
-
-/// A word in braces that is no place; `${...}` is the shell's own.
-pub(crate) fn unknown_place(word: &str) -> Option<&str> {
-    word.match_indices('{').find_map(|(at, _)| {
-        let name = &word[at + 1..at + 1 + word[at + 1..].find('}')?];
-        let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());
-        let is_shell = word[..at].ends_with('$');
-        (is_word && !is_shell && !PLACES.iter().any(|(known, _)| *known == name)).then_some(name)
-    })
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl FeatureTools {
         let plain = [&self.volume, &self.several_devices, &self.scrub].into_iter();
         let words = plain.chain(options).chain(resizes).flatten();
         words
-            .filter_map(|word| crate::filesystems::description::unknown_place(word))
+            .filter_map(|word| crate::filesystems::template::unknown_place(word))
             .find(|place| !MORE.contains(place))
     }
 }

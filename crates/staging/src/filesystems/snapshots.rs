@@ -39,7 +39,7 @@ impl SnapshotFacts {
         let commands = [prepare, take, delete, await_free_space, rollback, show];
         let words = commands.into_iter().flatten().flatten().chain([seen]);
         words
-            .filter_map(|word| crate::filesystems::description::unknown_place(word))
+            .filter_map(|word| crate::filesystems::template::unknown_place(word))
             .find(|place| !PLACES.contains(place))
     }
 }

@@ -1,6 +1,6 @@
 //! Commands as templates: words with places that are filled in when it is known what goes there.
 //! In: the words of a filesystem's file, and [`Placeholders`]. Out: the words of a command.
-//! `{options}` and `{devices}` become as many words as there are; every other place stays within its word, `{list}` with commas.
+//! `{options}`, `{devices}` and `{members}` become as many words as there are; every other place stays within its word, `{list}` with commas.
 
 use crate::filesystems::description::Filesystem;
 use records::Contender;
@@ -21,6 +21,8 @@ pub(crate) struct Placeholders {
     pub nodes: PathBuf,
     /// `{devices}`: words that tell a check where the contender's own devices are.
     pub devices: Vec<String>,
+    /// `{members}`: nodes of all devices of the volume that are there, where it lies on several; `{joined}`: the same with colons.
+    pub members: Vec<PathBuf>,
     /// `{pid}`: process that serves the filesystem, where there is one.
     pub pid: Option<u32>,
 }
@@ -33,9 +35,14 @@ impl Placeholders {
             .flat_map(|word| match word.as_str() {
                 "{options}" => options.to_vec(),
                 "{devices}" => self.devices.clone(),
+                "{members}" => self.member_words(),
                 _ => vec![self.fill_word(word, options)],
             })
             .collect()
+    }
+
+    fn member_words(&self) -> Vec<String> {
+        self.members.iter().map(|path| path.display().to_string()).collect()
     }
 
     fn fill_word(&self, word: &str, options: &[String]) -> String {
@@ -45,6 +52,7 @@ impl Placeholders {
             .replace("{name}", &self.name)
             .replace("{mountpoint}", &path(&self.mountpoint))
             .replace("{label}", &self.label)
+            .replace("{joined}", &self.member_words().join(":"))
             .replace("{nodes}", &path(&self.nodes))
             .replace("{pid}", &pid)
             .replace("{list}", &options.join(","))
@@ -109,6 +117,31 @@ fn has_key<'a>(given: impl IntoIterator<Item = &'a str>, item: &str) -> bool {
     given.into_iter().any(|one| key(one) == key(item))
 }
 
+/// What can stand in braces in a command, and what it becomes.
+pub const PLACES: [(&str, &str); 11] = [
+    ("device", "the device's node"),
+    ("devices", "words that tell a check where the contender's own devices are"),
+    ("members", "the nodes of all devices of the volume that are there, each a word, where it lies on several"),
+    ("joined", "the same in one word, with colons"),
+    ("name", "the device's name in sysfs and /proc"),
+    ("options", "the options, each a word"),
+    ("list", "the options in one word, with commas"),
+    ("mountpoint", "the folder on which it is mounted"),
+    ("label", "volume label or pool name, at most 12 letters; carries the run's mark"),
+    ("nodes", "a folder that holds a link to the device's node and nothing else"),
+    ("pid", "the process that serves the filesystem, where there is one"),
+];
+
+/// A word in braces that is no place; `${...}` is the shell's own.
+pub(crate) fn unknown_place(word: &str) -> Option<&str> {
+    word.match_indices('{').find_map(|(at, _)| {
+        let name = &word[at + 1..at + 1 + word[at + 1..].find('}')?];
+        let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());
+        let is_shell = word[..at].ends_with('$');
+        (is_word && !is_shell && !PLACES.iter().any(|(known, _)| *known == name)).then_some(name)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +156,7 @@ mod tests {
             label: "bo-1".into(),
             nodes: "/run/n".into(),
             devices: Vec::new(),
+            members: Vec::new(),
             pid: None,
         };
         let template: Vec<String> = ["mkfs.x", "-L", "{label}", "{options}", "{device}"].map(String::from).into();

@@ -16,6 +16,11 @@ use system::{Command, Journal};
 pub(crate) const CONTROL_PORT: &str = "bakeoff.control";
 /// The disk, as the guest sees it.
 pub(crate) const DISK: &str = "/dev/vda";
+/// All disks of a guest that has so many; virtio names them in the order in which they were given.
+pub(crate) fn disks(count: usize) -> Vec<PathBuf> {
+    (b'a'..=b'z').take(count).map(|letter| PathBuf::from(format!("/dev/vd{}", char::from(letter)))).collect()
+}
+
 /// File in the guest that names the modules to load, one a line.
 pub(crate) const MODULES_FILE: &str = "/etc/bakeoff-modules";
 /// Where the guest has this program.

@@ -20,10 +20,10 @@ use system::command::find_program;
 use system::{Command, Journal};
 
 /// Programs that staging runs whatever the filesystem is, and those that stand in the scripts of descriptions.
-const PROGRAMS: [&str; 29] = [
+const PROGRAMS: [&str; 30] = [
     "sh", "mount", "umount", "sync", "fsfreeze", "blkid", "wipefs", "blockdev", "dmesg", "modprobe", "mkdir", "rmdir",
     "rm", "cat", "grep", "xargs", "sleep", "head", "tail", "dd", "truncate", "nsenter", "unshare", "lsblk", "sed",
-    "true", "ln", "mv", "env",
+    "true", "ln", "mv", "env", "blkdiscard",
 ];
 
 /// Files that programs want to read.

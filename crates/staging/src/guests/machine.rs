@@ -7,6 +7,7 @@ use super::console::{CONSOLE_SHOWN, Console, last_line};
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::remote::Link;
+use crate::stage::members::serial;
 use records::Backend;
 use std::io::ErrorKind;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -29,7 +30,8 @@ pub(crate) const QEMU: &str = "qemu-system-x86_64";
 pub(crate) struct Parts<'a> {
     pub kernel: &'a Path,
     pub initramfs: &'a Path,
-    pub disk: Option<&'a Path>,
+    /// Nodes of its disks, in order.
+    pub disks: &'a [PathBuf],
     pub backend: Backend,
     pub memory_bytes: u64,
     /// How long it may take until it says hello.
@@ -161,12 +163,14 @@ pub(crate) fn command(parts: &Parts, folder: &Path) -> Command {
         ("-device", format!("virtserialport,chardev=control,name={CONTROL_PORT}")),
     ];
     words.extend(more.into_iter().flat_map(|(flag, value)| [flag.to_string(), value]));
-    if let Some(disk) = parts.disk {
+    for (at, disk) in parts.disks.iter().enumerate() {
+        let number = at + 1;
         // cache=none: past the host's page cache, and the guest's flushes reach the disk.
+        let drive = "format=raw,cache=none,aio=native,discard=unmap";
         words.push("-drive".into());
-        words.push(format!("if=none,id=disk,format=raw,cache=none,aio=native,discard=unmap,file={}", disk.display()));
+        words.push(format!("if=none,id=disk{number},{drive},file={}", disk.display()));
         words.push("-device".into());
-        words.push("virtio-blk-pci,drive=disk".into());
+        words.push(format!("virtio-blk-pci,drive=disk{number},serial={}", serial(number)));
     }
     Command::new(words)
 }

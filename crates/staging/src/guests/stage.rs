@@ -6,6 +6,7 @@ use super::content;
 use super::kernel::{self, Kernel};
 use super::machine::{self, Machine, Parts, QEMU};
 use super::modules::kernel_has;
+use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Made;
 use crate::remote::{Asked, Link, Remote, Transport};
@@ -63,11 +64,11 @@ struct Booting {
 impl Booting {
     /// Boots a guest on the disk that a stage has put up.
     fn start(&self, disk: &mut Stage<'_>) -> Result<Machine, StagingError> {
-        let device = disk.state.places.device.clone();
+        let disks: Vec<PathBuf> = disk.state.devices().map(|device| device.path.clone()).collect();
         let parts = Parts {
             kernel: &self.prepared.kernel.image,
             initramfs: &self.prepared.initramfs,
-            disk: Some(&device),
+            disks: &disks,
             backend: self.backend,
             memory_bytes: memory(),
             boot_limit: BOOT_LIMIT,
@@ -102,7 +103,8 @@ impl Target {
         let prepared = self.prepared(contender).map_err(of_contender)?;
         let (backend, tried) = self.backend(&prepared).map_err(of_contender)?;
         let description = self.registry.get(&contender.filesystem)?.source.clone();
-        let mut disk = self.begin(&crate::stage::Beginning { label: &label, ..Default::default() })?;
+        let devices = axes::devices(contender);
+        let mut disk = self.begin(&crate::stage::Beginning { label: &label, devices, ..Default::default() })?;
         disk.target.hand_over()?;
         let asked = Asked {
             contender: Box::new(in_guest(contender)),
@@ -182,7 +184,7 @@ impl Target {
         let parts = Parts {
             kernel: &prepared.kernel.image,
             initramfs: &prepared.initramfs,
-            disk: None,
+            disks: &[],
             backend: Backend::Kvm,
             memory_bytes: memory(),
             boot_limit: PROBE_LIMIT,
@@ -214,11 +216,11 @@ impl Target {
 }
 
 /// The command that would start a guest on a disk; which accelerator it names is only known when it was tried.
-pub(crate) fn planned(kernel: &str, disk: &Path, folder: &Path) -> Command {
+pub(crate) fn planned(kernel: &str, disks: &[PathBuf], folder: &Path) -> Command {
     let parts = Parts {
         kernel: Path::new(kernel),
         initramfs: Path::new("SCRATCH/bakeoff-ID-work/KERNEL.cpio"),
-        disk: Some(disk),
+        disks,
         backend: Backend::Emulation,
         memory_bytes: memory(),
         boot_limit: BOOT_LIMIT,
@@ -328,9 +330,7 @@ impl Transport for Serial<'_> {
     }
 
     fn forget(&self) {
-        if let Some(image) = &self.disk.state.image {
-            image.forget_pages();
-        }
+        self.disk.state.images().for_each(Image::forget_pages);
     }
 
     fn both(&self, there: Evidence, before: &Snapshot, now: &Snapshot) -> Evidence {

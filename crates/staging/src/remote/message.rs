@@ -77,6 +77,10 @@ pub(crate) enum Ask {
     Unmount,
     /// Mount what was unmounted, whatever stands on the disk by now.
     Mount,
+    /// Take what is on this device of the volume away, and mount what is left.
+    LoseDevice(u64),
+    /// What was lost is there again.
+    HasAllDevices,
     /// Have the filesystem's own check look at what is unmounted.
     Check,
     /// Unmount, check, take down. The last question.

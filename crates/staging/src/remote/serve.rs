@@ -140,6 +140,8 @@ impl<R: Read> Serving<'_, R> {
             Ask::Settle => stage.settle().map(Answer::Settled),
             Ask::Unmount => stage.unmount_only().map(|()| Answer::Done),
             Ask::Mount => stage.mount_state().map(Answer::Mounted),
+            Ask::LoseDevice(number) => stage.lose_device(number).map(|()| Answer::Done),
+            Ask::HasAllDevices => stage.has_all_devices().map(|()| Answer::Done),
             Ask::Check => stage.check_unmounted().map(|closing| Answer::Closed(Box::new(closing))),
             Ask::Stage(_) | Ask::EndEngine | Ask::Close => {
                 Err(StagingError::contender("", "it was asked for something that has no place now", ""))

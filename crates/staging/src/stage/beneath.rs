@@ -22,7 +22,7 @@ impl Stage<'_> {
     pub fn beneath(&self, during: &str) -> Option<StagingError> {
         let label = &self.state.label;
         if let Some((device, how)) =
-            self.state.device.as_ref().and_then(|device| Some((device, presence::lost(device)?)))
+            self.state.devices().find_map(|device| Some((device, presence::lost(device)?)))
         {
             return Some(StagingError::Gone {
                 device: device.path.clone(),
@@ -42,7 +42,7 @@ impl Stage<'_> {
         if let Some(why) = self.axes_explain() {
             return Some(StagingError::failed(label, why, "", Cause::Lasting));
         }
-        let full = self.state.image.as_ref().and_then(lacks_room)?;
+        let full = self.state.images().find_map(lacks_room)?;
         Some(StagingError::failed(label, format!("{during} failed while {full}"), "free some space", Cause::Passing))
     }
 
@@ -84,13 +84,12 @@ impl Stage<'_> {
     /// Whether another process holds the device, which no command of ours does between two steps.
     pub(crate) fn is_held(&self) -> bool {
         let alone = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
-        let device: Option<&BlockDevice> = self.state.device.as_ref();
         let ours =
             self.state.mounted || self.state.daemon.is_some() || matches!(self.target.place, Where::Directory(_));
         let busy = |device: &BlockDevice| {
             matches!(rustix::fs::open(&device.path, alone, Mode::empty()), Err(rustix::io::Errno::BUSY))
         };
-        !ours && device.is_some_and(busy)
+        !ours && self.state.devices().any(busy)
     }
 }
 

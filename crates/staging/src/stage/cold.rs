@@ -4,6 +4,7 @@
 //! cannot be unmounted or has a cache of its own.
 
 use super::drop_caches::{self, Dropped};
+use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::stage::Stage;
 use records::{BlockDevice, ColdStart, ColdWay};
@@ -51,11 +52,11 @@ impl Stage<'_> {
 
     /// Whether a loop device that is not ours keeps what lies beneath in the page cache, which unmounting leaves there.
     fn stands_on_pages(&self) -> bool {
-        let own = self.state.image.as_ref().map(|image| image.device.number);
+        let own: Vec<_> = self.state.images().map(|image| image.device.number).collect();
         let keeps = |device: &BlockDevice| {
-            device.backing_file.is_some() && device.loop_direct != Some(true) && Some(device.number) != own
+            device.backing_file.is_some() && device.loop_direct != Some(true) && !own.contains(&device.number)
         };
-        self.devices().any(|device| keeps(device) || device.below().iter().any(keeps))
+        self.state.devices().any(|device| keeps(device) || device.below().iter().any(keeps))
     }
 
     /// Unmounts, forgets what is cached of the devices, and mounts again. The inner error: it cannot be unmounted now, and is as
@@ -83,7 +84,7 @@ impl Stage<'_> {
     /// another mount namespace would have kept every cache.
     pub(super) fn forget_devices(&self) -> Result<ColdStart, String> {
         let mut cached = Some(0);
-        for device in self.devices() {
+        for device in self.state.devices() {
             let path = &device.path;
             let alone = self.state.filesystem.is_some();
             let open = when_free(|| opened(path, alone))
@@ -92,20 +93,14 @@ impl Stage<'_> {
             flushed.map_err(|error| error.to_string())?;
             cached = cached.zip(system::calls::cached_bytes(&open)).map(|(sum, more): (u64, u64)| sum + more);
         }
-        let image_cached_bytes = self.state.image.as_ref().and_then(|image| {
-            image.forget_pages();
-            image.cached_bytes()
-        });
+        self.state.images().for_each(Image::forget_pages);
+        let image_cached_bytes = self.state.images().filter_map(Image::cached_bytes).reduce(|sum, more| sum + more);
         Ok(ColdStart { device_cached_bytes: cached, image_cached_bytes, ..ColdStart::default() })
-    }
-
-    fn devices(&self) -> impl Iterator<Item = &BlockDevice> {
-        self.state.device.iter().chain(self.state.own.iter().map(|own| &own.device))
     }
 
     fn devices_cached(&self) -> Option<u64> {
         let cached = |device: &BlockDevice| system::calls::cached_bytes(opened(&device.path, false).ok()?);
-        self.devices().map(cached).try_fold(0, |sum: u64, more| Some(sum + more?))
+        self.state.devices().map(cached).try_fold(0, |sum: u64, more| Some(sum + more?))
     }
 
     fn drop_everything(&mut self) -> Result<Dropped, StagingError> {
@@ -137,7 +132,7 @@ impl Stage<'_> {
             }
             None => {}
         }
-        if let Some(image) = &self.state.image {
+        for image in self.state.images() {
             image.forget_pages();
             image.find_blocks();
         }

@@ -6,10 +6,10 @@ use crate::devices::custody::emptying;
 use crate::devices::image;
 use crate::devices::wipe::unsigning;
 use crate::error::StagingError;
-use crate::filesystems::description::Filesystem;
 use crate::filesystems::options;
 use crate::filesystems::own_devices::{self, Companion};
 use crate::filesystems::registry::Registry;
+use crate::filesystems::several::Spread;
 use crate::filesystems::template::{self, Placeholders};
 use crate::filesystems::tools;
 use crate::guests;
@@ -35,7 +35,7 @@ pub fn commands_for(
         Where::Image { bytes, .. } => Some(*bytes),
         _ => None,
     };
-    check(registry, contender, place, bytes)?;
+    check(registry, contender, (place, false), bytes)?;
     if matches!(place, Where::Directory(_)) {
         plan_directory(&journal);
     } else {
@@ -58,26 +58,30 @@ fn plan_device(
     (mark, cold): (&Mark, ColdWay),
     journal: &Journal,
 ) -> Result<(), StagingError> {
-    let places = places(place, mark);
+    let devices = axes::devices(contender) as usize;
+    let places = places(place, mark, devices);
     let mut file = None;
     if let Where::Image { bytes, folder } = place {
         let folder = &folder.canonicalize().unwrap_or_else(|_| folder.clone());
-        let path = folder.join(image_name(mark.id(), 1));
+        let paths = (1..=devices).map(|number| folder.join(image_name(mark.id(), number as u32)));
+        let paths: Vec<PathBuf> = paths.collect();
         let filled = if contender.filesystem == crate::DEVICE { *bytes } else { 0 };
         let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
-        for (command, _) in image::making(&path, *bytes, filled, sector) {
+        for (command, _) in paths.iter().flat_map(|path| image::making(path, *bytes, filled, sector)) {
             add(journal, command);
         }
-        file = Some(path);
+        file = paths.into_iter().next();
     }
     let guest = contender.kernel.as_deref().filter(|kernel| guests::is_guest(Some(kernel)));
     if let Some(kernel) = guest {
         if file.is_none() {
             add(journal, unsigning(&places.device));
         }
-        add(journal, guests::planned(kernel, &places.device, &mark.folder()));
+        let disks = if devices > 1 { places.members.clone() } else { vec![places.device.clone()] };
+        add(journal, guests::planned(kernel, &disks, &mark.folder()));
         let inside = Journal::planning();
-        let disk = Placeholders { device: guests::DISK.into(), name: "vda".into(), ..places.clone() };
+        let members = if devices > 1 { guests::disks(devices) } else { Vec::new() };
+        let disk = Placeholders { device: guests::DISK.into(), name: "vda".into(), members, ..places.clone() };
         let prefix = tools::prefix_in_guest(registry.get(&contender.filesystem)?);
         plan_filesystem(registry, contender, &disk, (prefix, false, ColdWay::Drop), &inside)?;
         inside.drain().into_iter().for_each(|record| journal.add(Record { guest: Some(kernel.into()), ..record }));
@@ -88,9 +92,12 @@ fn plan_device(
         let raw = Call::FlushBuffers(places.device.clone());
         call(journal, if cold == ColdWay::Remount { raw } else { Call::DropCaches });
     }
-    let device = places.device.display().to_string();
     match file {
-        Some(_) => add(journal, Command::new(["losetup", "--detach", &device])),
+        Some(_) => {
+            for device in std::iter::once(&places.device).chain(places.members.iter().skip(1)) {
+                add(journal, Command::new(["losetup", "--detach", &device.display().to_string()]));
+            }
+        }
         None if contender.filesystem != crate::DEVICE => given_back(journal, &places.device),
         None => {}
     }
@@ -144,9 +151,13 @@ fn plan_filesystem(
     for command in own_devices::making(filesystem, places, &own, &options) {
         add(journal, Command::new(command).prefixed(&prefix));
     }
-    add(journal, fill(&filesystem.make.command, &options).prefixed(&prefix));
-    if !filesystem.mount.command.is_empty() {
-        add(journal, fill(&filesystem.mount.command, &list).prefixed(&prefix));
+    let spread = Spread::over(filesystem, places.members.len());
+    add(journal, fill(spread.make(), &options).prefixed(&prefix));
+    if !spread.mount().is_empty() {
+        add(journal, fill(spread.mount(), &list).prefixed(&prefix));
+    }
+    if let Some(several) = spread.several().filter(|several| !several.whole.is_empty()) {
+        add(journal, fill(&several.whole, &list).prefixed(&prefix));
     }
     for words in filesystem.inspect.values() {
         add(journal, fill(words, &[]).prefixed(&prefix));
@@ -158,12 +169,13 @@ fn plan_filesystem(
     if !filesystem.sync.command.is_empty() {
         add(journal, fill(&filesystem.sync.command, &[]).prefixed(&prefix));
     }
-    let devices = std::iter::once(&places.device).chain(own.iter().map(|taken| &taken.device.path));
+    let others = places.members.iter().skip(1);
+    let devices = std::iter::once(&places.device).chain(others).chain(own.iter().map(|taken| &taken.device.path));
     let emptied: Vec<_> = devices.cloned().collect();
-    plan_cold_start(filesystem, cold, &emptied, |words| fill(words, &list).prefixed(&prefix), journal);
+    plan_cold_start(spread, cold, &emptied, |words| fill(words, &list).prefixed(&prefix), journal);
     add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
-    if let Some(check) = &filesystem.check {
-        add(journal, fill(&check.command, &[]).prefixed(&prefix));
+    if let Some(check) = spread.check() {
+        add(journal, fill(check, &[]).prefixed(&prefix));
     }
     leaving.into_iter().chain(back).for_each(|command| add(journal, command));
     if let Some(daemon) = &filesystem.daemon {
@@ -173,13 +185,13 @@ fn plan_filesystem(
 }
 
 fn plan_cold_start(
-    filesystem: &Filesystem,
+    spread: Spread<'_>,
     cold: ColdWay,
     devices: &[PathBuf],
     fill: impl Fn(&[String]) -> Command,
     journal: &Journal,
 ) {
-    let again = if filesystem.mount.again.is_empty() { &filesystem.mount.command } else { &filesystem.mount.again };
+    let (filesystem, again) = (spread.filesystem, spread.mount_again(true));
     let by_remount = cold == ColdWay::Remount && filesystem.daemon.is_none();
     if by_remount || filesystem.remount_empties_cache {
         add(journal, fill(&filesystem.mount.unmount));
@@ -197,7 +209,13 @@ fn plan_cold_start(
     call(journal, Call::DropCaches);
 }
 
-pub(crate) fn places(place: &Where, mark: &Mark) -> Placeholders {
+/// Loop devices get their numbers when they are attached.
+fn loops(devices: usize) -> Vec<PathBuf> {
+    let name = |more: usize| if more == 0 { "/dev/loopN".into() } else { PathBuf::from(format!("/dev/loopN+{more}")) };
+    (0..devices).map(name).collect()
+}
+
+pub(crate) fn places(place: &Where, mark: &Mark, devices: usize) -> Placeholders {
     let (device, name) = match place {
         Where::Device { path, .. } => {
             let found = BlockDevice::find(path).ok();
@@ -213,6 +231,7 @@ pub(crate) fn places(place: &Where, mark: &Mark) -> Placeholders {
         label: mark.label(),
         nodes: mark.folder().join("nodes"),
         devices: Vec::new(),
+        members: if devices > 1 { loops(devices) } else { Vec::new() },
         pid: None,
     }
 }

@@ -41,7 +41,7 @@ impl Stage<'_> {
         let beside = own.iter().flat_map(|taken| std::iter::once(taken.device.clone()).chain(taken.device.below()));
         self.state.watch.beneath.extend(beside.map(|device| device.name));
         self.state.own = own;
-        let command = self.state.places.fill(&filesystem.make.command, &options);
+        let command = self.state.places.fill(self.state.spread(filesystem).make(), &options);
         let began = Instant::now();
         let made = Command::new(command).prefixed(self.enter()).limit(self.limits().make()).run(&self.target.journal);
         made.map_err(|error| {
@@ -77,7 +77,7 @@ impl Stage<'_> {
                 list.push("defaults".into());
             }
             self.state.list = list;
-            let command = self.state.places.fill(&filesystem.mount.command, &self.state.list);
+            let command = self.fill(self.state.spread(filesystem).mount());
             let uptime = uptime();
             let began = Instant::now();
             let mounted =

@@ -12,7 +12,7 @@ use crate::guests::{self, Guests};
 use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::ownership::owned::remove_empty;
-use crate::stage::around;
+use crate::stage::{around, members};
 use crate::stage::handing::Own;
 use crate::stage::{Beginning, Stage, State};
 use crate::systems;
@@ -190,7 +190,7 @@ impl Target {
     /// Whether a contender can be staged here, as far as it can be told without touching anything: its filesystem, its tools, the
     /// kernel, the size.
     pub fn check(&self, contender: &Contender) -> Result<(), StagingError> {
-        check(&self.registry, contender, &self.place, self.bytes())
+        check(&self.registry, contender, (&self.place, self.guest), self.bytes())
     }
 
     /// Puts a contender up: made, mounted, read back.
@@ -201,13 +201,15 @@ impl Target {
         self.check(contender)?;
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
         let disk = axes::value(contender, "disk");
-        let mut stage = self.begin(&Beginning { label: &contender.label, disk, ..Beginning::default() })?;
+        let devices = axes::devices(contender);
+        let mut stage = self.begin(&Beginning { label: &contender.label, disk, devices, ..Beginning::default() })?;
         stage.state.list = template::mount_options(&filesystem, contender);
         stage.make_ready(&filesystem)?;
         stage.apply(contender, axes::on_device(contender))?;
         stage.make(&filesystem, contender)?;
         stage.mount(&filesystem, contender)?;
         stage.state.filesystem = Some(filesystem);
+        stage.is_whole()?;
         stage.read_back(contender)?;
         stage.apply(contender, axes::on_mounted(contender))?;
         stage.state.began = Some(Snapshot::take());
@@ -307,10 +309,13 @@ impl Target {
         state.image = image;
         state.found.remarks.extend(modelled.iter().map(Modelled::remark));
         state.modelled = modelled;
-        let node = state.places.nodes.join(state.places.name.replace('/', "!"));
-        // One of the last stage, on another loop device or the same.
-        let _ = std::fs::remove_file(&node);
-        std::os::unix::fs::symlink(&device.path, &node).map_err(|error| StagingError::file("link", &node, error))?;
+        state.join(self.more_devices(beginning)?);
+        for device in state.devices() {
+            let node = state.places.nodes.join(device.name.replace('/', "!"));
+            // One of the last stage, on another loop device or the same.
+            let _ = std::fs::remove_file(&node);
+            std::os::unix::fs::symlink(&device.path, &node).map_err(|error| StagingError::file("link", &node, error))?;
+        }
         Ok(state)
     }
 
@@ -355,7 +360,7 @@ pub(crate) fn of_contender(label: &str, error: StagingError) -> StagingError {
 pub(crate) fn check(
     registry: &Registry,
     contender: &Contender,
-    place: &Where,
+    (place, in_guest): (&Where, bool),
     bytes: Option<u64>,
 ) -> Result<(), StagingError> {
     if let Where::Directory(path) = place {
@@ -366,6 +371,7 @@ pub(crate) fn check(
     }
     crate::modelled::check(contender, place)?;
     let filesystem = registry.get(&contender.filesystem)?;
+    members::check(filesystem, contender, place, in_guest)?;
     match contender.kernel.as_ref().filter(|kernel| *kernel != "host") {
         Some(kernel) => {
             guests::check(contender, kernel)?;

@@ -5,8 +5,8 @@ use super::Stage;
 use super::dry_run::places;
 use super::target::Where;
 use crate::error::StagingError;
-use crate::filesystems::description::Filesystem;
 use crate::filesystems::registry::Registry;
+use crate::filesystems::several::Spread;
 use crate::filesystems::snapshots::SnapshotFacts;
 use crate::filesystems::template;
 use crate::filesystems::tools::prefix;
@@ -28,7 +28,7 @@ impl Stage<'_> {
             Some(filesystem) if self.state.work.is_none() && !filesystem.only_described => {
                 // The engine, which carries them out, is in the server's namespaces already, and its commands do not see the server's process.
                 let prefix = &self.state.tools;
-                tools(filesystem, self.root(), &|words| [prefix.as_slice(), &self.fill(words)].concat())
+                tools(self.state.spread(filesystem), self.root(), &|words| [prefix.as_slice(), &self.fill(words)].concat())
             }
             _ => Tools::new(),
         }
@@ -49,16 +49,17 @@ pub fn tools_for(registry: &Registry, contender: &Contender, place: &Where) -> R
         return Ok(Tools::new());
     }
     let filesystem = registry.get(&contender.filesystem)?;
-    let places = places(place, &Mark::new(true)?);
+    let devices = axes::devices(contender) as usize;
+    let places = places(place, &Mark::new(true)?, devices);
     let list = template::mount_options(filesystem, contender);
     let prefix =
         filesystem.daemon.as_ref().map_or_else(|| prefix(filesystem), |daemon| places.fill(&daemon.prefix, &[]));
     let fill = |words: &[String]| [prefix.clone(), places.fill(words, &list)].concat();
-    Ok(tools(filesystem, &places.mountpoint.join("work"), &fill))
+    Ok(tools(Spread::over(filesystem, devices), &places.mountpoint.join("work"), &fill))
 }
 
-fn tools(filesystem: &Filesystem, root: &Path, fill: Fill) -> Tools {
-    let mut tools = Tools::new();
+fn tools(spread: Spread<'_>, root: &Path, fill: Fill) -> Tools {
+    let (mut tools, filesystem) = (Tools::new(), spread.filesystem);
     if let Some(facts) = &filesystem.snapshots {
         let SnapshotFacts { prepare, take, delete, await_free_space, rollback, .. } = facts;
         tools.insert(VolumeTool::PrepareSnapshots, filled(prepare, root, fill));
@@ -74,7 +75,12 @@ fn tools(filesystem: &Filesystem, root: &Path, fill: Fill) -> Tools {
         tools.insert(VolumeTool::Scrub, vec![fill(&filesystem.features.scrub)]);
     }
     if let Some(check) = filesystem.check.as_ref().filter(|check| !check.last) {
-        tools.insert(VolumeTool::Check, vec![fill(&check.command)]);
+        tools.insert(VolumeTool::Check, vec![fill(spread.check().unwrap_or(&check.command))]);
+    }
+    if let Some(several) = spread.several() {
+        // The stage does that itself: what is on a device is only erased by who has it in custody.
+        tools.insert(VolumeTool::LoseDevice, Vec::new());
+        tools.insert(VolumeTool::Rebuild, filled(&several.rebuild, root, fill));
     }
     tools
 }

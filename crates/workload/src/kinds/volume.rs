@@ -1,4 +1,4 @@
-//! Work on the filesystem as a whole, by its own tools: one item a snapshot, or a check.
+//! Work on the filesystem as a whole, by its own tools: one item a snapshot, a device, or a check.
 
 use super::Kind;
 use crate::compile::Outcome;
@@ -21,10 +21,16 @@ impl Kind for Volume {
             )
             .help("leave out all but `volume`, `count` and `first`"));
         }
-        let about_a_snapshot =
-            group.steps.iter().any(|step| matches!(step, Step::Volume(tool, _) if tool.is_about_a_snapshot()));
-        if !about_a_snapshot && (group.count.is_some() || group.first > 0) {
-            return Err(Problem::new("`count` and `first` number snapshots, and this is about none"));
+        let about = |is: fn(VolumeTool) -> bool| {
+            group.steps.iter().any(|step| matches!(step, Step::Volume(tool, _) if is(*tool)))
+        };
+        if about(VolumeTool::is_about_a_device) {
+            if group.first == 0 || group.count.is_some() {
+                return Err(Problem::new("one device is lost or rebuilt at a time, by its number from 1 on")
+                    .help("write `first = 2` for the second, and no `count`"));
+            }
+        } else if !about(VolumeTool::is_about_a_snapshot) && (group.count.is_some() || group.first > 0) {
+            return Err(Problem::new("`count` and `first` number snapshots and devices, and this is about none"));
         }
         if group.count.is_some_and(|count| count > RUNS_LIMIT) {
             return Err(Problem::new(format!("more than {RUNS_LIMIT} runs of a tool in one phase")));
@@ -74,6 +80,8 @@ impl World<'_> {
                     self.states.clone_from(&self.snapshots[&number]);
                 }
             }
+            VolumeTool::LoseDevice => self.loses(numbers.start)?,
+            VolumeTool::Rebuild => self.has_again(numbers.start)?,
             VolumeTool::AwaitFreeSpace | VolumeTool::Scrub | VolumeTool::Check => {}
         }
         Ok(())
@@ -86,6 +94,23 @@ impl World<'_> {
                 Err(Problem::new(format!("snapshot {number} is there already"))
                     .help("say by `first` from which number on"))
             }
+        }
+    }
+
+    fn loses(&mut self, number: u64) -> Outcome<()> {
+        match self.lost.replace(number) {
+            None => Ok(()),
+            Some(gone) => Err(Problem::new(format!("device {gone} is gone already, and each block is on two"))
+                .help("have it rebuilt in an earlier phase")),
+        }
+    }
+
+    fn has_again(&mut self, number: u64) -> Outcome<()> {
+        match self.lost.take() {
+            Some(gone) if gone == number => Ok(()),
+            Some(gone) => Err(Problem::new(format!("device {gone} is the one that is gone")).help("rebuild that one")),
+            None => Err(Problem::new(format!("device {number} is there then"))
+                .help("have it lost in an earlier phase, with `preparation = true`")),
         }
     }
 

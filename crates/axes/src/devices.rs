@@ -1,0 +1,68 @@
+//! `devices`: how many devices a volume lies on, each block on two of them.
+//! In: `1` to `8`. Out: the contender's place, by which the stage makes as many; how is what its filesystem's file says.
+
+use crate::axis::Axis;
+use records::Contender;
+
+/// Name of the axis.
+pub const DEVICES: &str = "devices";
+/// Devices of one volume at most.
+pub const MOST_DEVICES: u32 = 8;
+
+pub(crate) struct Devices;
+
+/// How many devices a contender's volume lies on.
+pub fn devices(contender: &Contender) -> u32 {
+    contender.axes.get(DEVICES).and_then(|count| count.parse().ok()).unwrap_or(1)
+}
+
+impl Axis for Devices {
+    fn name(&self) -> &'static str {
+        DEVICES
+    }
+
+    fn usual(&self) -> &'static str {
+        "1"
+    }
+
+    fn check(&self, _: &str, value: &str) -> Result<(), String> {
+        match value.parse::<u32>() {
+            Ok(count) if (1..=MOST_DEVICES).contains(&count) => Ok(()),
+            _ => Err(format!("a volume lies on 1 to {MOST_DEVICES} devices, not on `{value}`")),
+        }
+    }
+
+    fn asked(&self, contender: &Contender, _: &str) -> Option<String> {
+        contender.axes.get(DEVICES).cloned()
+    }
+
+    fn label(&self, _: &str, value: &str) -> String {
+        format!(" {value} device{}", if value == "1" { "" } else { "s" })
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contender_that_was_asked_for_nothing_has_one_device() {
+        let mut contender = Contender::plain("btrfs");
+        assert_eq!(devices(&contender), 1);
+        crate::put(&mut contender, DEVICES, "2");
+        assert_eq!((devices(&contender), crate::label(&contender).as_str()), (2, "btrfs 2 devices"));
+        assert_eq!(devices(&crate::without(&contender, DEVICES)), 1);
+    }
+
+    #[test]
+    fn nobody_has_none_and_nobody_has_hundreds() {
+        for value in ["0", "9", "two", "-1", "1.5"] {
+            assert!(Devices.check("", value).is_err(), "{value}");
+        }
+        assert_eq!(Devices.check("", "8"), Ok(()));
+    }
+}
