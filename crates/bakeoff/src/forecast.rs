@@ -374,7 +374,8 @@ fn tool_lines(group: &Group, tools: &Tools, place: &str) -> Vec<String> {
     let Some(Step::Volume(tool, _)) = group.steps.first() else { return Vec::new() };
     let times = group.count.filter(|count| *count > 1).map_or_else(String::new, |count| format!(", {count} times"));
     let line = |words: &Vec<String>| {
-        let words = words.iter().map(|word| word.replace("{snapshot}", "bakeoff-N")).collect();
+        let (first, known) = (group.first.to_string(), |word: &String| word.replace("{snapshot}", "bakeoff-N"));
+        let words = words.iter().map(|word| known(word).replace("{lost}", &first)).collect();
         format!("{}  # {place}{times}", Command { words, ..Command::default() }.line())
     };
     tools.get(tool).into_iter().flatten().map(line).collect()

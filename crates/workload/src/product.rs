@@ -216,6 +216,8 @@ fn unknown(axis: &str, filesystems: &BTreeSet<&str>, facts: &BTreeMap<String, Ax
     let list = |facts: &AxisFacts| -> Vec<String> {
         match kind {
             "mkfs" => facts.mkfs.keys().cloned().collect(),
+            "" if facts.several_devices => vec![::axes::DEVICES.to_owned()],
+            "" => Vec::new(),
             _ => facts.mount.iter().flatten().cloned().collect(),
         }
     };

@@ -139,7 +139,9 @@ fn costs(plan: &ResolvedPlan) {
     );
     ageing(plan);
     if let Place::Image { bytes, .. } = &plan.place {
-        println!("Space: one image at a time, sparse, {} at most", show_bytes(*bytes));
+        let most = plan.contenders.iter().map(|entry| axes::devices(&entry.asked)).max().unwrap_or(1);
+        let images = if most > 1 { format!("{most} images at a time, each") } else { "one image at a time,".into() };
+        println!("Space: {images} sparse, {} at most", show_bytes(*bytes));
     }
 }
 

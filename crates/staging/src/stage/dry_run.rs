@@ -80,8 +80,7 @@ fn plan_device(
         let disks = if devices > 1 { places.members.clone() } else { vec![places.device.clone()] };
         add(journal, guests::planned(kernel, &disks, &mark.folder()));
         let inside = Journal::planning();
-        let members = if devices > 1 { guests::disks(devices) } else { Vec::new() };
-        let disk = Placeholders { device: guests::DISK.into(), name: "vda".into(), members, ..places.clone() };
+        let disk = in_guest(&places, devices);
         let prefix = tools::prefix_in_guest(registry.get(&contender.filesystem)?);
         plan_filesystem(registry, contender, &disk, (prefix, false, ColdWay::Drop), &inside)?;
         inside.drain().into_iter().for_each(|record| journal.add(Record { guest: Some(kernel.into()), ..record }));
@@ -207,6 +206,12 @@ fn plan_cold_start(
         add(journal, fill(&filesystem.sync.checkpoint));
     }
     call(journal, Call::DropCaches);
+}
+
+/// The same in a guest.
+pub(crate) fn in_guest(places: &Placeholders, devices: usize) -> Placeholders {
+    let members = if devices > 1 { guests::disks(devices) } else { Vec::new() };
+    Placeholders { device: guests::DISK.into(), name: "vda".into(), members, ..places.clone() }
 }
 
 /// Loop devices get their numbers when they are attached.

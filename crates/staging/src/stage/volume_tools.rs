@@ -2,14 +2,15 @@
 //! In: a stage, or what one would be, and its filesystem's file. Out: commands for whoever carries them out, each place filled in but the snapshot's name.
 
 use super::Stage;
-use super::dry_run::places;
+use super::dry_run::{in_guest, places};
 use super::target::Where;
 use crate::error::StagingError;
 use crate::filesystems::registry::Registry;
 use crate::filesystems::several::Spread;
 use crate::filesystems::snapshots::SnapshotFacts;
 use crate::filesystems::template;
-use crate::filesystems::tools::prefix;
+use crate::filesystems::tools::{prefix, prefix_in_guest};
+use crate::guests;
 use crate::ownership::cleanup_journal::Mark;
 use records::Contender;
 use records::program::VolumeTool;
@@ -50,12 +51,22 @@ pub fn tools_for(registry: &Registry, contender: &Contender, place: &Where) -> R
     }
     let filesystem = registry.get(&contender.filesystem)?;
     let devices = axes::devices(contender) as usize;
-    let places = places(place, &Mark::new(true)?, devices);
+    let mut places = places(place, &Mark::new(true)?, devices);
+    let mut tools_at = prefix(filesystem);
+    if guests::is_guest(contender.kernel.as_deref()) {
+        (places, tools_at) = (in_guest(&places, devices), prefix_in_guest(filesystem));
+    }
     let list = template::mount_options(filesystem, contender);
-    let prefix =
-        filesystem.daemon.as_ref().map_or_else(|| prefix(filesystem), |daemon| places.fill(&daemon.prefix, &[]));
+    let prefix = filesystem.daemon.as_ref().map_or(tools_at, |daemon| places.fill(&daemon.prefix, &[]));
     let fill = |words: &[String]| [prefix.clone(), places.fill(words, &list)].concat();
-    Ok(tools(Spread::over(filesystem, devices), &places.mountpoint.join("work"), &fill))
+    let spread = Spread::over(filesystem, devices);
+    let mut tools = tools(spread, &places.mountpoint.join("work"), &fill);
+    if let Some(losing) = tools.get_mut(&VolumeTool::LoseDevice) {
+        let emptying = |words: &[&str]| [words, &["DEVICE-{lost}"]].concat().iter().map(|word| word.to_string()).collect();
+        let emptied = [emptying(&["wipefs", "--all", "--quiet"]), emptying(&["blkdiscard", "--force"])];
+        losing.extend([fill(&filesystem.mount.unmount)].into_iter().chain(emptied).chain([fill(spread.mount_again(false))]));
+    }
+    Ok(tools)
 }
 
 fn tools(spread: Spread<'_>, root: &Path, fill: Fill) -> Tools {
