@@ -3,8 +3,7 @@
 mod support;
 
 use ledger::{TrialRecord, TrialStatus};
-use records::PhaseRecord;
-use support::{Place, leftovers, root, trials};
+use support::{Place, leftovers, phase, root, trials};
 
 const WAY: &str = "--samples 1 --seed 7 --no-twin --plain --no-report --scratch .";
 
@@ -14,11 +13,6 @@ fn of<'t>(trials: &'t [(String, TrialRecord)], label: &str) -> &'t TrialRecord {
         &found.unwrap_or_else(|| panic!("no {label} among {:?}", trials.iter().map(|(n, _)| n).collect::<Vec<_>>())).1;
     assert_ne!(trial.status, TrialStatus::Failed, "{label}: {:?}", trial.reason);
     trial
-}
-
-fn phase<'t>(trial: &'t TrialRecord, name: &str) -> &'t PhaseRecord {
-    let names = || trial.phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>();
-    trial.phases.iter().find(|phase| phase.name == name).unwrap_or_else(|| panic!("no {name} among {:?}", names()))
 }
 
 /// Blocks that were verified in a phase, none of which was wrong.

@@ -14,8 +14,8 @@ mod modules;
 mod slim;
 mod stage;
 
-pub(crate) use boot::{DISK, disks};
 pub use boot::boot;
+pub(crate) use boot::{DISK, disks};
 pub use debian::{DebianKernel, DebianKernels, UnreadSuite, debian_kernels, kernels_here};
 pub use kernel::{fetch_kernel, is_guest, kernel_called, kernel_is_here};
 pub(crate) use stage::{Guests, check, planned};

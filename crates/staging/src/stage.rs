@@ -4,6 +4,7 @@
 
 pub(crate) mod around;
 mod beneath;
+mod check;
 mod cold;
 mod daemon;
 mod directory;
@@ -43,9 +44,6 @@ pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(3600);
 
 /// How long a mount that is busy is waited for before it is taken out of sight.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
-
-/// Characters of one line that are shown.
-const LINE_LIMIT: usize = 200;
 
 /// How long the device must have been idle to count as settled.
 const IDLE: Duration = Duration::from_millis(200);
@@ -259,6 +257,8 @@ impl Stage<'_> {
     pub fn close(mut self) -> Result<Closing, StagingError> {
         let mut closing = Closing { used: self.usage().ok(), axes: self.axes_after(), ..Closing::default() };
         if self.state.mounted {
+            // What was measured on fewer devices is no figure of this contender.
+            self.is_whole().map_err(|error| self.explained(error, "the work"))?;
             closing.unmount_seconds = self.unmount(&mut closing.remarks)?;
         }
         let since = self.state.began.as_ref().map(|began| Snapshot::take().since(began, &self.state.watch));
@@ -324,28 +324,6 @@ impl Stage<'_> {
                 return Some(holder);
             }
             std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    fn check(&self, closing: &mut Closing) {
-        let Some(check) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.check.clone()) else {
-            return;
-        };
-        let words = self.state.filesystem.as_ref().and_then(|filesystem| self.state.spread(filesystem).check());
-        let command = Command::new(self.fill(words.unwrap_or_default())).prefixed(self.enter()).limit(self.limits().check());
-        let began = Instant::now();
-        let answer = command.accept(&(0..=255).collect::<Vec<_>>()).run(&self.target.journal);
-        match answer {
-            Ok(answer) => {
-                closing.check_seconds = Some(began.elapsed().as_secs_f64());
-                closing.whole = Some(check.clean.contains(&answer.status));
-                let text = format!("{}{}", answer.stdout, answer.stderr);
-                closing.check_answer = tail(&text);
-                if closing.whole == Some(false) {
-                    closing.damage = Some(telling(&text, &check.routine));
-                }
-            }
-            Err(error) => closing.remarks.push(format!("not checked: {error}")),
         }
     }
 
@@ -467,37 +445,5 @@ impl Target {
         problems.extend(self.give_back());
         self.remove_folder();
         problems
-    }
-}
-
-/// The line of a check's answer that tells most: the first that a check of a sound filesystem does not print, too; the last where it
-/// is not known what that prints.
-fn telling(text: &str, routine: &[String]) -> String {
-    let usual = |line: &&str| routine.is_empty() || routine.iter().any(|start| line.starts_with(start.as_str()));
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let found = lines.clone().find(|line| !usual(line)).or_else(|| lines.next_back());
-    found.unwrap_or("its check printed nothing").chars().take(LINE_LIMIT).collect()
-}
-
-/// The last 20 lines.
-fn tail(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(20)..].join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_reason_of_a_check_is_the_line_that_tells_most() {
-        let routine = ["e2fsck ", "Pass "].map(String::from);
-        let answer =
-            "e2fsck 1.47.2 (1-Jan-2025)\nPass 1: Checking inodes\n  Inode 12 has a bad extent. Fix? no\n\nPass 5: x\n";
-        assert_eq!(telling(answer, &routine), "Inode 12 has a bad extent. Fix? no");
-        assert_eq!(telling("Pass 1: a\nPass 2: b\n", &routine), "Pass 2: b");
-        assert_eq!(telling("banner\nerrors: 3 data errors\n", &[]), "errors: 3 data errors");
-        assert_eq!(telling("", &routine), "its check printed nothing");
-        assert_eq!(telling(&"x".repeat(5000), &[]).len(), LINE_LIMIT);
     }
 }

@@ -8,8 +8,8 @@ use crate::facts::{Compiled, PhaseFacts, TotalFacts};
 use crate::fileset;
 use crate::patience;
 use crate::program::{
-    After, Cache, DEVICE_WRITTEN, Durable, End, Figure, Fileset, Group, Need, Over, OwnFigure, Phase, Program, Step, USABLE_SHARE,
-    VolumeTool,
+    After, Cache, DEVICE_WRITTEN, Durable, End, Figure, Fileset, Group, Need, Over, OwnFigure, Phase, Program, Step,
+    USABLE_SHARE, VolumeTool,
 };
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
@@ -219,10 +219,8 @@ fn told(groups: &[Group], own: &[OwnFigure], runs_programs: bool) -> Outcome<()>
         Some(_) if fills => {
             Err(Problem::new(format!("filling space tells `{USABLE_SHARE}` and `{DEVICE_WRITTEN}`, and nothing else")))
         }
-        Some(_) => {
-            Err(Problem::new("only programs print figures of their own")
-                .help(format!("use one of bytes/s, items/s and seconds, or a figure with `from = \"{DEVICE_WRITTEN}\"`")))
-        }
+        Some(_) => Err(Problem::new("only programs print figures of their own")
+            .help(format!("use one of bytes/s, items/s and seconds, or a figure with `from = \"{DEVICE_WRITTEN}\"`"))),
     }
 }
 

@@ -36,6 +36,10 @@ pub(crate) fn check(program: &Program, spans: &[Range<usize>]) -> Outcome<Estima
         estimate.bytes_read = estimate.bytes_read.saturating_add(part.bytes_read);
         estimate.phases.push(part);
     }
+    if let Some(gone) = world.lost {
+        return Err(Problem::new(format!("device {gone} is still gone at the end, and what is left would be checked"))
+            .help("have it rebuilt in a last phase"));
+    }
     let groups = || program.phases.iter().flat_map(|phase| &phase.groups);
     estimate.needs_direct = groups().any(|group| group.io.direct);
     estimate.needs_device = groups().any(|group| group.over.device_bytes().is_some());

@@ -268,6 +268,22 @@ fn snapshots_are_taken_of_what_was_made_for_it_and_known_by_their_numbers() {
 }
 
 #[test]
+fn devices_are_lost_one_at_a_time_and_rebuilt_after_they_were_lost() {
+    let lost = "preparation = true\nwork = { volume = \"lose-device\", first = 2 }";
+    says(&and_then("work = { volume = \"lose-device\", first = 2 }"), &["`preparation = true`"]);
+    says(
+        &and_then("preparation = true\nwork = { volume = \"lose-device\" }"),
+        &["by its number from 1 on", "`first = 2`"],
+    );
+    says(&and_then("work = { volume = \"rebuild\", first = 1, count = 2 }"), &["one device"]);
+    says(&and_then("work = { volume = \"rebuild\", first = 2 }"), &["device 2 is there then"]);
+    says(&and_then(lost), &["device 2 is still gone at the end"]);
+    let again = |phase: &str| and_then(&format!("{lost}\n[[phases]]\nname = \"last\"\n{phase}"));
+    says(&again("preparation = true\nwork = { volume = \"lose-device\", first = 1 }"), &["device 2 is gone already"]);
+    says(&again("work = { volume = \"rebuild\", first = 1 }"), &["device 2 is the one that is gone"]);
+}
+
+#[test]
 fn clones_are_of_files_that_are_there_and_of_one_directory() {
     let clones = |more: &str| {
         let set = format!("[[filesets]]\nname = \"clones\"\ndirectory = \"c\"\ncopies = \"set\"\n{more}");

@@ -41,6 +41,7 @@ fn facts() -> BTreeMap<String, AxisFacts> {
             .map(|(name, setting)| (name.to_owned(), setting))
             .into(),
         mount: options(&["logbsize", "noatime"]),
+        several_devices: false,
         excludes: vec![rule(&[("mkfs.crc", "off"), ("mkfs.rmapbt", "on")], "rmapbt needs crc")],
     };
     let btrfs = AxisFacts {
@@ -48,6 +49,7 @@ fn facts() -> BTreeMap<String, AxisFacts> {
             .map(|(name, setting)| (name.to_owned(), setting))
             .into(),
         mount: options(&["noatime", "compress", "commit"]),
+        several_devices: true,
         excludes: vec![],
     };
     [("xfs".to_owned(), xfs), ("btrfs".to_owned(), btrfs)].into()
@@ -144,6 +146,14 @@ fn a_plans_own_sets_compete_unless_it_names_others() {
     assert_eq!(labels(&some), ["xfs", "lazy+kyber"]);
     assert_eq!(some[1].mount, "noatime");
     assert!(contenders("").is_empty());
+}
+
+#[test]
+fn a_volume_lies_on_several_devices_where_its_filesystem_can() {
+    let own = "[contenders.pair]\nfs = \"btrfs\"\ndevices = 2\n";
+    assert_eq!(::axes::devices(&contenders(own)[0]), 2);
+    let both = contenders("compete = [\"xfs\", \"btrfs\"]\n[axes]\ndevices = [1, 2]\n");
+    assert_eq!(labels(&both), ["xfs", "btrfs 1 device", "btrfs 2 devices"]);
 }
 
 #[test]

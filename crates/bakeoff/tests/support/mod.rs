@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
 use ledger::{Access, Ledger, TrialRecord};
+use records::PhaseRecord;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -184,4 +185,10 @@ pub fn trials(place: &Place) -> Vec<(String, TrialRecord)> {
     let contenders = ledger.contenders(&run.id).expect("contenders");
     let label = |trial: &TrialRecord| contenders[trial.contender as usize].label.clone();
     ledger.trials(&run.id).expect("trials").into_iter().map(|trial| (label(&trial), trial)).collect()
+}
+
+/// A phase of a trial by its name.
+pub fn phase<'t>(trial: &'t TrialRecord, name: &str) -> &'t PhaseRecord {
+    let names = || trial.phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>();
+    trial.phases.iter().find(|phase| phase.name == name).unwrap_or_else(|| panic!("no {name} among {:?}", names()))
 }

@@ -34,7 +34,10 @@ fn commands(
         program.tools.get(&tool).ok_or_else(|| format!("the filesystem has no tool for `{}`", tool.name()))?;
     let name = format!("bakeoff-{number}");
     let filled = |words: &Vec<String>| Command {
-        words: words.iter().map(|word| word.replace("{snapshot}", &name).replace("{lost}", &number.to_string())).collect(),
+        words: words
+            .iter()
+            .map(|word| word.replace("{snapshot}", &name).replace("{lost}", &number.to_string()))
+            .collect(),
         environment: environment(),
         figures: figures.to_vec(),
         ..Command::default()

@@ -406,10 +406,10 @@ impl Filesystem {
         }
         let commands = read.templates();
         let odd = commands.into_iter().flatten().find_map(|word| unknown_place(word));
-        if let Some(place) =
-            odd.or_else(|| read.features.unknown_place())
-                .or_else(|| read.snapshots.as_ref()?.unknown_place())
-                .or_else(|| read.several.as_ref()?.unknown_place())
+        if let Some(place) = odd
+            .or_else(|| read.features.unknown_place())
+            .or_else(|| read.snapshots.as_ref()?.unknown_place())
+            .or_else(|| read.several.as_ref()?.unknown_place())
         {
             return Err(wrong(format!(
                 "{{{place}}} stands in a command; known are {}",

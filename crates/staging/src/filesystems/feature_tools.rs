@@ -67,9 +67,7 @@ impl FeatureTools {
         let resizes = resizes.flat_map(|resize| [&resize.command, &resize.unmounted]);
         let plain = [&self.volume, &self.several_devices, &self.scrub].into_iter();
         let words = plain.chain(options).chain(resizes).flatten();
-        words
-            .filter_map(|word| crate::filesystems::template::unknown_place(word))
-            .find(|place| !MORE.contains(place))
+        words.filter_map(|word| crate::filesystems::template::unknown_place(word)).find(|place| !MORE.contains(place))
     }
 }
 

@@ -38,8 +38,6 @@ impl SnapshotFacts {
         let SnapshotFacts { prepare, take, delete, await_free_space, rollback, show, seen } = self;
         let commands = [prepare, take, delete, await_free_space, rollback, show];
         let words = commands.into_iter().flatten().flatten().chain([seen]);
-        words
-            .filter_map(|word| crate::filesystems::template::unknown_place(word))
-            .find(|place| !PLACES.contains(place))
+        words.filter_map(|word| crate::filesystems::template::unknown_place(word)).find(|place| !PLACES.contains(place))
     }
 }

@@ -21,9 +21,7 @@ impl Stage<'_> {
     /// The error of what lies beneath; None where nothing is wrong there. `during`: what was being done.
     pub fn beneath(&self, during: &str) -> Option<StagingError> {
         let label = &self.state.label;
-        if let Some((device, how)) =
-            self.state.devices().find_map(|device| Some((device, presence::lost(device)?)))
-        {
+        if let Some((device, how)) = self.state.devices().find_map(|device| Some((device, presence::lost(device)?))) {
             return Some(StagingError::Gone {
                 device: device.path.clone(),
                 during: during.into(),

@@ -12,7 +12,7 @@ use crate::staged::Staged;
 use records::{Cause, Contender};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use system::{BlockDevice, Command, Sysfs as _};
+use system::{BlockDevice, Command, Sysfs as _, presence};
 
 /// How long a guest's disks may take to appear.
 const APPEAR: Duration = Duration::from_secs(20);
@@ -99,12 +99,17 @@ fn lent(number: usize) -> Result<BlockDevice, StagingError> {
         let named = |disk: &Path| {
             std::fs::read_to_string(disk.join("serial")).is_ok_and(|found| found.trim() == serial(number))
         };
-        if let Some(name) = disks.map(|entry| entry.path()).find(|disk| named(disk)).as_deref().and_then(Path::file_name) {
+        if let Some(name) =
+            disks.map(|entry| entry.path()).find(|disk| named(disk)).as_deref().and_then(Path::file_name)
+        {
             let node = Path::new("/dev").join(name);
             return BlockDevice::find(&node).map_err(|error| StagingError::refused(&node, error.to_string(), ""));
         }
         if Instant::now() > end {
-            return Err(StagingError::Guest(format!("the disk with the serial number {} did not appear", serial(number))));
+            return Err(StagingError::Guest(format!(
+                "the disk with the serial number {} did not appear",
+                serial(number)
+            )));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -185,9 +190,23 @@ impl Stage<'_> {
         self.is_whole()
     }
 
-    /// Has the filesystem's own tools say that all devices are in their places, where they can.
+    /// All devices that were not taken away are there, by what the kernel shows and by the filesystem's own tools.
     pub(super) fn is_whole(&self) -> Result<(), StagingError> {
-        let Some(filesystem) = &self.state.filesystem else { return Ok(()) };
+        let members = &self.state.members;
+        let asked = !members.others.is_empty() && members.lost.is_none();
+        let Some(filesystem) = self.state.filesystem.as_ref().filter(|_| asked) else {
+            return Ok(());
+        };
+        let gone = |(device, how): (&BlockDevice, String)| {
+            StagingError::failed(
+                &self.state.label,
+                format!("{} is lost: {how}", device.path.display()),
+                "",
+                Cause::Passing,
+            )
+        };
+        let lost = self.state.devices().find_map(|device| Some((device, presence::lost(device)?)));
+        lost.map_or(Ok(()), |lost| Err(gone(lost)))?;
         let Some(facts) = self.state.spread(filesystem).several().filter(|facts| !facts.whole.is_empty()) else {
             return Ok(());
         };

@@ -12,9 +12,9 @@ use crate::guests::{self, Guests};
 use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::ownership::owned::remove_empty;
-use crate::stage::{around, members};
 use crate::stage::handing::Own;
 use crate::stage::{Beginning, Stage, State};
+use crate::stage::{around, members};
 use crate::systems;
 use records::custody::Terms;
 use records::{ColdWay, Contender};
@@ -314,7 +314,8 @@ impl Target {
             let node = state.places.nodes.join(device.name.replace('/', "!"));
             // One of the last stage, on another loop device or the same.
             let _ = std::fs::remove_file(&node);
-            std::os::unix::fs::symlink(&device.path, &node).map_err(|error| StagingError::file("link", &node, error))?;
+            std::os::unix::fs::symlink(&device.path, &node)
+                .map_err(|error| StagingError::file("link", &node, error))?;
         }
         Ok(state)
     }

@@ -29,7 +29,9 @@ impl Stage<'_> {
             Some(filesystem) if self.state.work.is_none() && !filesystem.only_described => {
                 // The engine, which carries them out, is in the server's namespaces already, and its commands do not see the server's process.
                 let prefix = &self.state.tools;
-                tools(self.state.spread(filesystem), self.root(), &|words| [prefix.as_slice(), &self.fill(words)].concat())
+                tools(self.state.spread(filesystem), self.root(), &|words| {
+                    [prefix.as_slice(), &self.fill(words)].concat()
+                })
             }
             _ => Tools::new(),
         }
@@ -62,9 +64,12 @@ pub fn tools_for(registry: &Registry, contender: &Contender, place: &Where) -> R
     let spread = Spread::over(filesystem, devices);
     let mut tools = tools(spread, &places.mountpoint.join("work"), &fill);
     if let Some(losing) = tools.get_mut(&VolumeTool::LoseDevice) {
-        let emptying = |words: &[&str]| [words, &["DEVICE-{lost}"]].concat().iter().map(|word| word.to_string()).collect();
+        let emptying =
+            |words: &[&str]| [words, &["DEVICE-{lost}"]].concat().iter().map(|word| word.to_string()).collect();
         let emptied = [emptying(&["wipefs", "--all", "--quiet"]), emptying(&["blkdiscard", "--force"])];
-        losing.extend([fill(&filesystem.mount.unmount)].into_iter().chain(emptied).chain([fill(spread.mount_again(false))]));
+        losing.extend(
+            [fill(&filesystem.mount.unmount)].into_iter().chain(emptied).chain([fill(spread.mount_again(false))]),
+        );
     }
     Ok(tools)
 }
