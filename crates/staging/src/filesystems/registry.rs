@@ -111,8 +111,8 @@ mod tests {
         let registry = Registry::embedded().expect("all files are good");
         let names: Vec<&str> = registry.names().collect();
         let expected = [
-            "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "openzfs", "reiser4",
-            "reiserfs", "vfat", "xfs", "zfs",
+            "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "ntfs3", "openzfs",
+            "reiser4", "reiserfs", "vfat", "xfs", "zfs",
         ];
         assert_eq!(names, expected);
     }
