@@ -180,13 +180,36 @@ fn openzfs_competes_where_its_module_was_built() {
         prerequisites::leave_out("openzfs", "OpenZFS' module for guests is not built (make openzfs)");
         return;
     }
-    let said = place
-        .bakeoff(&format!("run small-files --set files=100 --set some=20 --samples 1 --image 256MiB --plain --no-report --no-twin --scratch . --fs openzfs --axis mount.recordsize=16k --kernel {KERNEL}"))
-        .well();
+    for (kernel, version) in [(KERNEL, "zfs-2.1"), ("debian:6.12", "zfs-2.4")] {
+        let said = place.bakeoff(&format!("run small-files --set files=100 --set some=20 --samples 1 --image 256MiB --plain --no-report --no-twin --scratch . --fs openzfs --axis mount.recordsize=16k --kernel {kernel}"));
+        clean(&place);
+        if said.err.contains("does not have zfs") {
+            prerequisites::leave_out("openzfs", &format!("OpenZFS' module is not built for {kernel} (make openzfs)"));
+            continue;
+        }
+        let told = exported(&place);
+        assert!(told.contains("/usr/lib/bakeoff/openzfs/sbin") && told.contains("recordsize=16k"), "{}", said.err);
+        assert!(told.contains(version), "its tools are its module's: {}", said.err);
+        assert!(!told.contains("\"status\":\"failed\""), "{}", said.err);
+    }
+}
+
+#[test]
+fn ntfs_competes_and_is_checked_for_space_that_nobody_has() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let lack = place.bakeoff("systems --json").well();
+    let known: serde_json::Value = serde_json::from_str(&lack.out).expect("JSON");
+    let tools = known["systems"].as_array().and_then(|all| all.iter().find(|one| one["name"] == "ntfs3"));
+    let tools = tools.and_then(|one| one["tools"].as_array()).expect("it is listed with its tools");
+    if !tools.iter().all(|tool| tool["found"] == true) {
+        prerequisites::leave_out("ntfs-3g", "tools of ntfs-3g are missing");
+        return;
+    }
+    place.bakeoff(&format!("{RUN} --fs ntfs3 --no-twin")).well();
     clean(&place);
     let told = exported(&place);
-    assert!(told.contains("/usr/lib/bakeoff/openzfs/sbin") && told.contains("recordsize=16k"), "{}", said.err);
-    assert!(!told.contains("\"status\":\"failed\""), "{}", said.err);
+    assert!(told.contains("[in the guest, 6.12") && told.contains("ntfsresize --info"));
 }
 
 #[test]

@@ -108,7 +108,7 @@ pub struct GuestFacts {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnpackedFacts {
-    /// Folder with `sbin/`, and `lib/` for libraries that only these programs use, below `~/.cache/bakeoff` or `/usr/lib/bakeoff`.
+    /// Folder with `sbin/`, and `lib/` for libraries that only these programs use, below `~/.cache/bakeoff` or `/usr/lib/bakeoff`; `FOLDER-6.12` goes before it in guests of `debian:6.12`.
     pub folder: String,
     /// What a person types to have it made.
     pub made_by: String,

@@ -20,19 +20,26 @@ pub(crate) fn cache() -> PathBuf {
 
 /// The folder in which a filesystem's tools lie unpacked; None where they are installed, missing, or could be another user's.
 pub(crate) fn folder(filesystem: &Filesystem) -> Option<PathBuf> {
-    unpacked(filesystem).find(|folder| system::owned_path(folder).is_ok())
+    unpacked(filesystem, "").find(|folder| system::owned_path(folder).is_ok())
+}
+
+/// The folder whose tools go into a guest: that of its kernel, `openzfs-6.12` for `debian:6.12`, where there is one, since a module and the tools
+/// that speak to it are of one version.
+pub(crate) fn folder_for(filesystem: &Filesystem, kernel: &str) -> Option<PathBuf> {
+    let series = kernel.strip_prefix("debian:").map(|series| format!("-{series}"));
+    let own = series.and_then(|series| unpacked(filesystem, &series).find(|path| system::owned_path(path).is_ok()));
+    own.or_else(|| folder(filesystem))
 }
 
 /// Why tools that lie unpacked are not used: somebody else could have put them there, and they run as root.
 pub(crate) fn distrusted(filesystem: &Filesystem) -> Option<Untrusted> {
-    unpacked(filesystem).find_map(|folder| system::owned_path(&folder).err())
+    unpacked(filesystem, "").find_map(|folder| system::owned_path(&folder).err())
 }
 
-fn unpacked(filesystem: &Filesystem) -> impl Iterator<Item = PathBuf> {
-    let bases = filesystem
-        .unpacked
-        .as_ref()
-        .map(|facts| [cache(), PathBuf::from(PACKAGED)].map(|base| base.join(&facts.folder)));
+/// Where its tools lie unpacked, in folders whose names end so.
+fn unpacked(filesystem: &Filesystem, ending: &str) -> impl Iterator<Item = PathBuf> {
+    let named = filesystem.unpacked.as_ref().map(|facts| format!("{}{ending}", facts.folder));
+    let bases = named.map(|name| [cache(), PathBuf::from(PACKAGED)].map(|base| base.join(&name)));
     bases.into_iter().flatten().filter(|folder| programs(folder).is_dir())
 }
 
@@ -49,12 +56,13 @@ pub(crate) fn prefix(filesystem: &Filesystem) -> Vec<String> {
 
 /// The words that stand there in a guest, to which the folder is copied.
 pub(crate) fn prefix_in_guest(filesystem: &Filesystem) -> Vec<String> {
-    folder(filesystem).map_or_else(Vec::new, |folder| before(&in_guest(&folder)))
+    folder(filesystem).and_then(|_| in_guest(filesystem)).map_or_else(Vec::new, |folder| before(&folder))
 }
 
-/// Where such a folder lies in a guest.
-pub(crate) fn in_guest(folder: &Path) -> PathBuf {
-    Path::new(PACKAGED).join(folder.file_name().unwrap_or_default())
+/// Where its unpacked tools lie in a guest, whichever of its folders they come from.
+pub(crate) fn in_guest(filesystem: &Filesystem) -> Option<PathBuf> {
+    let folder = Path::new(&filesystem.unpacked.as_ref()?.folder);
+    Some(Path::new(PACKAGED).join(folder.file_name()?))
 }
 
 fn before(folder: &Path) -> Vec<String> {
@@ -90,10 +98,18 @@ mod tests {
         assert!(distrusted(&filesystem).is_none());
         assert_eq!(prefix(&filesystem)[0], "env");
         assert!(prefix(&filesystem)[1].starts_with(&format!("PATH={}/sbin:", place.path().display())));
-        let inside = in_guest(place.path());
+        let inside = in_guest(&filesystem).expect("it has a place there");
         assert!(inside.starts_with(PACKAGED));
         assert!(prefix_in_guest(&filesystem)[1].starts_with(&format!("PATH={}/sbin:", inside.display())));
         assert!(way_to(&filesystem, "zfsutils-linux").contains("make openzfs"));
+        assert_eq!(folder_for(&filesystem, "debian:6.12"), Some(place.path().into()));
+        let mut newer = place.path().as_os_str().to_owned();
+        newer.push("-6.12");
+        std::fs::create_dir_all(Path::new(&newer).join("sbin")).expect("made");
+        assert_eq!(folder_for(&filesystem, "debian:6.12"), Some(newer.clone().into()));
+        assert_eq!(folder_for(&filesystem, "debian:6.1"), Some(place.path().into()));
+        assert_eq!(in_guest(&filesystem), Some(inside), "it lies in the same place there");
+        std::fs::remove_dir_all(&newer).expect("removed");
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         std::fs::set_permissions(place.path(), open).expect("anybody may write there now");
         assert!(folder(&filesystem).is_none() && prefix(&filesystem).is_empty());

@@ -67,10 +67,11 @@ pub(crate) fn write(kernel: &Kernel, filesystems: &[&Filesystem], to: &Path) -> 
     let program =
         std::env::current_exe().map_err(|error| StagingError::file("find", Path::new("/proc/self/exe"), error))?;
     add_file(&mut archive, &program, Path::new(PROGRAM))?;
-    let tools: Vec<PathBuf> = programs(filesystems).iter().filter_map(|name| find_program(name)).collect();
+    let tools: Vec<PathBuf> =
+        programs(filesystems, &kernel.name).iter().filter_map(|name| find_program(name)).collect();
     add_programs(&mut archive, &program, &tools)?;
     for filesystem in filesystems {
-        add_unpacked(&mut archive, filesystem)?;
+        add_unpacked(&mut archive, filesystem, &kernel.name)?;
     }
     let files =
         FILES.iter().copied().chain(filesystems.iter().flat_map(|fs| fs.guest.files.iter().map(String::as_str)));
@@ -116,10 +117,10 @@ fn skeleton(archive: &mut Archive<impl std::io::Write>) -> std::io::Result<()> {
     archive.node(Path::new("/dev/console"), 5, 1)
 }
 
-fn programs(filesystems: &[&Filesystem]) -> BTreeSet<String> {
+fn programs(filesystems: &[&Filesystem], kernel: &str) -> BTreeSet<String> {
     let tools = filesystems.iter().flat_map(|filesystem| {
         // Those that lie in a folder of their own come with it.
-        let own = tools::folder(filesystem).is_some();
+        let own = tools::folder_for(filesystem, kernel).is_some();
         let installed = filesystem.tools.iter().filter(move |_| !own);
         installed.map(|tool| tool.program.clone()).chain(filesystem.guest.programs.iter().cloned())
     });
@@ -127,9 +128,13 @@ fn programs(filesystems: &[&Filesystem]) -> BTreeSet<String> {
 }
 
 /// The folder of tools that are not installed, with the libraries that these need beside those that lie in it.
-fn add_unpacked(archive: &mut Archive<impl std::io::Write>, filesystem: &Filesystem) -> Result<(), StagingError> {
-    let Some(folder) = tools::folder(filesystem) else { return Ok(()) };
-    let place = tools::in_guest(&folder);
+fn add_unpacked(
+    archive: &mut Archive<impl std::io::Write>,
+    filesystem: &Filesystem,
+    kernel: &str,
+) -> Result<(), StagingError> {
+    let found = tools::folder_for(filesystem, kernel).zip(tools::in_guest(filesystem));
+    let Some((folder, place)) = found else { return Ok(()) };
     let mut found = Vec::new();
     for part in ["sbin", "lib"] {
         let inside = folder.join(part);
@@ -239,10 +244,11 @@ mod tests {
         let mut own = registry.get("openzfs").expect("known").clone();
         own.tools = registry.get("ext2").expect("known").tools.clone();
         own.unpacked.as_mut().expect("it has one").folder = place.path().display().to_string();
-        assert!(!programs(&[&own]).contains("mkfs.ext2") && programs(&[&own]).contains("mknod"));
+        let named = programs(&[&own], "debian:6.1");
+        assert!(!named.contains("mkfs.ext2") && named.contains("mknod"));
         let mut archive = Archive::new(Vec::new());
-        add_unpacked(&mut archive, &own).expect("it can be read");
-        let inside = tools::in_guest(place.path());
+        add_unpacked(&mut archive, &own, "debian:6.1").expect("it can be read");
+        let inside = tools::in_guest(&own).expect("it has a place there");
         assert!(archive.holds(&inside.join("sbin/mkfs.ext2")) && archive.holds(&inside.join("lib/libof.so.1")));
     }
 }
