@@ -8,6 +8,7 @@ mod device;
 mod devices;
 mod disk;
 mod fill;
+mod guest;
 mod kernel;
 mod memory;
 mod mkfs;
@@ -19,12 +20,13 @@ mod size;
 pub use axis::{Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Takes};
 pub use devices::{DEVICES, MOST_DEVICES, devices};
 pub use disk::{described, disks};
+pub use guest::{BOOTED, CLOCK, INSTRUCTIONS, OF_GUESTS, START};
 pub use size::exact_size;
 
 use records::Contender;
 
 /// Every axis, in the order in which contenders are multiplied and labels are written.
-static TABLE: [&dyn Axis; 10] = [
+static TABLE: [&dyn Axis; 12] = [
     &disk::ModelledDisk,
     &devices::Devices,
     &mkfs::Mkfs,
@@ -32,6 +34,8 @@ static TABLE: [&dyn Axis; 10] = [
     &device::Device,
     &memory::Memory,
     &kernel::Kernel,
+    &guest::Start,
+    &guest::Clock,
     &age::Age,
     &fill::Fill,
     &scheduler::Scheduler,
@@ -195,6 +199,8 @@ mod tests {
             ("device.read_ahead", "4M"),
             ("limit.memory", "512M"),
             ("kernel", "debian:6.12"),
+            ("guest.start", "booted"),
+            ("guest.clock", "instructions"),
             ("age", "old"),
             ("fill", "40%"),
             ("scheduler", "bfq"),
@@ -234,6 +240,16 @@ mod tests {
         let at = standing(&[("limit.memory", "2G"), ("scheduler", "bfq"), ("mkfs.rmapbt", DEFAULT), ("fill", "40%")]);
         let beside: Vec<_> = beside_options(&at).collect();
         assert_eq!(beside, [("limit.memory", "2G"), ("mkfs.rmapbt", DEFAULT)]);
+    }
+
+    #[test]
+    fn what_is_about_guests_is_put_on_their_labels_and_acts_on_nothing_around_a_trial() {
+        let at = standing(&[("guest.clock", "instructions"), ("kernel", "debian:6.1"), ("guest.start", "booted")]);
+        assert_eq!(label(&at), "xfs on debian:6.1 booted by instructions");
+        let acting: Vec<_> = on_device(&at).into_iter().chain(on_mounted(&at)).collect();
+        assert!(acting.iter().all(|one| !one.axis.name().starts_with("guest")), "{acting:?}");
+        let wrong = |name: &str| find(name).expect("known").axis.check("", "sometimes").expect_err("no value");
+        assert!(wrong("guest.start").contains("booted") && wrong("guest.clock").contains("instructions"));
     }
 
     #[test]

@@ -8,7 +8,10 @@ mod needs;
 mod replay;
 mod step;
 
-pub use command::{Command, DEVICE_WRITTEN, OwnFigure, PEAK_MEMORY, Reports, USABLE_SHARE};
+pub use command::{
+    ALL_INSTRUCTIONS, COUNTS_VARIABLE, Command, DEVICE_WRITTEN, INSTRUCTIONS, OwnFigure, PEAK_MEMORY, Reports,
+    USABLE_SHARE,
+};
 pub use fileset::{Content, Fileset, Layout, Names, Size};
 pub use needs::{Need, VolumeTool};
 pub use replay::Replay;

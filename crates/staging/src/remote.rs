@@ -12,6 +12,7 @@ pub use link::{Link, Peer};
 pub use message::{Asked, Beside};
 pub use pipe::Pipe;
 pub use serve::serve;
+pub(crate) use serve::serve_copies;
 
 use crate::error::StagingError;
 use crate::stage::Settled;

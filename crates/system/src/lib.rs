@@ -6,6 +6,7 @@ pub mod block;
 pub mod calls;
 pub mod cause;
 pub mod command;
+pub mod copied;
 pub mod counters;
 pub mod create;
 pub mod doctor;

@@ -44,6 +44,16 @@ pub const USABLE_SHARE: &str = "usable-share";
 /// Stands for what was written to all devices of the volume during the phase, in MiB.
 pub const DEVICE_WRITTEN: &str = "device-written";
 
+/// Stands for the processor's instructions for each item, of the workers themselves: in their program and in the kernel on their behalf.
+pub const INSTRUCTIONS: &str = "instructions";
+
+/// The same of everything that ran until all was durable: the workers, servers of filesystems, threads of the kernel, this program's own
+/// processes.
+pub const ALL_INSTRUCTIONS: &str = "all-instructions";
+
+/// Variable in the environment of an engine on whose machine each instruction takes a nanosecond.
+pub const COUNTS_VARIABLE: &str = "BAKEOFF_COUNTS_INSTRUCTIONS";
+
 /// A figure that a program prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,6 +5,7 @@
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::registry::Registry;
+use crate::remote::message::Waking;
 use crate::remote::{self, Asked};
 use crate::stage::target::Target;
 use std::fs::{File, OpenOptions};
@@ -104,8 +105,16 @@ fn begin() -> Result<(), StagingError> {
     }
     let control = open_port(CONTROL_PORT)?;
     let reading = control.try_clone().map_err(|error| StagingError::file("open", Path::new(CONTROL_PORT), error))?;
-    remote::serve(reading, control, &|beside| [PROGRAM, beside.verb()].map(String::from).to_vec(), open);
+    let beside = |beside: remote::Beside| [PROGRAM, beside.verb()].map(String::from).to_vec();
+    remote::serve_copies(reading, control, &beside, &wake, open);
     Ok(())
+}
+
+/// Takes over what this machine lacks as a copy of the one that was booted.
+fn wake(waking: &Waking) -> Result<(), StagingError> {
+    let failed = |what: &str, error: std::io::Error| StagingError::Guest(format!("{what} answered {error}"));
+    system::copied::set_clock(waking.since_epoch).map_err(|error| failed("setting its clock", error))?;
+    system::copied::stir(&waking.seed).map_err(|error| failed("giving it randomness", error))
 }
 
 /// The host's disk, which is in its custody.

@@ -1,5 +1,5 @@
 //! A virtual machine: QEMU's process, its serial port, and the end of what its console said.
-//! In: a kernel, an initramfs, a disk, an accelerator. Out: a machine whose guest has said hello, or why it did not.
+//! In: a kernel, an initramfs, a disk, an accelerator, how it begins. Out: a machine whose guest has said hello, or why it did not.
 //! However it ends, its process and its sockets go with it.
 
 use super::boot::{CONTROL_PORT, PROGRAM};
@@ -9,7 +9,10 @@ use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::remote::Link;
 use crate::stage::members::serial;
 use records::Backend;
+use records::program::COUNTS_VARIABLE;
+use std::fs::File;
 use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -22,6 +25,8 @@ use system::{Command, Journal};
 const OFF_LIMIT: Duration = Duration::from_secs(10);
 /// How long QEMU may take to connect to its sockets.
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
+/// Name of the socket of QEMU's monitor.
+const MONITOR: &str = "monitor";
 /// The program.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
 
@@ -36,6 +41,20 @@ pub(crate) struct Parts<'a> {
     pub memory_bytes: u64,
     /// How long it may take until it says hello.
     pub boot_limit: Duration,
+    /// Its clock goes by the instructions that it carries out, and no time of it is one that passed.
+    pub counts: bool,
+    pub start: Start<'a>,
+}
+
+/// How a machine begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// Its kernel boots.
+    Boot,
+    /// Its kernel boots, on an empty disk of so many bytes in the place of its own, and it has a monitor by which it can be kept.
+    BootToKeep(&'a [u64]),
+    /// It goes on as a copy of the one that was kept in this file.
+    Restore(&'a File),
 }
 
 /// A running machine.
@@ -49,6 +68,10 @@ pub(crate) struct Machine {
     pub link: Link,
     /// How long it took until it said hello.
     pub boot: Duration,
+    /// QEMU's monitor, where it was started with one.
+    pub monitor: Option<UnixStream>,
+    /// What is to be said of how it was started; empty where there is nothing.
+    pub remark: String,
     ended: bool,
 }
 
@@ -63,7 +86,11 @@ impl Machine {
             let _ = std::fs::remove_dir_all(&folder);
         }
         let mut machine = begun?;
-        if let Err(why) = machine.link.await_hello(parts.boot_limit) {
+        let met = match parts.start {
+            Start::Boot | Start::BootToKeep(_) => machine.link.await_hello(parts.boot_limit),
+            Start::Restore(_) => machine.link.wake(parts.boot_limit),
+        };
+        if let Err(why) = met {
             machine.end(journal, mark);
             return Err(StagingError::Guest(why));
         }
@@ -79,6 +106,7 @@ impl Machine {
             UnixListener::bind(&path).map_err(|error| StagingError::file("listen on", &path, error))
         };
         let (console, control) = (listen("console")?, listen("control")?);
+        let monitor = matches!(parts.start, Start::BootToKeep(_)).then(|| listen(MONITOR)).transpose()?;
         let command = command(parts, folder);
         let log = folder.join("qemu.log");
         let (mut child, process) = command
@@ -90,13 +118,22 @@ impl Machine {
             let console = accept(&console, process, &log)?;
             let console = Arc::new(Console::listen(console, process, log.clone()));
             let link = Link::open(accept(&control, process, &log)?, Arc::clone(&console)).map_err(refused)?;
-            Ok((console, link))
+            let monitor = monitor.map(|monitor| accept(&monitor, process, &log)).transpose()?;
+            Ok((console, link, monitor))
         });
         match connected {
-            Ok((console, link)) => {
-                let folder = folder.into();
-                Ok(Machine { child, process, folder, command, console, link, boot: Duration::ZERO, ended: false })
-            }
+            Ok((console, link, monitor)) => Ok(Machine {
+                child,
+                process,
+                folder: folder.into(),
+                command,
+                console,
+                link,
+                boot: Duration::ZERO,
+                monitor,
+                remark: String::new(),
+                ended: false,
+            }),
             Err(error) => {
                 end(&mut child, process, mark);
                 Err(error)
@@ -106,7 +143,7 @@ impl Machine {
 
     /// Ends the machine, in order where its guest still listens; what its console said goes into the journal.
     pub fn end(&mut self, journal: &Journal, mark: &mut Mark) {
-        if std::mem::replace(&mut self.ended, true) {
+        if self.ended {
             return;
         }
         // The guest takes the end of its port for the word to switch off.
@@ -115,6 +152,14 @@ impl Machine {
         let answers = !self.link.is_closed();
         while answers && self.process.lives() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
+        }
+        self.end_at_once(journal, mark);
+    }
+
+    /// Ends the machine without asking its guest, which has nothing left to do.
+    pub fn end_at_once(&mut self, journal: &Journal, mark: &mut Mark) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
         }
         end(&mut self.child, self.process, mark);
         let status = self.child.try_wait().ok().flatten().and_then(|status| status.code());
@@ -136,14 +181,19 @@ pub(crate) fn command(parts: &Parts, folder: &Path) -> Command {
     let socket = |name: &str| format!("socket,id={name},path={},server=off", folder.join(name).display());
     let accel = match parts.backend {
         Backend::Kvm => ["kvm", "host"],
+        // Instructions of one processor alone come in one order.
+        Backend::Emulation if parts.counts => ["tcg,thread=single", "max"],
         // Several threads, one for each processor of the guest.
         Backend::Emulation => ["tcg,thread=multi", "max"],
     };
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get().min(16));
+    let processors = if parts.counts { 1 } else { processors };
     // An oops ends the machine at once, as a panic does: what comes after one is worth nothing. On a busy host the timer's ticks come
     // late, and a kernel that tests it takes that for broken hardware.
     let line = format!(
-        "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check random.trust_cpu=on rdinit={PROGRAM} PATH=/usr/sbin:/usr/bin:/sbin:/bin -- guest"
+        "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check random.trust_cpu=on rdinit={PROGRAM} PATH=/usr/sbin:/usr/bin:/sbin:/bin{} -- guest",
+        // What a kernel does not know it puts into the environment of its first program.
+        if parts.counts { format!(" {COUNTS_VARIABLE}=1") } else { String::new() }
     );
     let mut words: Vec<String> =
         [QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35"]
@@ -164,16 +214,44 @@ pub(crate) fn command(parts: &Parts, folder: &Path) -> Command {
         ("-device", format!("virtserialport,chardev=control,name={CONTROL_PORT}")),
     ];
     words.extend(more.into_iter().flat_map(|(flag, value)| [flag.to_string(), value]));
+    if parts.counts {
+        // 2^0 nanoseconds an instruction; idle, the clock goes with the time on the wall.
+        words.extend(["-icount", "shift=0,sleep=on"].map(String::from));
+    }
     for (at, disk) in parts.disks.iter().enumerate() {
         let number = at + 1;
-        // cache=none: past the host's page cache, and the guest's flushes reach the disk.
-        let drive = "format=raw,cache=none,aio=native,discard=unmap";
-        words.push("-drive".into());
-        words.push(format!("if=none,id=disk{number},{drive},file={}", disk.display()));
-        words.push("-device".into());
-        words.push(format!("virtio-blk-pci,drive=disk{number},serial={}", serial(number)));
+        let device = format!("virtio-blk-pci,drive=disk{number},serial={}", serial(number));
+        words.extend(["-drive".into(), drive(at, disk, parts.start), "-device".into(), device]);
+    }
+    match parts.start {
+        Start::Boot => {}
+        Start::BootToKeep(_) => {
+            words.extend([
+                "-chardev".into(),
+                socket(MONITOR),
+                "-mon".into(),
+                format!("chardev={MONITOR},mode=control"),
+            ]);
+        }
+        Start::Restore(kept) => {
+            let path = format!("/proc/{}/fd/{}", std::process::id(), kept.as_raw_fd());
+            words.extend(["-incoming".into(), format!("exec:cat {path}")]);
+        }
     }
     Command::new(words)
+}
+
+/// What stands behind the guest's disk.
+fn drive(at: usize, disk: &Path, start: Start) -> String {
+    let name = format!("if=none,id=disk{}", at + 1);
+    match start {
+        // The guest has looked at it before it is kept, and must not know anything of a disk that others are given.
+        Start::BootToKeep(bytes) => format!("{name},driver=null-co,read-zeroes=on,size={}", bytes[at]),
+        // cache=none: past the host's page cache, and the guest's flushes reach the disk.
+        Start::Boot | Start::Restore(_) => {
+            format!("{name},format=raw,cache=none,aio=native,discard=unmap,file={}", disk.display())
+        }
+    }
 }
 
 /// Waits until QEMU connects to a socket.

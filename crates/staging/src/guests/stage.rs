@@ -3,8 +3,9 @@
 //! Whatever way it ends, the machine goes first, then its disk.
 
 use super::content;
+use super::kept::KeptGuests;
 use super::kernel::{self, Kernel};
-use super::machine::{self, Machine, Parts, QEMU};
+use super::machine::{self, Machine, Parts, QEMU, Start};
 use super::modules::kernel_has;
 use crate::devices::image::Image;
 use crate::error::StagingError;
@@ -37,6 +38,8 @@ pub(crate) struct Guests {
     beside: Option<PathBuf>,
     /// Filesystems that will be staged in each kernel, so that one archive serves them all.
     expected: BTreeMap<String, BTreeSet<String>>,
+    /// Guests that were booted, of which others begin as copies.
+    kept: KeptGuests,
 }
 
 #[derive(Debug, Clone)]
@@ -58,6 +61,10 @@ pub struct Serial<'g> {
 struct Booting {
     prepared: Prepared,
     backend: Backend,
+    /// It boots for each trial.
+    boots: bool,
+    /// Its clock goes by instructions.
+    counts: bool,
     asked: Asked,
 }
 
@@ -72,10 +79,16 @@ impl Booting {
             backend: self.backend,
             memory_bytes: memory(),
             boot_limit: BOOT_LIMIT,
+            counts: self.counts,
+            start: Start::Boot,
         };
         let label = &disk.state.label;
         let target = &mut *disk.target;
-        let started = Machine::start(&parts, &target.journal, &mut target.mark);
+        let started = if self.boots {
+            Machine::start(&parts, &target.journal, &mut target.mark)
+        } else {
+            target.guests.kept.start(&parts, &target.journal, &mut target.mark)
+        };
         started.map_err(|error| crate::stage::target::of_contender(label, error))
     }
 }
@@ -101,7 +114,9 @@ impl Target {
         let label = contender.label.clone();
         let of_contender = |error: StagingError| crate::stage::target::of_contender(&label, error);
         let prepared = self.prepared(contender).map_err(of_contender)?;
-        let (backend, tried) = self.backend(&prepared).map_err(of_contender)?;
+        let counts = axes::value(contender, axes::CLOCK).as_deref() == Some(axes::INSTRUCTIONS);
+        let (backend, tried) =
+            if counts { by_instructions() } else { self.backend(&prepared).map_err(of_contender)? };
         let description = self.registry.get(&contender.filesystem)?.source.clone();
         let devices = axes::devices(contender);
         let mut disk = self.begin(&crate::stage::Beginning { label: &label, devices, ..Default::default() })?;
@@ -111,7 +126,8 @@ impl Target {
             description: Some(description),
             mark: Some(disk.target.id().into()),
         };
-        let booting = Booting { prepared, backend, asked: asked.clone() };
+        let boots = axes::value(contender, axes::START).as_deref() == Some(axes::BOOTED);
+        let booting = Booting { prepared, backend, boots, counts, asked: asked.clone() };
         let machine = booting.start(&mut disk)?;
         let (limit, journal) = (disk.limits().all(), disk.target.journal.clone());
         let mut remote = Remote::stage(Serial { machine, disk, booting }, asked, limit, &journal)?;
@@ -139,6 +155,7 @@ impl Target {
         let initramfs = folder.join(format!("{}.cpio", kernel.release));
         let described: Vec<_> = filesystems.iter().filter_map(|name| self.registry.get(name).ok()).collect();
         content::write(&kernel, &described, &initramfs)?;
+        self.guests.kept.forget(&initramfs);
         let prepared = Prepared { kernel, initramfs, filesystems };
         self.guests.kernels.insert(name, prepared.clone());
         Ok(prepared)
@@ -188,6 +205,8 @@ impl Target {
             backend: Backend::Kvm,
             memory_bytes: memory(),
             boot_limit: PROBE_LIMIT,
+            counts: false,
+            start: Start::Boot,
         };
         let tried = Machine::start(&parts, &self.journal, &mut self.mark);
         let found = match tried {
@@ -224,6 +243,8 @@ pub(crate) fn planned(kernel: &str, disks: &[PathBuf], folder: &Path) -> Command
         backend: Backend::Emulation,
         memory_bytes: memory(),
         boot_limit: BOOT_LIMIT,
+        counts: false,
+        start: Start::Boot,
     };
     machine::command(&parts, &folder.join("guest"))
 }
@@ -236,9 +257,28 @@ fn memory() -> u64 {
     (total / 2).clamp(LEAST_MEMORY, MOST_MEMORY)
 }
 
-/// The contender as the guest stages it: there the kernel is the one that runs.
+/// Only an emulated processor's instructions can be counted.
+fn by_instructions() -> (Backend, String) {
+    let why = "emulated, with one processor whose clock goes by instructions: no time in it is one that passed";
+    (Backend::Emulation, why.into())
+}
+
+/// The contender as the guest stages it: there the kernel is the one that runs, and the machine is what it is.
 fn in_guest(contender: &Contender) -> Contender {
-    Contender { kernel: None, ..contender.clone() }
+    let mut inside = Contender { kernel: None, ..contender.clone() };
+    axes::OF_GUESTS.iter().for_each(|name| _ = inside.axes.remove(*name));
+    inside
+}
+
+/// Refuses what only a virtual machine could be, of a contender that does not run in one.
+pub(crate) fn check_absent(contender: &Contender) -> Result<(), StagingError> {
+    match axes::OF_GUESTS.iter().find(|name| axes::value(contender, name).is_some()) {
+        None => Ok(()),
+        Some(name) => {
+            let problem = format!("{name} is about virtual machines, and it runs on this machine's own kernel");
+            Err(StagingError::contender(&contender.label, problem, "name a kernel (--kernel debian:6.1)"))
+        }
+    }
 }
 
 /// What guests need.
@@ -286,7 +326,8 @@ impl Serial<'_> {
             let text = "measured in an emulated machine: its figures stand beside others of the same emulation only";
             found.remarks.push(text.into());
         }
-        found.remarks.extend((!tried.is_empty()).then_some(tried));
+        let remarks = [tried, self.machine.remark.clone()];
+        found.remarks.extend(remarks.into_iter().filter(|remark| !remark.is_empty()));
     }
 }
 

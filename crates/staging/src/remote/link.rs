@@ -3,7 +3,7 @@
 //! other end was lost.
 //! A thread listens: other ends that fall silent, speak nonsense or say too much are ended here.
 
-use super::message::{self, Answered, Ask, ENGINE, Heard, Hello};
+use super::message::{self, Answered, Ask, ENGINE, Heard, Hello, Waking};
 use crate::staged::Line;
 use std::io::{self, BufReader, ErrorKind, Write};
 use std::net::Shutdown;
@@ -101,6 +101,16 @@ impl Link {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Has the other end go on as a copy of one that had said hello, and waits until it says its own.
+    ///
+    /// # Errors
+    /// It cannot take over what a copy lacks, does not answer within `limit`, or ends; in words.
+    pub(crate) fn wake(&self, limit: Duration) -> Result<(), String> {
+        let answered = self.ask(&Ask::Wake(Waking::now()?), limit)?;
+        answered.answer.map_err(|fault| fault.of("it", "").to_string())?;
+        if self.kernel().is_empty() { Err("it answered without a hello".into()) } else { Ok(()) }
     }
 
     /// Release of the kernel that the other end runs on; empty before its hello.

@@ -9,7 +9,7 @@ use crate::staged::Setup;
 use records::{Cause, Closing, Contender, Usage};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use system::{Evidence, Record};
 
 /// Longest line, in bytes: one more MiB than the engine's own longest.
@@ -49,10 +49,21 @@ impl Beside {
     }
 }
 
+/// What the other end lacks where its machine goes on as a copy of one that had said hello.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Waking {
+    /// The time of day, since 1970 in UTC.
+    pub since_epoch: Duration,
+    /// Randomness that no other copy has.
+    pub seed: [u8; system::copied::SEED],
+}
+
 /// What is asked. All but [`Ask::EndEngine`] are answered, one after the other.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
+    /// Go on as a copy: take over what is told, and say hello again. Asked first, or not at all.
+    Wake(Waking),
     /// Make and mount; the first question, and asked once.
     Stage(Asked),
     /// Start the engine, or another process of this program beside the stage; from then on its lines pass.
@@ -147,6 +158,21 @@ pub(crate) struct Fault {
     problem: String,
     way_out: String,
     cause: Cause,
+}
+
+impl Waking {
+    /// For a copy that goes on now.
+    ///
+    /// # Errors
+    /// This machine's clock or its randomness cannot be read, in words.
+    pub fn now() -> Result<Waking, String> {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+        let since_epoch = since_epoch.map_err(|_| "this machine's clock stands before 1970".to_string())?;
+        let mut seed = [0; system::copied::SEED];
+        let drawn = std::fs::File::open("/dev/urandom").and_then(|mut device| device.read_exact(&mut seed));
+        drawn.map_err(|error| format!("/dev/urandom answered {error}"))?;
+        Ok(Waking { since_epoch, seed })
+    }
 }
 
 impl Hello {

@@ -3,7 +3,7 @@
 //! What the stage stands on is said by whoever starts the process, never by a message.
 
 use super::engine::RunningEngine;
-use super::message::{self, Answer, Answered, Ask, Asked, Beside, ENGINE, Fault, Heard, Hello};
+use super::message::{self, Answer, Answered, Ask, Asked, Beside, ENGINE, Fault, Heard, Hello, Waking};
 use crate::error::StagingError;
 use crate::stage::remount::Remountable;
 use crate::stage::target::Target;
@@ -25,6 +25,19 @@ pub fn serve(
     beside: &dyn Fn(Beside) -> Vec<String>,
     open: impl FnOnce(&Asked, &Journal) -> Result<Target, StagingError>,
 ) {
+    let no_copy = |_: &Waking| Err(StagingError::contender("", "this is no machine that goes on as a copy", ""));
+    serve_copies(input, output, beside, &no_copy, open);
+}
+
+/// The same in a machine that may go on as a copy of itself, once or many times, after its hello; `wake` has it take over what a copy
+/// lacks.
+pub(crate) fn serve_copies(
+    input: impl Read,
+    output: impl Write + Send + 'static,
+    beside: &dyn Fn(Beside) -> Vec<String>,
+    wake: &dyn Fn(&Waking) -> Result<(), StagingError>,
+    open: impl FnOnce(&Asked, &Journal) -> Result<Target, StagingError>,
+) {
     let port = Port(Arc::new(Mutex::new(output)));
     if port.say(&Heard::Hello(Hello::here())).is_err() {
         return;
@@ -38,7 +51,7 @@ pub fn serve(
     });
     let journal = Journal::new();
     let mut serving = Serving { input: BufReader::new(input), port, journal, beside, running: None, looked: None };
-    if let Err(error) = serving.converse(open) {
+    if let Err(error) = serving.converse(wake, open) {
         system::note(&format!("the other end cannot be told: {error}"));
     }
 }
@@ -76,9 +89,22 @@ struct Serving<'a, R> {
 }
 
 impl<R: Read> Serving<'_, R> {
-    /// The first question stages; the others are about what was staged.
-    fn converse(&mut self, open: impl FnOnce(&Asked, &Journal) -> Result<Target, StagingError>) -> io::Result<()> {
-        let Some(Next::Ask(Ask::Stage(asked))) = self.next() else { return Ok(()) };
+    /// The first question stages, behind what a copy is told; the others are about what was staged.
+    fn converse(
+        &mut self,
+        wake: &dyn Fn(&Waking) -> Result<(), StagingError>,
+        open: impl FnOnce(&Asked, &Journal) -> Result<Target, StagingError>,
+    ) -> io::Result<()> {
+        let mut first = self.next();
+        if let Some(Next::Ask(Ask::Wake(waking))) = &first {
+            let woken = wake(waking);
+            if woken.is_ok() {
+                self.port.say(&Heard::Hello(Hello::here()))?;
+            }
+            self.answer(woken.map(|()| Answer::Done))?;
+            first = self.next();
+        }
+        let Some(Next::Ask(Ask::Stage(asked))) = first else { return Ok(()) };
         let mut target = match open(&asked, &self.journal) {
             Ok(target) => target,
             Err(error) => return self.answer(Err(error)),
@@ -143,7 +169,7 @@ impl<R: Read> Serving<'_, R> {
             Ask::LoseDevice(number) => stage.lose_device(number).map(|()| Answer::Done),
             Ask::HasAllDevices => stage.has_all_devices().map(|()| Answer::Done),
             Ask::Check => stage.check_unmounted().map(|closing| Answer::Closed(Box::new(closing))),
-            Ask::Stage(_) | Ask::EndEngine | Ask::Close => {
+            Ask::Wake(_) | Ask::Stage(_) | Ask::EndEngine | Ask::Close => {
                 Err(StagingError::contender("", "it was asked for something that has no place now", ""))
             }
         }

@@ -379,6 +379,7 @@ pub(crate) fn check(
             systems::tools_are_here(filesystem)?;
         }
         None => {
+            guests::check_absent(contender)?;
             systems::usable(filesystem)?;
             around::check(contender)?;
         }

@@ -1,0 +1,216 @@
+//! QEMU's monitor: the state of a machine, its memory included, is taken down once its guest is up.
+//! In: the stream of a monitor. Out: the state, in a file that lives in memory and has no name.
+//! Sources: QEMU's docs/interop/qmp-spec.rst and its description of `migrate`.
+
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long the monitor, and the state behind it, may say nothing.
+const SILENCE: Duration = Duration::from_secs(20);
+/// How long QEMU may take to call it done once all was written.
+const DONE_LIMIT: Duration = Duration::from_secs(5);
+/// Bytes a second: as fast as it goes.
+const UNLIMITED: u64 = 1 << 40;
+
+/// A monitor that takes commands.
+pub(super) struct Monitor {
+    input: BufReader<UnixStream>,
+    output: UnixStream,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    execute: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Arguments<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Arguments<'a> {
+    #[serde(untagged)]
+    Bandwidth {
+        #[serde(rename = "max-bandwidth")]
+        bytes_per_second: u64,
+    },
+    #[serde(untagged)]
+    To { uri: &'a str },
+}
+
+/// A line of the monitor; one that is no answer has neither.
+#[derive(Deserialize)]
+struct Said {
+    #[serde(rename = "return")]
+    returned: Option<Returned>,
+    error: Option<Refusal>,
+}
+
+#[derive(Deserialize)]
+struct Returned {
+    /// Of what is being taken down: `active`, `completed`, `failed` ...
+    status: Option<String>,
+    /// Why it failed.
+    #[serde(rename = "error-desc")]
+    why: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    desc: String,
+}
+
+impl Monitor {
+    /// Begins to talk.
+    ///
+    /// # Errors
+    /// It does not answer as a monitor.
+    pub fn open(stream: UnixStream) -> Result<Monitor, String> {
+        let prepared = stream.set_read_timeout(Some(SILENCE)).and_then(|()| stream.try_clone());
+        let mut monitor = Monitor { output: prepared.map_err(unheard)?, input: BufReader::new(stream) };
+        monitor.tell("qmp_capabilities", None)?;
+        Ok(monitor)
+    }
+
+    /// Takes the machine's state down into a file, through a socket that is made in `folder`; the machine stands still afterwards.
+    ///
+    /// # Errors
+    /// QEMU refuses or fails, or the state has more bytes than `most`; in words.
+    pub fn save(&mut self, folder: &Path, most: u64) -> Result<File, String> {
+        let path = folder.join("state");
+        let failed = |error: io::Error| format!("its state could not be taken down: {error}");
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        let file = File::from(
+            rustix::fs::memfd_create("bakeoff-guest", rustix::fs::MemfdFlags::CLOEXEC)
+                .map_err(|error| failed(error.into()))?,
+        );
+        self.tell("migrate-set-parameters", Some(Arguments::Bandwidth { bytes_per_second: UNLIMITED }))?;
+        self.tell("migrate", Some(Arguments::To { uri: &format!("unix:{}", path.display()) }))?;
+        let stream = accepted(&listener).map_err(failed)?;
+        let copied = io::copy(&mut (&stream).take(most.saturating_add(1)), &mut &file).map_err(failed)?;
+        if copied > most {
+            return Err(format!(
+                "its state takes more than the {} MB of memory that are left for it",
+                most / 1_000_000
+            ));
+        }
+        self.completed()?;
+        Ok(file)
+    }
+
+    /// Waits until QEMU calls it done.
+    fn completed(&mut self) -> Result<(), String> {
+        let end = Instant::now() + DONE_LIMIT;
+        loop {
+            let returned = self.tell("query-migrate", None)?;
+            match returned.status.as_deref() {
+                Some("completed") => return Ok(()),
+                Some(status @ ("failed" | "cancelled")) => {
+                    let why = returned.why.unwrap_or_else(|| status.into());
+                    return Err(format!("QEMU could not take its state down: {why}"));
+                }
+                status if Instant::now() > end => {
+                    return Err(format!("QEMU does not end taking its state down: {}", status.unwrap_or("no status")));
+                }
+                _ => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    /// Gives one command, and waits for its answer.
+    fn tell(&mut self, execute: &str, arguments: Option<Arguments>) -> Result<Returned, String> {
+        let told = serde_json::to_vec(&Told { execute, arguments }).map_err(|error| error.to_string())?;
+        self.output.write_all(&[&told[..], b"\n"].concat()).map_err(unheard)?;
+        loop {
+            let mut line = String::new();
+            if self.input.read_line(&mut line).map_err(unheard)? == 0 {
+                return Err("QEMU's monitor ended".into());
+            }
+            let said: Said = serde_json::from_str(&line)
+                .map_err(|error| format!("QEMU's monitor said what is no answer: {error}"))?;
+            if let Some(refusal) = said.error {
+                return Err(format!("QEMU's monitor refused {execute}: {}", refusal.desc));
+            }
+            if let Some(returned) = said.returned {
+                return Ok(returned);
+            }
+        }
+    }
+}
+
+/// The stream of who connects, within the time that may pass in silence.
+fn accepted(listener: &UnixListener) -> io::Result<UnixStream> {
+    listener.set_nonblocking(true)?;
+    let end = Instant::now() + SILENCE;
+    loop {
+        match listener.accept() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            met => {
+                let (stream, _) = met?;
+                stream.set_nonblocking(false)?;
+                stream.set_read_timeout(Some(SILENCE))?;
+                return Ok(stream);
+            }
+        }
+    }
+}
+
+fn unheard(error: io::Error) -> String {
+    format!("QEMU's monitor cannot be asked: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A monitor that says these lines, one for each that it is told after its greeting.
+    fn monitor(lines: &'static [&'static str]) -> Result<Monitor, String> {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        std::thread::spawn(move || {
+            let mut out = theirs.try_clone().expect("another handle");
+            writeln!(out, r#"{{"QMP": {{"version": {{}}, "capabilities": []}}}}"#).expect("said");
+            let told = BufReader::new(theirs).lines();
+            for (_, line) in told.zip(lines) {
+                writeln!(out, "{line}").expect("said");
+            }
+        });
+        Monitor::open(ours)
+    }
+
+    #[test]
+    fn events_are_passed_over_and_refusals_are_said_with_their_words() {
+        let mut known = monitor(&[
+            r#"{"return": {}}"#,
+            "{\"timestamp\": {}, \"event\": \"STOP\"}\n{\"return\": {\"status\": \"completed\"}}",
+            r#"{"error": {"class": "GenericError", "desc": "not now"}}"#,
+        ])
+        .expect("it takes commands");
+        known.completed().expect("it is done");
+        let refused = known.tell("migrate", None).err().expect("refused");
+        assert_eq!(refused, "QEMU's monitor refused migrate: not now");
+        assert_eq!(known.tell("migrate", None).err().expect("gone"), "QEMU's monitor ended");
+    }
+
+    #[test]
+    fn what_failed_is_told_by_its_reason() {
+        let mut known = monitor(&[r#"{"return": {}}"#, r#"{"return": {"status": "failed", "error-desc": "no room"}}"#])
+            .expect("it takes commands");
+        assert_eq!(known.completed().expect_err("it failed"), "QEMU could not take its state down: no room");
+    }
+
+    #[test]
+    fn commands_are_told_as_the_monitor_reads_them() {
+        let told = |told: Told| serde_json::to_string(&told).expect("JSON");
+        assert_eq!(told(Told { execute: "query-migrate", arguments: None }), r#"{"execute":"query-migrate"}"#);
+        let to = Told { execute: "migrate", arguments: Some(Arguments::To { uri: "unix:/a" }) };
+        assert_eq!(told(to), r#"{"execute":"migrate","arguments":{"uri":"unix:/a"}}"#);
+        let bandwidth = Arguments::Bandwidth { bytes_per_second: 5 };
+        let set = Told { execute: "migrate-set-parameters", arguments: Some(bandwidth) };
+        assert_eq!(told(set), r#"{"execute":"migrate-set-parameters","arguments":{"max-bandwidth":5}}"#);
+    }
+}

@@ -1,0 +1,72 @@
+//! What a machine lacks that goes on as a copy of another one: the time of day, and randomness that no other copy has.
+//! In: both, from whoever made the copy. Out: this machine's clock is set, and its kernel draws anew from what it was given.
+//! Sources: clock_settime(2), random(4).
+
+// Two requests of /dev/urandom.
+#![allow(unsafe_code)]
+
+use rustix::fs::{Mode, OFlags};
+use rustix::ioctl::{NoArg, Opcode, Setter, ioctl};
+use rustix::time::{ClockId, Timespec, clock_settime};
+use std::io;
+use std::time::Duration;
+
+/// Bytes of a seed: what the kernel's generator keeps.
+pub const SEED: usize = 32;
+
+/// RNDADDENTROPY and RNDRESEEDCRNG (linux/random.h).
+const ADD_ENTROPY: Opcode = 0x4008_5203;
+const RESEED: Opcode = 0x5207;
+
+/// `struct rand_pool_info` with its bytes.
+#[repr(C)]
+struct Pool {
+    bits: i32,
+    bytes: i32,
+    seed: [u8; SEED],
+}
+
+/// Sets this machine's clock to a time since 1970 in UTC.
+///
+/// # Errors
+/// What the system answered: only root may.
+pub fn set_clock(since_epoch: Duration) -> io::Result<()> {
+    let refused = |error: std::num::TryFromIntError| io::Error::new(io::ErrorKind::InvalidInput, error);
+    let seconds = i64::try_from(since_epoch.as_secs()).map_err(refused)?;
+    let time = Timespec { tv_sec: seconds, tv_nsec: i64::from(since_epoch.subsec_nanos()) };
+    Ok(clock_settime(ClockId::Realtime, time)?)
+}
+
+/// Has the kernel draw from this seed, too, from now on.
+///
+/// # Errors
+/// What the system answered: only root may.
+pub fn stir(seed: &[u8; SEED]) -> io::Result<()> {
+    let device = rustix::fs::open("/dev/urandom", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    let pool = Pool { bits: (SEED * 8) as i32, bytes: SEED as i32, seed: *seed };
+    // SAFETY: the first request reads the structure that random(4) describes, with as many bytes behind it as it says; the
+    // second takes no argument. Neither writes to this process's memory.
+    unsafe {
+        ioctl(&device, Setter::<ADD_ENTROPY, Pool>::new(pool))?;
+        ioctl(&device, NoArg::<RESEED>::new())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_is_told_and_who_may_has_stirred() {
+        // More randomness harms no machine; without root the kernel takes none.
+        let stirred = stir(&[7; SEED]);
+        assert_eq!(stirred.is_ok(), crate::process::is_root(), "{stirred:?}");
+    }
+
+    #[test]
+    fn a_time_that_no_clock_holds_is_refused() {
+        let error = set_clock(Duration::MAX).expect_err("beyond every clock");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+}
