@@ -66,6 +66,7 @@ pub fn entries(
         contender.kernel = staging::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
     all_or_none_modelled(&contenders)?;
+    all_or_none_counted(&contenders)?;
     for contender in &contenders {
         let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
         staging::check_options(filesystem, contender)?;
@@ -81,6 +82,24 @@ fn all_or_none_modelled(contenders: &[Contender]) -> Result<(), Failure> {
         (Some(modelled), Some(real)) => Err(Failure::usage(format!(
             "{} and {} cannot be in one run: figures of a modelled disk are never ranked with those of a real one",
             modelled.label, real.label
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a contender runs on a machine whose clock goes by instructions.
+pub fn is_counted(contender: &Contender) -> bool {
+    axes::value(contender, axes::CLOCK).as_deref() == Some(axes::INSTRUCTIONS)
+}
+
+/// Instructions and times are figures of different operations, and every contender has all of a run's.
+fn all_or_none_counted(contenders: &[Contender]) -> Result<(), Failure> {
+    let (counted, timed): (Vec<&Contender>, Vec<&Contender>) =
+        contenders.iter().partition(|contender| is_counted(contender));
+    match (counted.first(), timed.first()) {
+        (Some(counted), Some(timed)) => Err(Failure::usage(format!(
+            "{} and {} cannot be in one run: instructions are counted for all contenders or for none (--count-instructions)",
+            counted.label, timed.label
         ))),
         _ => Ok(()),
     }
@@ -124,6 +143,10 @@ fn asked_axes(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Axes, F
     if !what.disk.is_empty() {
         // Even one for all stands in every label: no figure of it may be taken for a real disk's.
         axes.give("disk", &what.disk).map_err(|problem| Failure::usage(format!("--disk {problem}")))?;
+    }
+    if what.count_instructions {
+        // In every label, too: no figure of such a machine is a time.
+        axes.give(axes::CLOCK, &[axes::INSTRUCTIONS]).map_err(Failure::usage)?;
     }
     ask_ages(&mut axes, what, catalogue)?;
     let kernels: Vec<String> = axes.of("kernel").iter().map(|name| kernel_called(name)).collect::<Result<_, _>>()?;

@@ -65,10 +65,14 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         chosen.keep_to(&mut entries, &mut works, &sampling).iter().for_each(|said| eprintln!("{said}"));
     }
     check_commands(&works, &entries)?;
+    let counted = entries.iter().any(|entry| contenders::is_counted(&entry.asked));
+    if counted {
+        works.iter_mut().for_each(|work| work.compiled.count_instructions());
+    }
     let reads_device = works.iter().any(|work| work.compiled.estimate.needs_device);
     let modelled = entries.iter().any(|entry| axes::value(&entry.asked, "disk").is_some());
     // Beneath a modelled disk is memory, whose figure would say nothing.
-    if reads_device && !modelled && !matches!(place, Place::Directories(_)) {
+    if reads_device && !modelled && !counted && !matches!(place, Place::Directories(_)) {
         entries.push(contenders::raw_device());
     }
     add_twin(&mut entries, what.no_twin, sampling);

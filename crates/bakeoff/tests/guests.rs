@@ -389,3 +389,104 @@ fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
     assert_eq!(link.map(|link| &link["given"]), Some(&serde_json::json!("untested")));
     clean(&place);
 }
+
+/// The trials of the last run.
+fn trials(place: &Place) -> Vec<ledger::TrialRecord> {
+    let ledger = ledger::Ledger::open(&place.path("bakeoff.db"), ledger::Access::Read).expect("the ledger opens");
+    ledger.trials(&ledger.run(None).expect("the run").id).expect("trials")
+}
+
+/// What a trial's dumpe2fs said after a word at the beginning of a line.
+fn of_superblock(trial: &ledger::TrialRecord, word: &str) -> String {
+    let said = trial.commands.iter().filter(|command| command.line.contains("dumpe2fs")).map(|command| &command.output);
+    let found = said.flat_map(|output| output.lines()).find_map(|line| line.strip_prefix(word));
+    found.unwrap_or_else(|| panic!("no {word} among {:?}", trial.commands)).trim().to_owned()
+}
+
+/// Seconds since 1970 of a time that dumpe2fs told in a guest, where no zone is set.
+fn seconds(told: &str) -> i64 {
+    let said = Command::new("date").args(["-u", "+%s", "-d", told]).output().expect("date starts");
+    String::from_utf8_lossy(&said.stdout).trim().parse().unwrap_or_else(|_| panic!("{told} is no time"))
+}
+
+#[test]
+fn an_emulated_guest_is_booted_once_and_each_trial_has_a_copy_with_a_time_and_randomness_of_its_own() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let run = RUN.replace("--samples 1", "--samples 2");
+    place.bakeoff(&format!("{run} --fs ext4 --no-twin --kernel {KERNEL}")).well();
+    clean(&place);
+    let trials = trials(&place);
+    let emulated = |trial: &ledger::TrialRecord| {
+        trial.found.as_ref().is_some_and(|found| found.backend == Some(records::Backend::Emulation))
+    };
+    if !trials.iter().all(emulated) {
+        prerequisites::leave_out("emulation", "guests run under KVM here, where each is booted");
+        return;
+    }
+    let starts = |word: &str| {
+        let ended = |command: &&records::CommandRecord| {
+            command.line.contains("qemu-system") && command.output.contains("console")
+        };
+        let commands = trials.iter().flat_map(|trial| &trial.commands).filter(ended);
+        commands.filter(|command| command.line.contains(word)).count()
+    };
+    assert_eq!((starts("driver=null-co"), starts("-incoming")), (1, trials.len()), "{trials:?}");
+    let ids: std::collections::BTreeSet<String> =
+        trials.iter().map(|trial| of_superblock(trial, "Filesystem UUID:")).collect();
+    assert_eq!(ids.len(), trials.len(), "{ids:?}");
+    for trial in &trials {
+        // Both ends are cut off to whole seconds.
+        let (made, began) = (seconds(&of_superblock(trial, "Filesystem created:")), trial.began_ms / 1000);
+        assert!((began..=trial.ended_ms / 1000).contains(&made), "made at {made}, begun at {began}");
+    }
+}
+
+#[test]
+fn where_a_guest_cannot_be_restored_it_is_booted_and_its_trial_says_so() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let real = system::command::find_program("qemu-system-x86_64").expect("guests can run");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *-incoming*) echo nothing comes in >&2; exit 1;; esac\nexec {} \"$@\"\n",
+        real.display()
+    );
+    let wrapper = place.write("qemu-system-x86_64", &script);
+    let made = Command::new("chmod").arg("+x").arg(&wrapper).status().expect("chmod starts");
+    assert!(made.success());
+    let path = format!("{}:{}", place.folder().display(), std::env::var("PATH").unwrap_or_default());
+    let mut child = place.start_with(&format!("{RUN} --fs ext4 --no-twin --kernel {KERNEL}"), &[("PATH", &path)]);
+    assert!(child.wait().expect("it ends").success());
+    clean(&place);
+    let trials = trials(&place);
+    let done = trials.iter().find(|trial| trial.closing.is_some()).expect("a trial that came to its end");
+    let found = done.found.as_ref().expect("what was found");
+    if found.backend == Some(records::Backend::Emulation) {
+        let said = |remark: &&String| remark.contains("not restored") && remark.contains("nothing comes in");
+        assert!(found.remarks.iter().any(|remark| said(&remark)), "{:?}", found.remarks);
+    }
+}
+
+#[test]
+fn instructions_are_counted_alike_in_each_trial_and_no_time_is_judged() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let run = RUN.replace("--samples 1", "--samples 2");
+    place.bakeoff(&format!("{run} --fs ext4 --no-twin --count-instructions --kernel {KERNEL}")).well();
+    clean(&place);
+    let counted = |trial: &ledger::TrialRecord, word: &str| {
+        let create = trial.phases.iter().find(|phase| phase.name == "create").expect("it creates");
+        *create.outcome.told.get(word).unwrap_or_else(|| panic!("no {word} in {:?}", create.outcome.told))
+    };
+    let trials = trials(&place);
+    let own: Vec<f64> = trials.iter().map(|trial| counted(trial, "instructions")).collect();
+    assert!(trials.iter().zip(&own).all(|(trial, own)| counted(trial, "all-instructions") > *own), "{own:?}");
+    let (least, most) = (own.iter().copied().fold(f64::MAX, f64::min), own.iter().copied().fold(0.0, f64::max));
+    assert!(least > 1000.0 && (most - least) / least < 0.05, "{own:?}");
+    let shown: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
+    let shown = shown.to_string();
+    assert!(shown.contains("create instructions") && shown.contains("instructions/op"), "{shown}");
+    assert!(!shown.contains("\"items/s\"") && !shown.contains("\"unit\":\"/s\""), "{shown}");
+    let refused = place.bakeoff(&format!("{RUN} --fs ext4 --count-instructions"));
+    assert!(refused.status != Some(0) && refused.err.contains("guest.clock is about virtual machines"), "{refused:?}");
+}

@@ -21,6 +21,7 @@ mod fio;
 mod hash;
 mod histogram;
 mod history;
+mod instructions;
 mod kinds;
 mod mapped;
 mod mounts;

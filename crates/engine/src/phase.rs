@@ -10,7 +10,7 @@ use crate::shared::{Common, Count, Note, Shared, Stop};
 use crate::sys::{self, Fd};
 use crate::tally::intervals;
 use crate::worker::{Task, work};
-use crate::{collect, durable, kinds};
+use crate::{collect, durable, instructions, kinds};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -46,6 +46,8 @@ pub struct Pass<'a> {
     children: Vec<Child>,
     /// Something of it was ended from outside, by a signal.
     killed: bool,
+    /// Instructions of the machine when the workers were let go, where its clock goes by them.
+    before: Option<u64>,
 }
 
 /// Perform one pass.
@@ -94,7 +96,8 @@ fn start<'a>(
     let producers = groups.iter().filter(|g| g.order != Order::Follow).map(|g| u64::from(g.workers)).sum();
     shared.common(Common::Producers).store(producers, Ordering::Release);
     let clock = calibrator.clock();
-    let mut pass = Pass { program, phase, pass, shared, clock, root, children: Vec::new(), killed: false };
+    let (children, before) = (Vec::new(), None);
+    let mut pass = Pass { program, phase, pass, shared, clock, root, children, killed: false, before };
     if let Err(reason) = pass.fork_all() {
         pass.shared.stop(Stop::Death);
         process::open_gate(pass.shared.common(Common::Gate));
@@ -178,6 +181,7 @@ impl Pass<'_> {
             return Ok(Err(reason));
         }
         let limit = Duration::from_secs(self.limit());
+        self.before = instructions::so_far();
         let start = self.clock.now();
         self.shared.common(Common::Start).store(start, Ordering::Release);
         process::open_gate(self.shared.common(Common::Gate));
@@ -320,7 +324,8 @@ impl Pass<'_> {
                 Err(reason) => watched = Err(format!("the data could not be made safe: {reason}")),
             }
         }
-        let outcome = Box::new(collect::outcome(self, durable_ns));
+        let mut outcome = Box::new(collect::outcome(self, durable_ns));
+        outcome.told.extend(instructions::for_each(outcome.items, outcome.cpu, self.before));
         match watched {
             Ok(()) => Reply::Done(outcome),
             Err(reason) => Reply::Failed { phase: self.phase, partial: Some(outcome), reason, killed: self.killed },

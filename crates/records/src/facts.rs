@@ -2,7 +2,9 @@
 //! In: filled in by `workload::Workload::compile`. Out: plain values that can be kept in the ledger.
 //! Nothing here changes what the engine does.
 
-use crate::program::{Figure, Order, Over, OwnFigure, Program};
+use crate::program::{
+    ALL_INSTRUCTIONS, Figure, INSTRUCTIONS, Order, Over, OwnFigure, PEAK_MEMORY, Program, USABLE_SHARE,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,6 +27,20 @@ pub struct Compiled {
 }
 
 impl Compiled {
+    /// Has instructions for each item be the figures of every phase, its workers' own and all of the machine's, and no time: where a clock goes by them, nothing that was taken with it is a
+    /// time that passed. What programs tell of themselves stays where it is no time either.
+    pub fn count_instructions(&mut self) {
+        let of_program = self.phases.iter().take(self.program.phases.len());
+        let both = |facts: &PhaseFacts| [INSTRUCTIONS, ALL_INSTRUCTIONS].map(|of| facts.counted(of));
+        let counted: Vec<PhaseFacts> = of_program.filter(|facts| !facts.preparation).flat_map(both).collect();
+        let timeless = |own: &OwnFigure| [PEAK_MEMORY, USABLE_SHARE].contains(&own.from.as_str());
+        for facts in &mut self.phases {
+            facts.preparation |= !facts.own.as_ref().is_some_and(timeless);
+        }
+        self.phases.extend(counted);
+        self.totals.clear();
+    }
+
     /// Fits phases over the raw device to one of so many bytes, which may be smaller than what they would read.
     ///
     /// Whole blocks only. A count that no longer fits in order is cut; random draws keep theirs.
@@ -76,6 +92,15 @@ impl PhaseFacts {
     pub fn named(&self) -> String {
         let own = self.own.as_ref().map(|own| &own.name);
         [Some(&self.operation), self.variant.as_ref(), own].into_iter().flatten().cloned().collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same phase, judged by instructions: its workers' own, or all.
+    fn counted(&self, of: &str) -> PhaseFacts {
+        let own = OwnFigure { name: of.into(), from: of.into(), unit: "instructions/op".into(), more_is_better: false };
+        let words = of.replace('-', " ");
+        let (title, doing) = (format!("{}, {words}", self.title), format!("{} ({words})", self.doing));
+        let (figure, own) = (Figure::Printed, Some(own));
+        PhaseFacts { title, doing, figure, own, figure_group: None, share_of: None, ..self.clone() }
     }
 
     /// The unit of the figure's values in files.

@@ -47,6 +47,10 @@ pub struct What {
     /// are ranked apart from what runs on the host [default: host, and for a filesystem that this kernel lacks, one that has it]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub kernel: Vec<String>,
+    /// Ranks by the processor's instructions for each operation instead of by time: each contender runs in an emulated machine (name a
+    /// kernel) whose clock goes by them, so that other work beside it does not matter
+    #[arg(long, help_heading = "Contenders")]
+    pub count_instructions: bool,
     /// Disks that you do not have: hdd-7200, ssd-sata, nvme-qlc and others, or a description of your own (PATH.toml); each contender
     /// runs on each of them, served from memory. Figures are a model's and say so (docs/disks.md)
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Where", conflicts_with_all = ["on", "dir"])]

@@ -1,0 +1,68 @@
+//! Instructions that a machine carried out whose clock goes by them, one a nanosecond.
+//! In: the workers' CPU time, and what the scheduler says of the time that tasks ran (/proc/schedstat, Documentation/scheduler/sched-stats.rst).
+//! Out: instructions for each item: of the workers, and of all tasks together, the kernel's own threads among them. Interrupts that came while a
+//! task ran are counted with it; idle time, and interrupts within it, are not.
+
+use std::collections::BTreeMap;
+use workload::outcome::CpuTime;
+use workload::program::{ALL_INSTRUCTIONS, COUNTS_VARIABLE, INSTRUCTIONS};
+
+/// Where the kernel says it.
+const FILE: &str = "/proc/schedstat";
+/// The time that tasks ran on a processor, in nanoseconds, among the numbers of its line.
+const RAN: usize = 6;
+
+/// Instructions of all tasks until now; None on a machine whose clock goes by anything else.
+pub fn so_far() -> Option<u64> {
+    std::env::var_os(COUNTS_VARIABLE)?;
+    ran(&std::fs::read_to_string(FILE).ok()?)
+}
+
+/// Instructions for each of so many items, by the words that ask for them: of workers that took this time, and of all since there were `before`.
+pub fn for_each(items: u64, workers: CpuTime, before: Option<u64>) -> BTreeMap<String, f64> {
+    let all = before.and_then(|before| so_far()?.checked_sub(before));
+    told(items, workers, all)
+}
+
+fn told(items: u64, workers: CpuTime, all: Option<u64>) -> BTreeMap<String, f64> {
+    let Some(all) = all.filter(|_| items > 0) else { return BTreeMap::new() };
+    let both = [(INSTRUCTIONS, workers.user_ns + workers.system_ns), (ALL_INSTRUCTIONS, all)];
+    both.into_iter().map(|(word, count)| (word.to_owned(), count as f64 / items as f64)).collect()
+}
+
+fn ran(text: &str) -> Option<u64> {
+    let numbers = |line: &str| -> Option<Vec<u64>> {
+        let (name, numbers) = line.split_once(' ')?;
+        let of_processor = name.strip_prefix("cpu").is_some_and(|number| number.parse::<u32>().is_ok());
+        of_processor.then(|| numbers.split_whitespace().filter_map(|number| number.parse().ok()).collect())
+    };
+    let ran = text.lines().filter_map(numbers).map(|numbers| numbers.get(RAN).copied());
+    ran.reduce(|sum, one| Some(sum? + one?)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_that_tasks_ran_is_added_up_over_processors_and_over_no_other_lines() {
+        let text = "version 15\ntimestamp 4294935680\ncpu0 1 2 3 4 5 6 7000 8 9\ndomain0 3 4 5 6 7 8 9 10\ncpu1 0 0 0 0 0 0 500 0 0\n";
+        assert_eq!(ran(text), Some(7500));
+        assert_eq!((ran("version 15\n"), ran("cpu0 1 2\n")), (None, None));
+    }
+
+    #[test]
+    fn those_of_the_workers_and_all_are_told_for_each_item_and_none_where_nothing_is_counted() {
+        let workers = CpuTime { user_ns: 1000, system_ns: 3000 };
+        let told_all: Vec<(String, f64)> = told(4, workers, Some(6000)).into_iter().collect();
+        assert_eq!(told_all, [(ALL_INSTRUCTIONS.to_owned(), 1500.0), (INSTRUCTIONS.to_owned(), 1000.0)]);
+        assert!(told(4, workers, None).is_empty() && told(0, workers, Some(6000)).is_empty());
+    }
+
+    #[test]
+    fn this_machine_has_them_where_its_kernel_keeps_account_of_time() {
+        let Ok(text) = std::fs::read_to_string(FILE) else { return };
+        assert!(ran(&text).expect("it is read") > 0);
+        assert!(so_far().is_none(), "but its clock does not go by them");
+    }
+}
