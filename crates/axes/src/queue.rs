@@ -8,9 +8,11 @@ use records::OptionFound;
 use std::path::{Path, PathBuf};
 
 /// Names that need no knowledge of sysfs, and the files that they mean.
-const NAMES: [(&str, &str); 2] = [("read_ahead", "read_ahead_kb"), ("requests", "nr_requests")];
+const NAMES: [(&str, &str); 3] = [("read_ahead", "read_ahead_kb"), ("requests", "nr_requests"), (FLUSHES, WRITE_CACHE)];
 /// The setting that is more than a file of the queue.
 const WRITE_CACHE: &str = "write_cache";
+/// Whether the kernel asks the device for flushes: that file of the queue alone, whatever the device could switch.
+const FLUSHES: &str = "flushes";
 const BACK: &str = "write back";
 const THROUGH: &str = "write through";
 
@@ -19,6 +21,8 @@ const THROUGH: &str = "write through";
 pub(crate) struct Setting {
     /// As asked for: `scheduler bfq`.
     asked: String,
+    /// Its name as asked for.
+    name: String,
     /// The file in the queue's folder.
     file: String,
     /// What goes into it.
@@ -42,17 +46,22 @@ impl Setting {
             (WRITE_CACHE, other) => {
                 return Err(format!("write_cache takes on or off (or \"{BACK}\", \"{THROUGH}\"), not {other}"));
             }
+            (FLUSHES, "on") => BACK.into(),
+            (FLUSHES, "off") => THROUGH.into(),
+            (FLUSHES, other) => return Err(format!("flushes takes on or off, not {other}")),
             _ => value.into(),
         };
-        Ok(Setting { asked: format!("{name} {value}"), file: file.into(), value: meant })
+        Ok(Setting { asked: format!("{name} {value}"), name: name.into(), file: file.into(), value: meant })
     }
 
     /// Where it is set, and whether that changes no more than the kernel's view.
     fn place(&self, disk: &str, machine: &dyn Look) -> (PathBuf, bool) {
         let folder = Path::new("/sys/block").join(disk.replace('/', "!"));
         let queue = folder.join("queue").join(&self.file);
-        if self.file != WRITE_CACHE {
-            return (queue, false);
+        match self.name.as_str() {
+            WRITE_CACHE => {}
+            FLUSHES => return (queue, true),
+            _ => return (queue, false),
         }
         // sd: MODE SELECT, which SATA disks get translated; virtio: where the host lets the guest choose.
         let scsi = folder.join("device/scsi_disk");
@@ -76,7 +85,7 @@ impl Setting {
             ground.set(&path, &self.value, was).map_err(offers)?;
             if only_the_view && self.value == THROUGH {
                 applied.flushes_off = true;
-                applied.remarks.push(no_flushes(&disk));
+                applied.remarks.push(no_flushes(&self.asked, &disk));
             }
         }
         Ok(applied)
@@ -98,10 +107,10 @@ impl Setting {
 }
 
 /// Told that there is no cache, the kernel sends no flushes, whatever lies below.
-fn no_flushes(disk: &Disk) -> String {
+fn no_flushes(asked: &str, disk: &Disk) -> String {
     let below = if disk.on_image { "the image's disk" } else { "the device" };
     format!(
-        "write_cache off: only the kernel's view of {} can be changed, so it sends no flushes, and what a cache of {below} holds is lost with the power",
+        "{asked}: only the kernel's view of {} is changed, so it sends no flushes, and what a cache of {below} holds is lost with the power",
         disk.name
     )
 }
@@ -144,6 +153,32 @@ mod tests {
     fn a_name_leads_nowhere_but_into_the_queue() {
         for name in ["../ro", "a/b", "", "Scheduler"] {
             assert!(Setting::of(name, "1").is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn flushes_are_the_kernels_view_of_a_cache() {
+        let off = Setting::of("flushes", "off").expect("known");
+        assert_eq!((off.file.as_str(), off.value.as_str()), (WRITE_CACHE, THROUGH));
+        assert_eq!(Setting::of("flushes", "on").map(|setting| setting.value), Ok(BACK.into()));
+        assert!(Setting::of("flushes", "through").is_err());
+        let switchable = Switchable;
+        let cache = Setting::of("write_cache", "off").expect("known");
+        assert!(!cache.place("sda", &switchable).1, "the device can switch its own cache");
+        let queue = PathBuf::from("/sys/block/sda/queue/write_cache");
+        assert_eq!(off.place("sda", &switchable), (queue, true), "which flushes leave as it is");
+    }
+
+    /// A disk whose cache can be switched.
+    struct Switchable;
+
+    impl Look for Switchable {
+        fn read(&self, _: &Path) -> Option<String> {
+            Some(BACK.into())
+        }
+
+        fn names(&self, _: &Path) -> Vec<String> {
+            vec!["0:0:0:0".into()]
         }
     }
 

@@ -12,6 +12,7 @@ pub use literature::{Clock, Published};
 
 use crate::failure::Failure;
 use judge::Claim;
+use records::Contender;
 use std::path::Path;
 
 const PUBLISHED: &str = include_str!("../../../published/claims.csv");
@@ -26,6 +27,20 @@ pub fn read(file: Option<&Path>) -> Result<Vec<Published>, Failure> {
     let text = system::input::text_file(path, literature::TEXT_LIMIT as u64)
         .map_err(|why| Failure::new(format!("reading the claims {}: {why}", path.display())))?;
     Ok(literature::claims(&text, &path.display().to_string())?)
+}
+
+/// What claims call a contender: without a modelled disk, and an option set by its name where it runs in its nearest form.
+pub fn called(asked: &Contender) -> String {
+    let mut plain = asked.clone();
+    if axes::value(asked, "disk").is_some() {
+        plain = axes::without(&plain, "disk");
+        plain.label = axes::label(&plain);
+    }
+    if let Some(form) = &asked.nearest {
+        plain.base.clone_from(&form.of);
+        plain.label = axes::label(&plain);
+    }
+    plain.label
 }
 
 /// `xfs-flat` against `xfs-hashed` are one contender in two variants of an operation: (`xfs`, `flat`, `hashed`).

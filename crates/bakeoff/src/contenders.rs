@@ -4,6 +4,7 @@
 use crate::args::What;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
+use crate::nearest;
 use records::FRESH;
 use runner::{DEVICE, Place, PlannedContender};
 use std::collections::BTreeMap;
@@ -65,13 +66,15 @@ pub fn entries(
     for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
         contender.kernel = staging::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
+    let mut notes = field.notes;
+    notes.extend(nearest::forms(&mut contenders, plan, catalogue)?);
     all_or_none_modelled(&contenders)?;
     all_or_none_counted(&contenders)?;
     for contender in &contenders {
         let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
         staging::check_options(filesystem, contender)?;
     }
-    Ok((contenders.into_iter().map(entry).collect(), field.notes))
+    Ok((contenders.into_iter().map(entry).collect(), notes))
 }
 
 /// A modelled disk is never ranked beside a real one.

@@ -24,6 +24,7 @@ mod leaderboard;
 mod log;
 mod measured;
 mod mix_report;
+mod nearest;
 mod own_files;
 mod own_work;
 mod place;

@@ -44,6 +44,43 @@ pub struct Contender {
     pub fill: Option<f64>,
     /// Where it stands on each axis that it was multiplied by (`mkfs.rmapbt` = `0`).
     pub axes: BTreeMap<String, String>,
+    /// Whose nearest form it is, where its kernel no longer takes an option set as it was published; None: it is as it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<Nearest>,
+}
+
+/// How a contender differs from the published option set that it stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nearest {
+    /// Name of the option set.
+    pub of: String,
+    /// Each difference.
+    pub differs: Vec<Difference>,
+}
+
+/// One option of a published set that a kernel does not take.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Difference {
+    /// What is otherwise: `without delaylog`, `with device.flushes=off instead of nobarrier`.
+    pub what: String,
+    /// What became of the option, and what of its effect cannot be had, as a clause.
+    pub why: String,
+}
+
+impl Nearest {
+    /// Set and differences: `xfs-tuned with device.flushes=off instead of nobarrier`.
+    pub fn in_short(&self) -> String {
+        let differs: Vec<&str> = self.differs.iter().map(|one| one.what.as_str()).collect();
+        format!("{} {}", self.of, differs.join(", "))
+    }
+
+    /// The same with the reason of each difference.
+    pub fn in_full(&self) -> String {
+        let differs: Vec<String> = self.differs.iter().map(|one| format!("{} ({})", one.what, one.why)).collect();
+        format!("{} {}", self.of, differs.join(", "))
+    }
 }
 
 impl Contender {

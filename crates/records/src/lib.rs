@@ -20,7 +20,7 @@ pub mod size;
 
 pub use cause::Cause;
 pub use cold::{ColdStart, ColdWay};
-pub use contender::{Contender, DEVICE, DIRECTORY, FRESH, TWIN, USED};
+pub use contender::{Contender, DEVICE, DIRECTORY, Difference, FRESH, Nearest, TWIN, USED};
 pub use device::{BlockDevice, Number, Queue};
 pub use durability::{DataMode, Durability, Journaling};
 pub use machine::{Cpu, Machine, Virtualisation};

@@ -126,6 +126,8 @@ pub struct ContenderView {
     pub name: String,
     /// Why it takes no part (any more).
     pub error: Option<String>,
+    /// How it differs from the published option set that it stands for; absent where it stands for none but itself.
+    pub nearest: Option<records::Nearest>,
     /// What it does for the safety of data, in words; absent where not known.
     pub safety: Option<String>,
     /// What power cuts showed of it, or of one of the same class, in words; absent where nothing is known.

@@ -6,6 +6,7 @@ pub(crate) mod contender;
 pub(crate) mod description;
 pub(crate) mod durability;
 pub(crate) mod feature_tools;
+pub(crate) mod gone;
 pub(crate) mod mkfs_settings;
 pub(crate) mod options;
 pub(crate) mod own_devices;

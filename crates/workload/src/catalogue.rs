@@ -10,7 +10,7 @@ use crate::plan_syntax::{parse_aliases, parse_contenders};
 use crate::workload::Workload;
 use include_dir::{Dir, include_dir};
 use records::FRESH;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
@@ -43,6 +43,8 @@ pub struct WorkCatalogue {
     pub ages: BTreeMap<String, Profile>,
     /// Option sets by name.
     pub contenders: BTreeMap<String, Contender>,
+    /// Names of those that are published, and none of a user's own.
+    published: BTreeSet<String>,
     /// Old scheduler names and what took their place.
     pub aliases: BTreeMap<String, String>,
     /// Files of a user that cannot be used, with the reason.
@@ -57,6 +59,7 @@ impl WorkCatalogue {
             aliases: parse_aliases(ALIASES, "published/scheduler-aliases.toml")?,
             ..WorkCatalogue::default()
         };
+        catalog.published = catalog.contenders.keys().cloned().collect();
         for file in toml_files(&WORKLOADS) {
             let workload = Workload::parse(file.contents_utf8().unwrap_or_default(), &builtin_name("workloads", file))?;
             catalog.workloads.insert(workload.name.clone(), workload);
@@ -71,6 +74,11 @@ impl WorkCatalogue {
             catalog.ages.insert(name, profile);
         }
         Ok(catalog)
+    }
+
+    /// The published option set of this name; None where it is a user's own, or none.
+    pub fn published(&self, name: &str) -> Option<&Contender> {
+        self.contenders.get(name).filter(|_| self.published.contains(name))
     }
 
     /// Adds what a file holds; what cannot be used, or could not be read, is kept as a problem.

@@ -262,6 +262,7 @@ fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
         age: raw.age,
         fill: raw.fill.map(|fill| read(&fill, parse_fill)).transpose()?,
         axes: devices.map(|count| (DEVICES.to_owned(), count)).into_iter().collect(),
+        nearest: None,
     })
 }
 

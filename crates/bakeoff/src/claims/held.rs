@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 pub struct Ground<'a> {
     /// Ages that were asked for, by contender; absent: fresh.
     pub ages: BTreeMap<String, String>,
-    /// What contenders on a modelled disk are called without it, by their label.
-    pub modelled: BTreeMap<String, String>,
+    /// What claims call contenders that have another name here, by their label: without a modelled disk, or without the word that an
+    /// option set runs in its nearest form.
+    pub called: BTreeMap<String, String>,
     /// Why a name that a claim speaks of is not among the contenders.
     pub absent: &'a dyn Fn(&str) -> String,
 }
@@ -222,11 +223,7 @@ mod tests {
     }
 
     fn ground() -> Ground<'static> {
-        Ground {
-            ages: BTreeMap::new(),
-            modelled: BTreeMap::new(),
-            absent: &|name| format!("{name} cannot compete here"),
-        }
+        Ground { ages: BTreeMap::new(), called: BTreeMap::new(), absent: &|name| format!("{name} cannot compete here") }
     }
 
     #[test]

@@ -137,12 +137,7 @@ impl Chosen {
         works: &mut Vec<Work>,
         sampling: &Sampling,
     ) -> Vec<String> {
-        // Claims know nothing of modelled disks.
-        let called = |entry: &PlannedContender| match axes::value(&entry.asked, "disk") {
-            Some(_) => axes::label(&axes::without(&entry.asked, "disk")),
-            None => entry.asked.label.clone(),
-        };
-        entries.retain_mut(|entry| match self.works.get(&called(entry)) {
+        entries.retain_mut(|entry| match self.works.get(&super::called(&entry.asked)) {
             Some(works) => {
                 entry.works = works.iter().cloned().collect();
                 true

@@ -1,5 +1,5 @@
 //! Which contender a claim speaks of, where contenders stand in a run at several ages or with several schedulers.
-//! In: a name as claims use it, the run's table, the contenders that were aged or put on a modelled disk. Out: the name in the run.
+//! In: a name as claims use it, the run's table, what contenders are called that were aged, put on a modelled disk or run in a nearest form. Out: the name in the run.
 //! A claim about used filesystems means aged ones, every other claim fresh ones; a bare name means its best scheduler.
 
 use super::Ground;
@@ -13,7 +13,7 @@ pub fn named(name: &str, claim: &Claim, table: &Table, ground: &Ground<'_>) -> S
     };
     let all: Vec<(usize, &Contender)> = table.contenders.iter().enumerate().collect();
     let plain = |contender: &'_ Contender| {
-        ground.modelled.get(&contender.name).cloned().unwrap_or_else(|| contender.without_age().to_owned())
+        ground.called.get(&contender.name).cloned().unwrap_or_else(|| contender.without_age().to_owned())
     };
     let is = |contender: &Contender| plain(contender).eq_ignore_ascii_case(name);
     if let Some((_, exact)) = all.iter().filter(fits).find(|(_, contender)| is(contender)) {
@@ -82,7 +82,7 @@ mod tests {
             table.cells.push(Cell { operation: 0, contender, samples, ..Cell::default() });
         }
         let ages = ["ext4 40%+none", "ext4 40%+bfq"].map(|name| (name.to_owned(), "used".to_owned())).into();
-        let ground = Ground { ages, modelled: BTreeMap::new(), absent: &|_| String::new() };
+        let ground = Ground { ages, called: BTreeMap::new(), absent: &|_| String::new() };
         assert_eq!(named("ext4", &claim("used"), &table, &ground), "ext4 40%+bfq");
         assert_eq!(named("ext4+none", &claim("used"), &table, &ground), "ext4 40%+none");
         assert_eq!(named("ext4", &claim("cold"), &table, &ground), "ext4");
@@ -94,8 +94,8 @@ mod tests {
         let mut table = Table::default();
         let label = "ext4 modelled hdd-7200";
         table.contenders.push(Contender { name: label.into(), ..Contender::default() });
-        let modelled = BTreeMap::from([(label.to_owned(), "ext4".to_owned())]);
-        let ground = Ground { ages: BTreeMap::new(), modelled, absent: &|_| String::new() };
+        let called = BTreeMap::from([(label.to_owned(), "ext4".to_owned())]);
+        let ground = Ground { ages: BTreeMap::new(), called, absent: &|_| String::new() };
         assert_eq!(named("ext4", &claim("cold"), &table, &ground), label);
         assert_eq!(named("xfs", &claim("cold"), &table, &ground), "xfs");
     }

@@ -64,8 +64,30 @@ struct HeldClaim {
     interval: Option<Interval>,
     /// Whether the interval contains the published factor, where both are there.
     factor_agrees: Option<bool>,
+    /// Contenders of it that ran in the nearest form of today of a published option set; none for most claims.
+    nearest: Vec<NearestForm>,
     /// The verdict in a sentence.
     text: String,
+}
+
+/// A contender of a claim that could not run as it was published.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+struct NearestForm {
+    /// Name of the option set, as the claim has it.
+    of: String,
+    /// Name of the contender in the run.
+    contender: String,
+    /// What is otherwise, and why.
+    differs: Vec<Difference>,
+}
+
+/// An option of a published set that the kernel does not take.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+struct Difference {
+    /// What is otherwise: `with device.flushes=off instead of nobarrier`.
+    what: String,
+    /// What became of the option, and what of its effect cannot be had.
+    why: String,
 }
 
 /// What became of a claim.
@@ -87,7 +109,7 @@ impl Answer for Held {
 }
 
 impl HeldClaim {
-    fn of(published: &Published, verdict: &ClaimVerdict) -> HeldClaim {
+    fn of(published: &Published, verdict: &ClaimVerdict, nearest: Vec<NearestForm>) -> HeldClaim {
         let claim = published.claim.clone();
         let (outcome, obstacle) = match &verdict.outcome {
             ClaimOutcome::Holds => (Outcome::Holds, None),
@@ -113,6 +135,7 @@ impl HeldClaim {
             measured: verdict.measured,
             interval: verdict.interval,
             factor_agrees: verdict.factor_agrees,
+            nearest,
             text: verdict.text.clone(),
         }
     }
@@ -133,10 +156,11 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
         Ok(_) => format!("{name} is not in this run"),
         Err(why) => format!("{name} is not in this run, and {why}"),
     };
-    let ground = Ground { ages: ages(&material), modelled: modelled(&material), absent: &absent };
+    let ground = Ground { ages: ages(&material), called: called(&material), absent: &absent };
     let verdicts = claims::held(&claims, &view.table, &ground);
     if args.json {
-        let held = claims.iter().zip(&verdicts).map(|(claim, verdict)| HeldClaim::of(claim, verdict)).collect();
+        let one = |(claim, verdict)| HeldClaim::of(claim, verdict, nearest(&material, claim));
+        let held = claims.iter().zip(&verdicts).map(one).collect();
         json::print(&Held { run: material.run.id.clone(), device: device(&material), claims: held })?;
         return Ok(0);
     }
@@ -153,13 +177,25 @@ fn ages(material: &Material) -> BTreeMap<String, String> {
     aged.collect()
 }
 
-/// What contenders on a modelled disk are called without it.
-fn modelled(material: &Material) -> BTreeMap<String, String> {
-    let on_one = material.contenders.iter().filter_map(|contender| {
-        let asked = contender.asked.as_ref().filter(|asked| axes::value(asked, "disk").is_some())?;
-        Some((contender.label.clone(), axes::label(&axes::without(asked, "disk"))))
+/// What claims call contenders whose label is another.
+fn called(material: &Material) -> BTreeMap<String, String> {
+    let asked = material.contenders.iter().filter_map(|contender| Some((&contender.label, contender.asked.as_ref()?)));
+    let named = asked.map(|(label, asked)| (label.clone(), claims::called(asked)));
+    named.filter(|(label, called)| label != called).collect()
+}
+
+/// Contenders of the run that stand for an option set of the claim, in its nearest form.
+fn nearest(material: &Material, published: &Published) -> Vec<NearestForm> {
+    let claim = &published.claim;
+    let speaks_of = |set: &str| {
+        [&claim.left, &claim.right].into_iter().any(|name| name.split('+').next().is_some_and(|name| name == set))
+    };
+    let forms = material.contenders.iter().filter(|contender| contender.twin_of.is_none()).filter_map(|contender| {
+        let form = contender.asked.as_ref()?.nearest.as_ref().filter(|form| speaks_of(&form.of))?;
+        let differs = form.differs.iter().map(|one| Difference { what: one.what.clone(), why: one.why.clone() });
+        Some(NearestForm { of: form.of.clone(), contender: contender.label.clone(), differs: differs.collect() })
     });
-    on_one.collect()
+    forms.collect()
 }
 
 fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) -> String {
@@ -172,7 +208,7 @@ fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) ->
     said.push('\n');
     let pairs = || claims.iter().zip(verdicts);
     for (claim, verdict) in pairs().filter(|(_, verdict)| !matches!(verdict.outcome, ClaimOutcome::NotTestable(_))) {
-        said.push_str(&one(claim, verdict, width));
+        said.push_str(&one(claim, verdict, &nearest(material, claim), width));
     }
     let count = |wanted: ClaimOutcome| verdicts.iter().filter(|verdict| verdict.outcome == wanted).count();
     let (holds, reversed) = (count(ClaimOutcome::Holds), count(ClaimOutcome::Reversed));
@@ -206,7 +242,7 @@ fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) ->
     said
 }
 
-fn one(published: &Published, verdict: &ClaimVerdict, width: usize) -> String {
+fn one(published: &Published, verdict: &ClaimVerdict, nearest: &[NearestForm], width: usize) -> String {
     let claim = &published.claim;
     let outcome = match verdict.outcome {
         ClaimOutcome::Holds => "HOLDS",
@@ -216,6 +252,11 @@ fn one(published: &Published, verdict: &ClaimVerdict, width: usize) -> String {
     };
     let mut said = text::wrapped(&claim.statement, width, &format!("{outcome:<11}"), INDENT);
     said.push_str(&text::wrapped(&verdict.text, width, INDENT, INDENT));
+    for form in nearest {
+        let differs: Vec<String> = form.differs.iter().map(|one| format!("{} ({})", one.what, one.why)).collect();
+        let told = format!("Tested in its nearest form of today: {} {}.", form.of, differs.join(", "));
+        said.push_str(&text::wrapped(&text::harmless(&told), width, INDENT, INDENT));
+    }
     let agrees = match verdict.factor_agrees {
         Some(true) => "; the interval contains the published factor",
         Some(false) => "; the interval excludes the published factor",

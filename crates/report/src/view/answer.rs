@@ -67,6 +67,7 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     // What was varied is what was asked.
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
     let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
+    besides.extend(super::story::nearest(&view.contenders));
     besides.extend(said.furthest(group));
     besides.extend(said.less_safe(group).into_iter().chain(said.avoid(group)));
     besides.extend(said.other_classes(group));

@@ -331,6 +331,7 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
                 slot,
                 name: record.label.clone(),
                 error: record.error.clone(),
+                nearest: record.asked.as_ref().and_then(|asked| asked.nearest.clone()),
                 safety: story::safety(&durability),
                 measured: None,
                 badge: story::badge(&durability, classes.len() > 1, backend),
@@ -360,7 +361,7 @@ fn places(material: &Material) -> Vec<usize> {
 fn asked_in_words(record: &ContenderRecord, origin: &Origin) -> Vec<(String, String)> {
     match (&record.asked, origin) {
         (None, Origin::Foreign { file, .. }) => vec![("imported from".into(), file.clone())],
-        (Some(asked), _) => pairs(&Contender { base: String::new(), ..asked.clone() }),
+        (Some(asked), _) => pairs(&Contender { base: String::new(), nearest: None, ..asked.clone() }),
         (None, _) => Vec::new(),
     }
 }

@@ -133,6 +133,22 @@ fn weaker_settings(new: &NewRun, contenders: &[ContenderView]) -> Option<String>
     })
 }
 
+/// Which contenders stand for published option sets that their kernel does not take as they were: a sentence for each form.
+pub(super) fn nearest(contenders: &[ContenderView]) -> Vec<String> {
+    let mut forms: Vec<(String, Vec<&str>)> = Vec::new();
+    for contender in contenders.iter().filter(|contender| contender.error.is_none()) {
+        let Some(form) = contender.nearest.as_ref().map(records::Nearest::in_short) else { continue };
+        match forms.iter_mut().find(|(known, _)| *known == form) {
+            Some((_, names)) => names.push(&contender.name),
+            None => forms.push((form, vec![&contender.name])),
+        }
+    }
+    let told = |(form, names): (String, Vec<&str>)| {
+        format!("{}: the nearest form of today of {form}, which this kernel does not take.", names.join(", "))
+    };
+    forms.into_iter().map(told).collect()
+}
+
 /// Which contenders ran in guests, and what that means for their figures.
 pub(super) fn guests(contenders: &[ContenderView]) -> Vec<String> {
     let groups = [

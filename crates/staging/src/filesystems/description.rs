@@ -220,9 +220,9 @@ pub struct Mounting {
     /// Options that the kernel takes without showing them: each holds unless one of these is shown.
     #[serde(default)]
     pub silent: BTreeMap<String, Vec<String>>,
-    /// Options that are gone, each with the way out.
+    /// Options that are gone, each with what became of it and what comes nearest.
     #[serde(default)]
-    pub gone: BTreeMap<String, String>,
+    pub gone: BTreeMap<String, crate::filesystems::gone::Gone>,
 }
 
 /// How a filesystem is checked.

@@ -222,6 +222,13 @@ pub fn kernels_here() -> Vec<String> {
     here(&cache()).into_iter().map(|(series, _)| format!("debian:{series}")).collect()
 }
 
+/// Kernels of Debian that are here or were listed when its suites were read last, in order; nothing is asked of the network.
+pub fn kernels_known() -> Vec<String> {
+    let cache = cache();
+    let (listed, here) = (list::kept(&cache), here(&cache));
+    all_series(listed.as_ref(), &here).into_iter().map(|series| format!("debian:{series}")).collect()
+}
+
 /// Series that are here, in order, each with the release of its kernel.
 fn here(cache: &Path) -> Vec<(String, String)> {
     let entries = std::fs::read_dir(cache.join("kernels")).into_iter().flatten().flatten();

@@ -53,6 +53,18 @@ pub fn kernel_called(name: &str) -> Result<String, StagingError> {
     }
 }
 
+/// The release of a contender's kernel, or as much of it as its name says: `6.12` of `debian:6.12`. None where a path leads to no kernel.
+pub fn kernel_release(kernel: Option<&str>) -> Option<String> {
+    let Some(name) = kernel.filter(|name| is_guest(Some(name))) else {
+        return Some(rustix::system::uname().release().to_string_lossy().into_owned());
+    };
+    match named(name).ok()? {
+        Named::Debian(series) => Some(series),
+        Named::Newest => None,
+        Named::Path(path) => release(&handed_in(name, &path).ok()?.0).ok(),
+    }
+}
+
 /// Reads a kernel's name; nothing is fetched or opened.
 pub(crate) fn named(name: &str) -> Result<Named, StagingError> {
     if let Some(series) = name.strip_prefix("debian:") {

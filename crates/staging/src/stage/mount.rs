@@ -4,6 +4,7 @@
 
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
+use crate::filesystems::gone::gone;
 use crate::filesystems::own_devices::{self, Companion};
 use crate::filesystems::template;
 use crate::filesystems::tools;
@@ -125,10 +126,8 @@ fn mount_refused(
 ) -> StagingError {
     let log = kernel_log(since);
     let options = contender.mount_options();
-    let gone = options.iter().find_map(|option| {
-        let key = option.split('=').next().unwrap_or(option);
-        Some((option, filesystem.mount.gone.get(option).or_else(|| filesystem.mount.gone.get(key))?))
-    });
+    let gone =
+        options.iter().find_map(|option| Some((option, gone(filesystem, option)?.way(option, &filesystem.title))));
     if let Some((option, way)) = gone {
         let said = if log.is_empty() { error.answer.clone() } else { log.join("; ") };
         return StagingError::contender(

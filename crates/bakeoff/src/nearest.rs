@@ -1,0 +1,47 @@
+//! Published option sets that a contender's kernel no longer takes: they run in their nearest form of today, under a name that says so.
+//! In: the contenders of a plan, the published sets, what filesystems' files say of options that are gone. Out: contenders, and what is
+//! to be said of each that differs. Sets of a user's own and options that were typed stay as they are.
+
+use crate::catalogue::Catalogue;
+use crate::failure::Failure;
+use records::Nearest;
+use workload::Contender;
+use workload::plan::Plan;
+
+/// Puts each published option set that its kernel does not take into its nearest form; a sentence for each form, with the contenders
+/// that it is of.
+///
+/// # Errors
+/// A contender of a filesystem that is not known.
+pub fn forms(contenders: &mut [Contender], plan: &Plan, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for contender in contenders {
+        let own = plan.contenders.contains_key(&contender.base);
+        let Some(set) = catalogue.work.published(&contender.base).filter(|_| !own) else { continue };
+        let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
+        let Some(release) = staging::kernel_release(contender.kernel.as_deref()) else { continue };
+        let Some(near) = staging::nearest(filesystem, set, contender, &release) else { continue };
+        let form = near.nearest.as_ref().map(Nearest::in_full).unwrap_or_default();
+        let told = format!("the nearest form of today of {form}. {}", as_it_was(filesystem, set));
+        match said.iter_mut().find(|(known, _)| *known == told) {
+            Some((_, labels)) => labels.push(near.label.clone()),
+            None => said.push((told, vec![near.label.clone()])),
+        }
+        *contender = near;
+    }
+    Ok(said.into_iter().map(|(told, labels)| format!("{}: {told}", labels.join(", "))).collect())
+}
+
+/// Which of Debian's kernels take a set as it was published, in a sentence.
+fn as_it_was(filesystem: &staging::Filesystem, set: &Contender) -> String {
+    let kernels = staging::kernels_known();
+    let takes = |kernel: &&String| {
+        let release = staging::kernel_release(Some(kernel.as_str()));
+        release.is_some_and(|release| staging::nearest(filesystem, set, set, &release).is_none())
+    };
+    match (kernels.iter().rev().find(takes), kernels.first()) {
+        (Some(newest), _) => format!("--kernel {newest} takes it as it was."),
+        (None, Some(oldest)) => format!("No kernel that is known here takes it as it was (the oldest is {oldest})."),
+        (None, None) => "No other kernel is known here.".into(),
+    }
+}

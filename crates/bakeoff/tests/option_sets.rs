@@ -1,0 +1,110 @@
+//! Published option sets that this kernel refuses: they run in their nearest form under a name that says so, and claims about them say it.
+//! What a person typed, and sets of one's own, stay errors with their way out.
+
+mod support;
+
+use serde_json::Value;
+use support::{Place, leftovers, root, trials};
+
+const RUN: &str =
+    "run small-files --set files=40 --set some=10 --image 1GiB --samples 1 --no-twin --plain --no-report --scratch .";
+const OLD: &str = "[old]\nfs = \"xfs\"\nmount = \"logbsize=256k,nobarrier\"\n";
+
+/// Whether XFS can compete here on a kernel without nobarrier; what is missing is counted.
+fn xfs(place: &Place) -> bool {
+    if !root("option sets") {
+        return false;
+    }
+    let said = place.bakeoff("plan small-files --image 512MiB --fs xfs --commands");
+    if said.status != Some(0) || said.out.contains("it cannot compete") {
+        prerequisites::leave_out("xfs", "XFS cannot compete here");
+        return false;
+    }
+    true
+}
+
+fn json(place: &Place, words: &str) -> Value {
+    serde_json::from_str(&place.bakeoff(words).well().out).expect("JSON")
+}
+
+#[test]
+fn a_published_set_that_is_refused_runs_in_its_nearest_form_and_claims_say_so() {
+    let place = Place::new();
+    if !xfs(&place) {
+        return;
+    }
+    let said =
+        place.bakeoff(&format!("{} --fs xfs,xfs-tuned,xfs-normapbt", RUN.replace("--samples 1", "--samples 3"))).well();
+    assert!(said.err.contains("xfs-tuned (nearest): the nearest form of today of xfs-tuned with"), "{}", said.err);
+    assert!(!said.err.contains("xfs-normapbt (nearest)"), "what is taken runs as it was: {}", said.err);
+    for (label, trial) in trials(&place) {
+        let found = trial.found.expect("it was mounted");
+        let option = |wanted: &str| found.super_options.iter().any(|option| option == wanted);
+        let flushes = found.options.iter().find(|option| option.asked == "flushes off");
+        let is_nearest = label == "xfs-tuned (nearest)";
+        assert_eq!(
+            flushes.and_then(|option| option.found.as_deref()),
+            is_nearest.then_some("write through"),
+            "{label}"
+        );
+        assert_eq!(found.durability.flushes, Some(!is_nearest), "{label}");
+        assert_eq!(option("logbsize=256k"), label != "xfs", "what is taken of the set is kept: {label}");
+    }
+    let shown = json(&place, "show --json");
+    let nearest = |name: &str| {
+        let all = shown["contenders"].as_array().expect("contenders");
+        all.iter().find(|contender| contender["name"] == name).expect("it is there")["nearest"].clone()
+    };
+    assert_eq!(nearest("xfs-tuned (nearest)")["of"], "xfs-tuned");
+    assert_eq!(nearest("xfs-normapbt"), Value::Null);
+    assert!(place.bakeoff("show").well().out.contains("device.flushes=off instead of nobarrier"));
+
+    place.write(
+        "mine.csv",
+        "id,source,device,workload,operation,cache,left,relation,right,factor,statement\n\
+         tuned,me,any,small-files,create,cold,xfs-tuned,faster,xfs,,tuned\n\
+         rmap,me,any,small-files,create,cold,xfs-normapbt,faster,xfs,,no reverse map\n",
+    );
+    let held = json(&place, "claims --file mine.csv --json");
+    let [tuned, rmap] = [&held["claims"][0], &held["claims"][1]];
+    assert_eq!((&tuned["left"], &tuned["nearest"][0]["of"]), (&"xfs-tuned".into(), &"xfs-tuned".into()));
+    assert_ne!(tuned["outcome"], "not-testable", "{tuned}");
+    assert_eq!(rmap["nearest"], Value::Array(Vec::new()));
+    let told = place.bakeoff("claims --file mine.csv").well().out;
+    assert_eq!(told.matches("Tested in its nearest form of today: xfs-tuned with").count(), 1, "{told}");
+    assert_eq!(leftovers(place.folder()), [""; 0]);
+}
+
+#[test]
+fn what_was_typed_and_a_set_of_ones_own_stay_errors_with_their_way_out() {
+    let place = Place::new();
+    if !xfs(&place) {
+        return;
+    }
+    let way = ["remove nobarrier, which left XFS in Linux 4.19", "--axis device.flushes=off comes nearest"];
+    let typed = place.bakeoff(&format!("{RUN} --fs xfs --mount xfs=nobarrier"));
+    typed.refused(&way);
+    std::fs::create_dir_all(place.path("config/bakeoff")).expect("a folder is made");
+    place.write("config/bakeoff/contenders.toml", OLD);
+    place.bakeoff(&format!("{RUN} --fs old")).refused(&way);
+    assert_eq!(leftovers(place.folder()), [""; 0]);
+}
+
+#[test]
+fn a_kernel_that_takes_the_set_gets_it_as_it_was() {
+    let place = Place::new();
+    if !xfs(&place) {
+        return;
+    }
+    let planned = |place: &Place| place.bakeoff("plan small-files --image 1GiB --fs xfs-tuned --commands").well().out;
+    let today = planned(&place);
+    assert!(today.contains("-o logbsize=256k /dev") && today.contains("queue/write_cache"), "{today}");
+    // A description by which nobarrier is not gone yet.
+    let xfs = include_str!("../../../filesystems/xfs.toml");
+    assert!(xfs.contains("since = \"4.19\""));
+    std::fs::create_dir_all(place.path("config/bakeoff/filesystems")).expect("a folder is made");
+    place.write("config/bakeoff/filesystems/xfs.toml", &xfs.replace("since = \"4.19\"", "since = \"999.0\""));
+    let then = planned(&place);
+    assert!(then.contains("-o logbsize=256k,nobarrier /dev") && !then.contains("(nearest)"), "{then}");
+    assert!(!then.contains("queue/write_cache"), "{then}");
+}

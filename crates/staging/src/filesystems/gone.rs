@@ -1,0 +1,186 @@
+//! Mount options that a kernel takes no more, and the nearest form of an option set that was published with them.
+//! In: what a filesystem's file says under `[mount.gone]`, an option set, the release of a kernel. Out: the way out in words, or a
+//! contender that this kernel takes, with every difference said. An option that a person typed is never changed.
+
+use crate::filesystems::description::Filesystem;
+use records::{Contender, Difference, Nearest};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What is added to the name of an option set that runs in its nearest form.
+const NEAREST: &str = " (nearest)";
+
+/// A mount option that is gone, and what comes nearest to it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gone {
+    /// First release of Linux that does not take it: `4.19`. Absent: none that a contender can run on does.
+    #[serde(default)]
+    pub since: Option<String>,
+    /// What became of it, as a clause.
+    pub because: String,
+    /// Mount options that come nearest to it; none: it is left out.
+    #[serde(default)]
+    pub instead: Vec<String>,
+    /// Settings of the device that come nearest to it, as the axis `device.NAME` takes them; an option set gets them in its place.
+    #[serde(default)]
+    pub device: BTreeMap<String, String>,
+    /// What of its effect cannot be had so, as a clause; absent: nothing.
+    #[serde(default)]
+    pub lost: Option<String>,
+}
+
+impl Gone {
+    /// Whether a kernel of this release takes the option still.
+    fn is_taken_by(&self, release: &str) -> bool {
+        let since = self.since.as_deref().and_then(version);
+        matches!((since, version(release)), (Some(since), Some(release)) if release < since)
+    }
+
+    /// What a person can do who asked for it.
+    pub(crate) fn way(&self, option: &str, title: &str) -> String {
+        let what = match self.instead.as_slice() {
+            [] => format!("remove {option}"),
+            instead => format!("write {} instead of {option}", instead.join(",")),
+        };
+        let near: Vec<String> = self.settings().map(|setting| format!("--axis {setting}")).collect();
+        let near = if near.is_empty() { String::new() } else { format!("; {} comes nearest", near.join(" ")) };
+        let why = match &self.since {
+            Some(since) => format!(", which left {title} in Linux {since}: {}", self.because),
+            None => format!(": {}", self.because),
+        };
+        format!("{what}{why}{near}")
+    }
+
+    /// The difference that it makes to an option set.
+    fn difference(&self, option: &str, title: &str) -> Difference {
+        let settings: Vec<String> = self.settings().collect();
+        let with: Vec<&str> = self.instead.iter().chain(&settings).map(String::as_str).collect();
+        let what = match with.as_slice() {
+            [] => format!("without {option}"),
+            with => format!("with {} instead of {option}", with.join(" and ")),
+        };
+        let lost = self.lost.as_ref().map_or_else(String::new, |lost| format!("; {lost}"));
+        let left = self.since.as_ref().map(|since| format!("{} left {title} in Linux {since}: ", key(option)));
+        Difference { what, why: format!("{}{}{lost}", left.unwrap_or_default(), self.because) }
+    }
+
+    fn settings(&self) -> impl Iterator<Item = String> {
+        self.device.iter().map(|(name, value)| format!("device.{name}={value}"))
+    }
+}
+
+/// What a filesystem's file says of an option, with or without its value.
+pub(crate) fn gone<'a>(filesystem: &'a Filesystem, option: &str) -> Option<&'a Gone> {
+    let list = &filesystem.mount.gone;
+    list.get(option).or_else(|| list.get(key(option)))
+}
+
+/// The contender with each option of its set that a kernel of this release does not take in the nearest form there is, under a name
+/// that says so. None where the kernel takes all of them. Options that were typed beside the set's own stay as they are.
+pub fn nearest(filesystem: &Filesystem, set: &Contender, contender: &Contender, release: &str) -> Option<Contender> {
+    let typed = |option: &str| contender.axes.contains_key(&format!("mount.{}", key(option)));
+    let mut options = contender.mount_options();
+    let mut near = contender.clone();
+    let mut differs = Vec::new();
+    for option in set.mount_options().into_iter().filter(|option| !typed(option)) {
+        let Some(rule) = gone(filesystem, &option).filter(|rule| !rule.is_taken_by(release)) else { continue };
+        let Some(at) = options.iter().position(|known| *known == option) else { continue };
+        let there = |wanted: &&String| options.iter().any(|known| key(known) == key(wanted));
+        let instead: Vec<String> = rule.instead.iter().filter(|wanted| !there(wanted)).cloned().collect();
+        options.splice(at..=at, instead);
+        for (name, value) in &rule.device {
+            near.device.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        differs.push(rule.difference(&option, &filesystem.title));
+    }
+    if differs.is_empty() {
+        return None;
+    }
+    near.mount = options.join(",");
+    near.base = format!("{}{NEAREST}", contender.base);
+    near.label = axes::label(&near);
+    near.nearest = Some(Nearest { of: contender.base.clone(), differs });
+    Some(near)
+}
+
+fn key(option: &str) -> &str {
+    option.split('=').next().unwrap_or(option)
+}
+
+/// The first two numbers of a release: `6.12.9-amd64` is 6 and 12.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|part| part.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filesystems::registry::Registry;
+
+    fn filesystem(name: &str) -> Filesystem {
+        Registry::embedded().expect("good").get(name).expect("known").clone()
+    }
+
+    fn set(mount: &str) -> Contender {
+        Contender { mount: mount.into(), ..Contender::named("old-set", "xfs") }
+    }
+
+    #[test]
+    fn an_option_that_is_gone_becomes_what_the_file_says_comes_nearest_under_another_name() {
+        let (xfs, set) = (filesystem("xfs"), set("logbsize=256k,nobarrier"));
+        let near = nearest(&xfs, &set, &set, "6.18.5").expect("nobarrier left in 4.19");
+        assert_eq!((near.label.as_str(), near.mount.as_str()), ("old-set (nearest)", "logbsize=256k"));
+        assert_eq!(near.device.get("flushes").map(String::as_str), Some("off"));
+        let said = near.nearest.expect("it is said");
+        assert_eq!(said.of, "old-set");
+        assert_eq!(said.in_short(), "old-set with device.flushes=off instead of nobarrier");
+        assert!(said.differs[0].why.starts_with("nobarrier left XFS in Linux 4.19: "), "{said:?}");
+    }
+
+    #[test]
+    fn a_kernel_that_takes_the_set_gets_it_as_it_was() {
+        let (xfs, set) = (filesystem("xfs"), set("logbsize=256k,nobarrier"));
+        assert_eq!(nearest(&xfs, &set, &set, "4.18.0-25-generic"), None);
+        assert!(nearest(&xfs, &set, &set, "4.19").is_some());
+        // Both numbers count: 4.9 is older than 4.19.
+        assert_eq!(nearest(&xfs, &set, &set, "4.9.1"), None);
+    }
+
+    #[test]
+    fn what_was_typed_beside_a_set_stays_and_is_answered_by_the_kernel() {
+        let (xfs, set) = (filesystem("xfs"), set("logbsize=256k"));
+        let typed = Contender { mount: "logbsize=256k,nobarrier".into(), ..set.clone() };
+        assert_eq!(nearest(&xfs, &set, &typed, "6.18"), None);
+        let mut asked = Contender { mount: "nobarrier".into(), ..set.clone() };
+        asked.axes.insert("mount.nobarrier".into(), "on".into());
+        assert_eq!(nearest(&xfs, &asked.clone(), &asked, "6.18"), None);
+    }
+
+    #[test]
+    fn an_option_that_has_another_name_now_is_written_by_it() {
+        let btrfs = filesystem("btrfs");
+        let set = Contender { mount: "noatime,recovery,inode_cache".into(), ..Contender::named("old", "btrfs") };
+        let near = nearest(&btrfs, &set, &set, "6.18").expect("both are gone");
+        assert_eq!(near.mount, "noatime,rescue=usebackuproot");
+        assert_eq!(near.nearest.expect("it is said").differs.len(), 2);
+    }
+
+    #[test]
+    fn the_way_out_names_the_option_and_what_takes_its_place() {
+        let rule = |name: &str, option: &str| {
+            let filesystem = filesystem(name);
+            gone(&filesystem, option).expect("it is gone").way(option, &filesystem.title)
+        };
+        let way = rule("xfs", "nobarrier");
+        assert!(way.starts_with("remove nobarrier, which left XFS in Linux 4.19: "), "{way}");
+        assert!(way.contains("--axis device.flushes=off"), "{way}");
+        assert!(
+            rule("btrfs", "recovery")
+                .starts_with("write rescue=usebackuproot instead of recovery, which left btrfs in Linux 6.8: ")
+        );
+        assert!(rule("xfs", "ihashsize=9").starts_with("remove ihashsize=9, which left XFS in Linux 4.0: "));
+    }
+}
