@@ -334,7 +334,8 @@ globalThis.bakeoffCharts = (() => {
 
   // Whiskers that stand upright; `pairs` holds place on the x axis, low, high, and the place of the bar among its neighbours.
   // Beside bars they are black; on lines, which cross, each has the colour of its own.
-  const uprights = (pairs, theme, count, colors) => ({
+  // One that goes beyond `end` is cut there, with an arrow.
+  const uprights = (pairs, theme, count, colors, end = Infinity) => ({
     type: "custom",
     silent: true,
     clip: false,
@@ -344,11 +345,16 @@ globalThis.bakeoffCharts = (() => {
     renderItem: (_, api) => {
       const beside = count > 0 ? api.barLayout({ count, barGap: "10%", barCategoryGap: "30%" })[api.value(3)].offsetCenter : 0;
       const low = api.coord([api.value(0), api.value(1)]);
-      const high = api.coord([api.value(0), api.value(2)]);
+      const beyond = api.value(2) > end;
+      const high = api.coord([api.value(0), Math.min(api.value(2), end)]);
       if (!isFinite(low[1]) || !isFinite(high[1])) return null;
       const x = low[0] + beside;
-      const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: colors ? colors[api.value(3)] : theme.ink, lineWidth: 1.5 } });
-      return { type: "group", children: [line(x, low[1], x, high[1]), line(x - 4, low[1], x + 4, low[1]), line(x - 4, high[1], x + 4, high[1])] };
+      const ink = colors ? colors[api.value(3)] : theme.ink;
+      const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: ink, lineWidth: 1.5 } });
+      const last = beyond
+        ? { type: "polygon", shape: { points: [[x, high[1]], [x - 4, high[1] + 7], [x + 4, high[1] + 7]] }, style: { fill: ink } }
+        : line(x - 4, high[1], x + 4, high[1]);
+      return { type: "group", children: [line(x, low[1], x, high[1]), line(x - 4, low[1], x + 4, low[1]), last] };
     },
   });
 
@@ -377,7 +383,14 @@ globalThis.bakeoffCharts = (() => {
       };
     });
     const pairs = lines.flatMap((line, place) => present(line).filter(([, cell]) => cell.interval).map(([at, cell]) => [x(at), scaled(cell.interval[0]), scaled(cell.interval[1]), place]));
-    series.push(uprights(pairs, theme, bars ? lines.length : 0, bars ? null : lines.map((line) => color(line.slot, settings.theme))));
+    const yAxis = axisOf(every, settings, head.unit.sign);
+    // Of ratios no wide interval stretches the axis, and a line shows the first value, against which all stand.
+    if (head.base) {
+      const most = BEYOND * Math.max(head.base, ...lines.flatMap((line) => present(line).map(([, cell]) => cell.median)));
+      if (yAxis.type === "value" && Math.max(...every) > most) yAxis.max = round(most);
+      series[0].markLine = { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: theme.quiet, type: "dashed" }, data: [{ yAxis: head.base }] };
+    }
+    series.push(uprights(pairs, theme, bars ? lines.length : 0, bars ? null : lines.map((line) => color(line.slot, settings.theme)), yAxis.max));
     const what = `by ${axis.name}; ${head.durable ? "until durable" : "until the last call returned"}${head.higher ? "" : "; less is better"}`;
     const option = frame(data, head, settings, what, head.unit.words, "; median, 95 % interval");
     if (option.tooltip) {
@@ -403,7 +416,7 @@ globalThis.bakeoffCharts = (() => {
       legend: { bottom: settings.alone ? 28 : 0, left: settings.alone ? 20 : 0, type: "plain", itemWidth: 18, itemHeight: 8, itemGap: 16, textStyle: { color: theme.ink, fontSize: 12 }, selectedMode: false, data: lines.map((line) => line.name), formatter: (name) => shortened(name, 26) },
       grid: { left: (settings.alone ? 20 : 0) + 66, right: settings.alone ? 40 : 18, top: space.top + 4, bottom: space.bottom + 26 + legendHeight(data, lines.map((line) => ({ contender: line })), settings), outerBoundsMode: "none" },
       xAxis: { ...common, name: axis.name, nameGap: 26, splitNumber: settings.width < 480 ? 3 : 5, ...xAxis },
-      yAxis: { ...common, nameGap: 50, ...axisOf(every, settings, head.unit.sign), axisLabel: { ...quiet, formatter: plain } },
+      yAxis: { ...common, nameGap: 50, ...yAxis, axisLabel: { ...quiet, formatter: plain } },
       series,
     };
   };
@@ -435,24 +448,37 @@ globalThis.bakeoffCharts = (() => {
     return over(data, { ...scaling, durable, higher }, settings, axis, lines);
   };
 
-  const KINDS = { figures, latency, time, cpu, scaling };
+  // How many times as long as with the first value: one line for each group of the axis.
+  const course = (data, course, settings) => {
+    const full = data.axes[course.axis];
+    const unit = { divisor: 1, sign: "×", words: `times slower than with the first ${full.name}` };
+    // Small charts have no room to say of each value what all of them begin with.
+    const family = full.values[0].split(":")[0];
+    const shared = full.values.every((value) => value.startsWith(`${family}:`));
+    const axis = shared ? { ...full, name: `${full.name} (${family})`, values: full.values.map((value) => value.slice(family.length + 1)) } : full;
+    const shown = (member) => member !== null && !(settings.hidden || []).includes(member);
+    const lines = axis.groups.map((group, at) => ({ name: group.name, slot: group.slot, points: axis.values.map((_, value) => (shown(group.members[value]) && (course.lines[at] || [])[value]) || null) }));
+    return over(data, { ...course, unit, base: 1, higher: false }, settings, axis, lines);
+  };
+
+  const KINDS = { figures, latency, time, cpu, scaling, course };
 
   const height = (data, row, kind, settings) => {
     const space = margins(settings, row);
     if (kind === "figures" || kind === "cpu") return space.top + space.bottom + Math.max(1, chosen(data, row, settings).length) * ROW;
-    const lines = kind.startsWith("axis:")
-      ? data.axes[Number(kind.slice(5))].groups
+    const lines = kind.startsWith("axis:") || kind === "course"
+      ? data.axes[kind === "course" ? row.axis : Number(kind.slice(5))].groups
       : (kind === "scaling" ? data.rows[row.rows[0]] : row).cells.map((cell) => data.contenders[cell.c]);
-    return (settings.alone ? 430 : 290) + legendHeight(data, lines.map((contender) => ({ contender })), settings);
+    return (settings.alone ? 430 : kind === "course" ? 250 : 290) + legendHeight(data, lines.map((contender) => ({ contender })), settings);
   };
 
   const option = (data, row, kind, settings) => (kind.startsWith("axis:") ? byAxis(data, row, settings, Number(kind.slice(5))) : KINDS[kind](data, row, settings));
 
   // A picture that stands alone; nothing where there is nothing to show.
   const svg = (data, index, kind, width) => {
-    const row = kind === "scaling" ? data.scalings[index] : data.rows[index];
+    const row = (kind === "scaling" ? data.scalings : kind === "course" ? data.courses : data.rows)[index];
     const settings = { theme: "light", alone: true, width, scale: "linear" };
-    const made = kind === "scaling" || row.cells.length > 0 ? option(data, row, kind, settings) : null;
+    const made = !row.cells || row.cells.length > 0 ? option(data, row, kind, settings) : null;
     if (!made) return null;
     const chart = echarts.init(null, null, { renderer: "svg", ssr: true, width, height: height(data, row, kind, settings) });
     chart.setOption(made);

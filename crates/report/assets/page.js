@@ -6,9 +6,10 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const state = { hidden: [], sort: "plan", scale: "linear", cut: 0, printing: false };
   const places = [...document.querySelectorAll(".chart")].map((node) => {
-    const scaling = node.dataset.scaling;
-    const row = scaling === undefined ? data.rows[Number(node.dataset.row)] : data.scalings[Number(scaling)];
-    return { node, row, kind: scaling === undefined ? "figures" : "scaling", chart: null };
+    const { scaling, course } = node.dataset;
+    if (scaling !== undefined) return { node, row: data.scalings[Number(scaling)], kind: "scaling", chart: null };
+    if (course !== undefined) return { node, row: data.courses[Number(course)], kind: "course", chart: null };
+    return { node, row: data.rows[Number(node.dataset.row)], kind: "figures", chart: null };
   });
   const theme = () => (dark.matches && !state.printing ? "dark" : "light");
 
@@ -126,7 +127,7 @@
     for (const part of document.querySelectorAll(".verdict details")) part.open = printing;
     for (const place of places) {
       const kind = place.kind;
-      if (printing && kind !== "scaling") place.kind = "figures";
+      if (printing && kind !== "scaling" && kind !== "course") place.kind = "figures";
       draw(place);
       place.kind = kind;
     }

@@ -6,7 +6,7 @@ mod draw;
 mod palette;
 mod raster;
 
-pub use data::{ChartCell, ChartContender, ChartData, ChartRow, ChartScaling, chart_data};
+pub use data::{ChartCell, ChartContender, ChartCourse, ChartData, ChartRow, ChartScaling, ChartTimes, chart_data};
 pub use draw::{Artist, Kind};
 pub use palette::slots;
 pub use raster::png;

@@ -2,6 +2,7 @@
 //! In: a view, its material and chart values. Out: HTML; every text of others is escaped by the library.
 
 mod costs;
+mod course;
 mod forest;
 mod overview;
 mod pivot;
@@ -53,7 +54,7 @@ pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<Stri
                     (controls(view))
                     @for workload in &view.workloads { (section::section(view, workload, charts)) }
                     (pivot::scalings(view, charts))
-                    (pivot::pivots(view))
+                    (pivot::pivots(view, charts))
                     (costs::costs(view))
                     (rest::rest(material, view))
                 }

@@ -2,7 +2,10 @@
 //! In: a view and its material. Out: [`ChartData`], which goes into the page as JSON.
 
 use crate::number::Unit;
-use crate::view::{self, AxisView, CellView, Latency, Material, RowView, SeriesView, Standing, View, WorkloadView};
+use crate::view::{
+    self, AxisView, CellView, CoursePoint, CourseRow, Latency, Material, RowView, SeriesView, Standing, View,
+    WorkloadView,
+};
 use serde::Serialize;
 
 /// Everything that the pictures of a report show.
@@ -18,6 +21,36 @@ pub struct ChartData {
     pub axes: Vec<AxisView>,
     /// The same operation with one number of its workload varied.
     pub scalings: Vec<ChartScaling>,
+    /// Operations that change from the first value of an ordered axis to the last.
+    pub courses: Vec<ChartCourse>,
+}
+
+/// One operation over an ordered axis, each value held against the first.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChartCourse {
+    /// `workload/operation-over-axis`, as slugs: the name of its files and of its place in the page.
+    pub id: String,
+    /// Heading of the workload.
+    pub workload: String,
+    /// Label of the operation.
+    pub title: String,
+    /// Index into [`ChartData::axes`].
+    pub axis: usize,
+    /// Whether figures are until durable.
+    pub durable: bool,
+    /// For each group of the axis its values.
+    pub lines: Vec<Vec<Option<ChartTimes>>>,
+}
+
+/// How many times worse a value is than the first of its group.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChartTimes {
+    /// The ratio.
+    pub median: f64,
+    /// Low and high end of its interval.
+    pub interval: Option<(f64, f64)>,
+    /// The ratio as text.
+    pub text: String,
 }
 
 /// One operation over the values of an option of its workload.
@@ -125,6 +158,7 @@ pub fn chart_data(material: &Material, view: &View) -> ChartData {
         .flat_map(|workload| workload.rows.iter().map(move |row| chart_row(material, view, workload, row)))
         .collect();
     let scalings = scalings(view, &rows);
+    let courses = courses(view);
     let day = view.run.began.split('T').next().unwrap_or_default();
     let emulated: Vec<&str> = view
         .contenders
@@ -139,7 +173,30 @@ pub fn chart_data(material: &Material, view: &View) -> ChartData {
         _ => format!("; in an emulated machine: {}", crate::safe::terminal(&emulated.join(", "))),
     };
     let source = format!("Bakeoff {}, run {}, {day}{label}", view.run.version, view.run.id);
-    ChartData { source, contenders, rows, axes: view.axes.clone(), scalings }
+    ChartData { source, contenders, rows, axes: view.axes.clone(), scalings, courses }
+}
+
+fn courses(view: &View) -> Vec<ChartCourse> {
+    let times = |point: &CoursePoint| ChartTimes {
+        median: point.times,
+        interval: point.interval,
+        text: crate::number::ratio(point.times),
+    };
+    let followed = view.pivots.iter().filter_map(|pivot| Some((pivot.axis, pivot.course.as_ref()?)));
+    let rows = followed.flat_map(|(axis, course)| course.rows.iter().map(move |row| (axis, row)));
+    let one = |(axis, line): (usize, &CourseRow)| {
+        let workload = &view.workloads[line.workload];
+        let row = &workload.rows[line.row];
+        ChartCourse {
+            id: format!("{}/{}-over-{}", workload.slug, row.slug, view::slug(&view.axes[axis].name)),
+            workload: crate::safe::terminal(&workload.title),
+            title: crate::safe::terminal(&row.title),
+            axis,
+            durable: row.durable,
+            lines: line.lines.iter().map(|line| line.iter().map(|point| point.as_ref().map(times)).collect()).collect(),
+        }
+    };
+    rows.map(one).collect()
 }
 
 fn scalings(view: &View, rows: &[ChartRow]) -> Vec<ChartScaling> {

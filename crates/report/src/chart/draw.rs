@@ -103,6 +103,14 @@ impl Artist {
         self.draw(scaling, "scaling")
     }
 
+    /// The picture of an operation over an ordered axis, by its place in [`ChartData::courses`].
+    ///
+    /// # Errors
+    /// What the engine answers.
+    pub fn course_svg(&self, course: usize) -> Result<Option<String>, ReportError> {
+        self.draw(course, "course")
+    }
+
     fn draw(&self, number: usize, kind: &str) -> Result<Option<String>, ReportError> {
         self.context.with(|ctx| {
             let draw = || -> rquickjs::Result<Option<String>> {

@@ -8,7 +8,7 @@ use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, ScalingView
 use maud::{Markup, html};
 
 /// The tables of every axis.
-pub(super) fn pivots(view: &View) -> Markup {
+pub(super) fn pivots(view: &View, charts: &ChartData) -> Markup {
     html! {
         @if !view.pivots.is_empty() {
             section aria-labelledby="axes" {
@@ -17,16 +17,20 @@ pub(super) fn pivots(view: &View) -> Markup {
                     "What was varied, told for contenders that differ in nothing else. Each of these tables is judged anew, with one correction for "
                     "all that it says. The best of each was chosen among the same samples, which flatters it a little where several are close."
                 }
-                @for pivot in &view.pivots { (tables(view, &view.axes[pivot.axis], pivot)) }
+                @for pivot in &view.pivots { (tables(view, &view.axes[pivot.axis], pivot, charts)) }
             }
         }
     }
 }
 
-fn tables(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
+fn tables(view: &View, axis: &AxisView, pivot: &PivotView, charts: &ChartData) -> Markup {
     let id = format!("by-{}", crate::view::slug(&axis.name));
     html! {
         div data-pivot=(pivot.axis) {
+            @if let Some(course) = &pivot.course {
+                h3 id={ (id) "-course" } { "What changes from " (axis.name) " to " (axis.name) }
+                (super::course::course(axis, pivot.axis, course, charts))
+            }
             h3 id=(id) { "Which " (axis.name) }
             ul.said { @for text in &pivot.summary { li { (text) } } }
             p.quiet.small { "How many times worse than the best of each line; marked are the best and those to which no difference was shown." }

@@ -34,6 +34,7 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
     let name = safe::terminal(&axis.name);
     let mut text = heading(&format!("Which {name}"), style);
     say(&mut text, &pivot.summary, usize::MAX, style);
+    say(&mut text, &pivot.course.iter().map(|course| course.summary.clone()).collect::<Vec<_>>(), usize::MAX, style);
     for part in parts(pivot) {
         text.push_str(&title(view, part, style));
         text.push_str(&within(view, axis, part, style));

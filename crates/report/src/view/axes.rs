@@ -7,7 +7,7 @@ use crate::chart::slots;
 use crate::safe;
 use records::{Contender, DEVICE};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The axis that is none of the table's: what is varied, itself.
 pub(super) const FILESYSTEM: &str = "filesystem";
@@ -45,14 +45,17 @@ struct Asked<'a> {
     options: &'a Contender,
 }
 
+/// What values turned out to be, where their names do not tell their order: releases of kernels.
+pub(super) type Releases = BTreeMap<String, String>;
+
 /// The axes of a run; `asked` holds the options of each of `contenders`.
-pub(super) fn axes(contenders: &[ContenderView], asked: &[Option<&Contender>]) -> Vec<AxisView> {
+pub(super) fn axes(contenders: &[ContenderView], asked: &[Option<&Contender>], releases: &Releases) -> Vec<AxisView> {
     let taking_part = contenders.iter().zip(asked).enumerate().filter(|(_, (contender, _))| contender.error.is_none());
     let all: Vec<Asked> = taking_part
         .filter_map(|(place, (contender, options))| Some(Asked { place, label: &contender.name, options: (*options)? }))
         .filter(|asked| asked.options.filesystem != DEVICE)
         .collect();
-    names(&all).iter().filter_map(|name| axis(name, &all)).collect()
+    names(&all).iter().filter_map(|name| axis(name, &all, releases)).collect()
 }
 
 fn names(all: &[Asked]) -> Vec<String> {
@@ -68,7 +71,7 @@ fn names(all: &[Asked]) -> Vec<String> {
     usual.into_iter().map(str::to_owned).chain(named).chain([FILESYSTEM.to_owned()]).collect()
 }
 
-fn axis(name: &str, all: &[Asked]) -> Option<AxisView> {
+fn axis(name: &str, all: &[Asked], releases: &Releases) -> Option<AxisView> {
     let mut values: Vec<String> = Vec::new();
     for asked in all {
         let value = value(asked.options, name);
@@ -80,7 +83,7 @@ fn axis(name: &str, all: &[Asked]) -> Option<AxisView> {
         return None;
     }
     let table = axes::find(name).map(|named| named.axis);
-    let rank = |value: &String| table.and_then(|axis| axis.rank(value));
+    let rank = |value: &String| table.and_then(|axis| axis.rank(releases.get(value).unwrap_or(value)));
     let ranks: Option<Vec<f64>> = values.iter().map(rank).collect();
     if ranks.is_some() {
         values.sort_by(|a, b| rank(a).unwrap_or_default().total_cmp(&rank(b).unwrap_or_default()));
@@ -93,7 +96,7 @@ fn axis(name: &str, all: &[Asked]) -> Option<AxisView> {
         return None;
     }
     Some(AxisView {
-        ordered: table.is_some_and(|axis| axis.is_ordered()) || (ranks.is_some() && values.len() > 2),
+        ordered: ranks.is_some() && (values.len() > 2 || table.is_some_and(|axis| axis.is_ordered())),
         positions: ranks
             .filter(|_| table.is_some_and(|axis| axis.is_scale()))
             .and_then(|_| values.iter().map(rank).collect()),

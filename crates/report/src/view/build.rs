@@ -39,7 +39,7 @@ impl View {
         let names: Vec<&str> = workloads.iter().map(|workload| trial_name(material, workload)).collect();
         let scalings = scalings(&workloads, &names);
         let asked: Vec<Option<&Contender>> = contenders.iter().map(|view| asked(material, view.index)).collect();
-        let axes = axes(&contenders, &asked);
+        let axes = axes(&contenders, &asked, &releases(material));
         let costs = costs::costs(material, &counting, &contenders, &workloads);
         let counts = counts(material, &counting);
         let mut warnings = story::warnings(&material.run, &contenders, &workloads, counts, &judgement);
@@ -244,6 +244,16 @@ fn title(works: &[WorkRecord], work: &WorkRecord) -> String {
 /// What was asked of a contender, by its index in the ledger.
 fn asked(material: &Material, index: usize) -> Option<&Contender> {
     material.contenders.iter().find(|record| record.index as usize == index)?.asked.as_ref()
+}
+
+/// Releases of the kernels that contenders ran on, by the names under which they were asked for.
+fn releases(material: &Material) -> BTreeMap<String, String> {
+    let here = material.run.new.machine.as_ref().map(|machine| ("host".to_owned(), machine.kernel.clone()));
+    let kernels = material.trials.iter().filter_map(|trial| {
+        let name = asked(material, trial.contender as usize)?.kernel.clone()?;
+        Some((name, trial.found.as_ref()?.kernel.clone()?))
+    });
+    here.into_iter().chain(kernels).collect()
 }
 
 /// The name by which trials know a workload of the view.

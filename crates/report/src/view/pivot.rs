@@ -3,6 +3,7 @@
 //! As the published scheduler comparisons did it: the best scheduler per filesystem, then filesystems with theirs.
 
 use super::cells::{shown, standing};
+use super::course::{CourseView, course};
 use super::{AxisView, FigureView, Standing, View};
 use judge::{Backend, Cell, Contender, Durability, Judgement, Operation, Table};
 use serde::Serialize;
@@ -25,6 +26,8 @@ pub struct PivotView {
     pub across: Vec<String>,
     /// Smallest difference that is called one, a share.
     pub smallest_effect: f64,
+    /// What changes from the first value to the last, where the values have an order.
+    pub course: Option<CourseView>,
 }
 
 /// One operation.
@@ -72,6 +75,10 @@ pub(super) fn pivots(view: &View) -> Vec<PivotView> {
 /// Whether a value of an axis was better than another anywhere, in a sentence: where the difference is largest, or that none is shown.
 pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
     let axis = &view.axes[pivot.axis];
+    // Of kernels it is asked what a newer one changed, not which is the best.
+    if let Some(course) = pivot.course.as_ref().filter(|_| axis.name == "kernel") {
+        return course.summary.clone();
+    }
     let told = |cell: &PivotCell| matches!(cell.standing, Standing::Worse | Standing::Likely);
     let mut lines = 0;
     let mut open = 0;
@@ -160,7 +167,9 @@ impl Pivot<'_> {
         }
         rows.retain(|row| row.groups.iter().any(|values| values.iter().flatten().count() >= 2));
         let (summary, within) = (self.summary(&rows), sentences(&inner));
-        (!rows.is_empty()).then_some(PivotView { axis: number, rows, summary, within, across, smallest_effect })
+        let shown: Vec<(usize, usize)> = places.iter().map(|(workload, row, _)| (*workload, *row)).collect();
+        let course = course(self.view, self.axis, &table, &at, &shown);
+        (!rows.is_empty()).then_some(PivotView { axis: number, rows, summary, within, across, smallest_effect, course })
     }
 
     fn summary(&self, rows: &[PivotRow]) -> Vec<String> {

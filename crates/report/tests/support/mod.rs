@@ -348,3 +348,17 @@ fn ceiling() -> Ceiling {
         clock_error: 0.000_02,
     }
 }
+
+/// Filesystems, each with its speed, on three kernels that are named out of order: with the newest one xfs takes half as long again, ext4 what it took.
+pub fn on_kernels(filesystems: &[(&str, f64)], blocks: u32) -> Bench {
+    let mut entries = Vec::new();
+    for &(filesystem, speed) in filesystems {
+        for (kernel, factor) in [("debian:6.12", 1.0), ("debian:7.2", 0.66), ("debian:6.6", 1.0)] {
+            let factor = if filesystem == "ext4" { 1.0 } else { factor };
+            let axes = [("kernel".to_owned(), kernel.to_owned())].into();
+            let asked = Contender { kernel: Some(kernel.into()), axes, ..Contender::plain(filesystem) };
+            entries.push(Entry::new(&format!("{filesystem} on {kernel}"), speed * factor, asked));
+        }
+    }
+    made_of(&entries, works::all().into_iter().take(2).collect(), blocks)
+}

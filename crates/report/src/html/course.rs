@@ -1,0 +1,70 @@
+//! What changes from the first value of an ordered axis to the last: a small chart for each operation that does, and its table.
+//! In: a view, a pivot with its course, and the chart values. Out: HTML.
+
+use crate::chart::{ChartCourse, ChartData, ChartTimes};
+use crate::number;
+use crate::view::{AxisView, CourseView};
+use maud::{Markup, html};
+
+/// The charts of an axis, below what they come to.
+pub(super) fn course(axis: &AxisView, number: usize, course: &CourseView, charts: &ChartData) -> Markup {
+    let mine = charts.courses.iter().enumerate().filter(|(_, chart)| chart.axis == number);
+    html! {
+        p { (course.summary) }
+        @if !course.rows.is_empty() {
+            p.quiet.small {
+                "How many times slower each is than with the first " (axis.name) " of its line, with the interval that decides: above the dashed line "
+                "it is slower, below it faster."
+            }
+            div.charts.small {
+                @for (place, chart) in mine {
+                    figure id=(chart.id.replace('/', "-")) {
+                        figcaption { h4 { (chart.title) } span.unit { (chart.workload) @if chart.durable { ", until durable" } } }
+                        div.chart data-course=(place) role="img" aria-label=(in_words(axis, chart)) {}
+                        details {
+                            summary { "Figures" span.quiet { " of " (chart.title) " over " (axis.name) } }
+                            (table(axis, chart))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn told(times: &ChartTimes) -> String {
+    match times.interval {
+        Some((low, high)) => format!("{} ({} to {})", times.text, number::ratio(low), number::ratio(high)),
+        None => times.text.clone(),
+    }
+}
+
+/// The chart for those who do not see it.
+fn in_words(axis: &AxisView, chart: &ChartCourse) -> String {
+    let lines = axis.groups.iter().zip(&chart.lines).filter(|(_, line)| !line.is_empty());
+    let said = lines.map(|(group, line)| {
+        let points = axis.values.iter().zip(line).filter_map(|(value, point)| Some((value, point.as_ref()?)));
+        let points: Vec<String> = points.map(|(value, times)| format!("{value} {}", times.text)).collect();
+        format!("{}: {}", group.name, points.join(", "))
+    });
+    format!(
+        "{}, times slower than with the first {}. {}. The table below has every interval.",
+        chart.title,
+        axis.name,
+        said.collect::<Vec<_>>().join("; ")
+    )
+}
+
+fn table(axis: &AxisView, chart: &ChartCourse) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ "Figures of " (chart.title) " over " (axis.name) } { table {
+            thead { tr { th scope="col" { "With" } @for value in &axis.values { th.n scope="col" { (value) } } } }
+            tbody { @for (group, line) in axis.groups.iter().zip(&chart.lines).filter(|(_, line)| !line.is_empty()) {
+                tr {
+                    th scope="row" { (group.name) }
+                    @for point in line { td.n { (point.as_ref().map_or_else(|| "–".to_owned(), told)) } }
+                }
+            } }
+        } }
+    }
+}
