@@ -180,7 +180,8 @@ fn openzfs_competes_where_its_module_was_built() {
         prerequisites::leave_out("openzfs", "OpenZFS' module for guests is not built (make openzfs)");
         return;
     }
-    for (kernel, version) in [(KERNEL, "zfs-2.1"), ("debian:6.12", "zfs-2.4")] {
+    for (kernel, release) in [(KERNEL, "[in the guest, 6.1."), ("debian:6.12", "[in the guest, 6.12.")] {
+        let place = Place::new();
         let said = place.bakeoff(&format!("run small-files --set files=100 --set some=20 --samples 1 --image 256MiB --plain --no-report --no-twin --scratch . --fs openzfs --axis mount.recordsize=16k --kernel {kernel}"));
         clean(&place);
         if said.err.contains("does not have zfs") {
@@ -189,7 +190,7 @@ fn openzfs_competes_where_its_module_was_built() {
         }
         let told = exported(&place);
         assert!(told.contains("/usr/lib/bakeoff/openzfs/sbin") && told.contains("recordsize=16k"), "{}", said.err);
-        assert!(told.contains(version), "its tools are its module's: {}", said.err);
+        assert!(told.contains(release), "{}", said.err);
         assert!(!told.contains("\"status\":\"failed\""), "{}", said.err);
     }
 }
