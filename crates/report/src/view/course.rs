@@ -105,11 +105,12 @@ fn points(values: usize, table: &Table) -> Vec<Vec<Option<CoursePoint>>> {
             continue;
         }
         mine.iter().for_each(|operation| found[*operation][first] = Some(CoursePoint::FIRST));
-        for value in first + 1..values {
-            let compared =
-                judge::compare_contenders(Side { table, contender: first }, Side { table, contender: value });
-            for operation in &mine {
-                found[*operation][value] = point(table, *operation, &compared);
+        let against =
+            |value| judge::compare_contenders(Side { table, contender: first }, Side { table, contender: value });
+        let later: Vec<(usize, Comparison)> = (first + 1..values).map(|value| (value, against(value))).collect();
+        for operation in mine {
+            for (value, compared) in &later {
+                found[operation][*value] = point(table, operation, compared);
             }
         }
     }
