@@ -52,6 +52,7 @@ fn all_compile_at_both_scales_with_every_choice_of_every_option() {
         "git",
         "mail",
         "media",
+        "mirror",
         "nearly-full",
         "postal",
         "postgres",
