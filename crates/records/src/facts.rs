@@ -3,7 +3,7 @@
 //! Nothing here changes what the engine does.
 
 use crate::program::{
-    ALL_INSTRUCTIONS, Figure, INSTRUCTIONS, Order, Over, OwnFigure, PEAK_MEMORY, Program, USABLE_SHARE,
+    ALL_INSTRUCTIONS, DEVICE_WRITTEN, Figure, INSTRUCTIONS, Order, Over, OwnFigure, PEAK_MEMORY, Program, USABLE_SHARE,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl Compiled {
         let of_program = self.phases.iter().take(self.program.phases.len());
         let both = |facts: &PhaseFacts| [INSTRUCTIONS, ALL_INSTRUCTIONS].map(|of| facts.counted(of));
         let counted: Vec<PhaseFacts> = of_program.filter(|facts| !facts.preparation).flat_map(both).collect();
-        let timeless = |own: &OwnFigure| [PEAK_MEMORY, USABLE_SHARE].contains(&own.from.as_str());
+        let timeless = |own: &OwnFigure| [DEVICE_WRITTEN, PEAK_MEMORY, USABLE_SHARE].contains(&own.from.as_str());
         for facts in &mut self.phases {
             facts.preparation |= !facts.own.as_ref().is_some_and(timeless);
         }
