@@ -6,23 +6,12 @@ use judge::Change;
 use report::chart::{Artist, chart_data, png};
 use report::terminal::{Style, pivot};
 use report::view::CoursePoint;
-use report::{Format, Material, View, write};
+use report::{Format, write};
 use std::fs;
-use support::{Bench, filled_and_scaled, on_kernels, with_schedulers};
+use support::{filled_and_scaled, leave, on_kernels, viewed, with_schedulers};
 
 /// Filesystems with their speeds.
 const BOTH: [(&str, f64); 2] = [("ext4", 1.0), ("xfs", 0.9)];
-
-fn viewed(bench: &Bench) -> (Material, View) {
-    let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
-    let view = View::of(&material).expect("the run is judged");
-    (material, view)
-}
-
-fn keep(name: &str, content: impl AsRef<[u8]>) {
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(path, content).expect("it can be looked at afterwards");
-}
 
 #[test]
 fn kernels_stand_by_version_and_each_is_held_against_the_oldest() {
@@ -76,12 +65,12 @@ fn the_course_stands_in_the_terminal_the_page_the_pictures_and_the_json() {
     let bench = on_kernels(&BOTH, 8);
     let (material, view) = viewed(&bench);
     let text = pivot(&view, "kernel", Style::plain(80)).expect("kernels were varied");
-    keep("course.txt", &text);
+    leave("course.txt", &text);
     assert!(text.contains("Changed between kernel debian:6.6"), "{text}");
     let folder = tempfile::tempdir().expect("a scratch folder");
     write(&material, folder.path(), &[Format::Html, Format::Svg, Format::Json]).expect("it is written");
     let page = fs::read_to_string(folder.path().join("index.html")).expect("the page");
-    keep("course.html", &page);
+    leave("course.html", &page);
     assert!(page.contains("data-course=\"0\"") && page.contains("id=\"by-kernel-course\""));
     assert!(
         page.contains("times slower than with the first kernel. ext4: debian:6.6 1, debian:6.12 "),
@@ -96,7 +85,7 @@ fn the_course_stands_in_the_terminal_the_page_the_pictures_and_the_json() {
     assert!(places.is_sorted(), "by version: {places:?}");
     let artist = Artist::new(&charts).expect("the library loads");
     let drawn = artist.course_svg(0).expect("it is drawn").expect("it has something to show");
-    keep("course.png", png(&drawn).expect("it is rasterised"));
+    leave("course.png", png(&drawn).expect("it is rasterised"));
     let json = fs::read_to_string(folder.path().join("results.json")).expect("the JSON");
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let kernel = json["pivots"].as_array().expect("pivots").iter().find(|pivot| pivot["course"].is_object());

@@ -7,19 +7,8 @@ use report::terminal::{Style, pivot, show};
 use report::view::Standing;
 use report::{Format, Material, View, write};
 use std::fs;
-use support::{Bench, filled_and_scaled, with_schedulers};
+use support::{filled_and_scaled, leave, viewed, with_schedulers};
 use unicode_width::UnicodeWidthStr;
-
-fn viewed(bench: &Bench) -> (Material, View) {
-    let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
-    let view = View::of(&material).expect("the run is judged");
-    (material, view)
-}
-
-fn keep(name: &str, content: impl AsRef<[u8]>) {
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(path, content).expect("it can be looked at afterwards");
-}
 
 #[test]
 fn the_best_scheduler_is_found_for_each_filesystem_and_then_the_filesystems_with_theirs() {
@@ -80,7 +69,7 @@ fn a_pivots_figures_are_those_of_the_tables() {
 fn the_terminal_tells_a_pivot_in_eighty_columns_and_names_the_axes_that_there_are() {
     let (_, view) = viewed(&with_schedulers(6));
     let text = pivot(&view, "scheduler", Style::plain(80)).expect("schedulers were varied");
-    keep("pivot.txt", &text);
+    leave("pivot.txt", &text);
     for line in text.lines() {
         assert!(line.width() <= 80, "{} columns: {line}", line.width());
     }
@@ -105,14 +94,14 @@ fn fill_and_workers_have_charts_as_files_and_tables_in_the_page() {
     write(&material, folder.path(), &[Format::Html, Format::Svg, Format::Csv, Format::Markdown])
         .expect("it is written");
     let page = fs::read_to_string(folder.path().join("index.html")).expect("the page");
-    keep("filled.html", &page);
+    leave("filled.html", &page);
     assert!(page.contains("Each with its best fill") && page.contains("data-scaling=\"1\""));
     for name in [
         "small-files-parallel-quick-processes-1-write-cold-by-fill.svg",
         "small-files-parallel-by-processes-write-cold.svg",
     ] {
         let svg = fs::read_to_string(folder.path().join("charts").join(name)).expect(name);
-        keep(name, &svg);
+        leave(name, &svg);
         assert!(svg.contains("xfs") && svg.contains(if name.contains("fill") { "80%" } else { "processes" }), "{name}");
     }
     let csv = fs::read_to_string(folder.path().join("tables/by--fill.csv")).expect("the pivot as CSV");
@@ -127,8 +116,8 @@ fn an_axis_without_order_is_drawn_as_bars_beside_each_other() {
     let artist = Artist::new(&charts).expect("the library loads");
     let number = view.axes.iter().position(|axis| axis.name == "scheduler").expect("schedulers");
     let svg = artist.svg(0, Kind::Axis(number)).expect("it is drawn").expect("it has something to show");
-    keep("by-scheduler.svg", &svg);
-    keep("by-scheduler.png", report::chart::png(&svg).expect("it is rasterised"));
+    leave("by-scheduler.svg", &svg);
+    leave("by-scheduler.png", report::chart::png(&svg).expect("it is rasterised"));
     assert!(svg.contains("mq-deadline") && svg.contains("btrfs"));
 }
 

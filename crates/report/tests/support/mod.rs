@@ -17,6 +17,7 @@ use records::{
     BlockDevice, Closing, Contender, Cpu, DataMode, Durability, Found, Journaling, Machine, OptionFound, Usage,
     Virtualisation,
 };
+use report::{Material, View};
 use std::path::PathBuf;
 
 /// A ledger in a folder of its own.
@@ -361,4 +362,17 @@ pub fn on_kernels(filesystems: &[(&str, f64)], blocks: u32) -> Bench {
         }
     }
     made_of(&entries, works::all().into_iter().take(2).collect(), blocks)
+}
+
+/// A run as it is read and judged.
+pub fn viewed(bench: &Bench) -> (Material, View) {
+    let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
+    let view = View::of(&material).expect("the run is judged");
+    (material, view)
+}
+
+/// Leaves what a person may want to look at.
+pub fn leave(name: &str, content: impl AsRef<[u8]>) {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(path, content).expect("it can be looked at afterwards");
 }
