@@ -50,11 +50,11 @@ fn kill_after(child: Child, milliseconds: u64) -> u32 {
     kill(child)
 }
 
-/// Kills a run that is still at work. A child that it was just starting has its locks until it runs, and is waited for.
+/// Kills a run that is still at work. A child that it was just starting has its locks until it runs, and is waited for:
+/// as long as the killed process is not reaped, for the kernel shows no locks of one that is gone.
 fn kill(mut child: Child) -> u32 {
     assert!(child.try_wait().expect("ours").is_none(), "it was still at work");
     child.kill().expect("ours");
-    child.wait().expect("gone");
     let holds = |line: &str| line.split_whitespace().nth(4).is_some_and(|pid| pid == child.id().to_string());
     let held = || std::fs::read_to_string("/proc/locks").expect("read").lines().any(holds);
     let free = (0..1000).any(|_| {
@@ -64,6 +64,7 @@ fn kill(mut child: Child) -> u32 {
         }
         free
     });
+    child.wait().expect("gone");
     assert!(free, "a process of run {} holds its locks for ever", child.id());
     child.id()
 }
