@@ -56,6 +56,8 @@ fn what_is_read_after_a_rebuild_comes_from_the_rebuilt_device_alone() {
     let shown = place.bakeoff("show --full").well();
     assert!(shown.out.contains("rebuild, written"), "{}", shown.out);
     assert!(shown.out.contains("no second device"), "{}", shown.out);
+    let told = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("each block lies on two of 2 devices (raid1)"), "{}", shown.out);
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 

@@ -190,6 +190,14 @@ impl Stage<'_> {
         self.is_whole()
     }
 
+    /// Says beside the figures what they are of.
+    pub(super) fn tell_of_members(&mut self, filesystem: &crate::Filesystem) {
+        if let Some(several) = self.state.spread(filesystem).several() {
+            let count = 1 + self.state.members.others.len();
+            self.state.found.remarks.push(format!("each block lies on two of {count} devices ({})", several.called));
+        }
+    }
+
     /// All devices that were not taken away are there, by what the kernel shows and by the filesystem's own tools.
     pub(super) fn is_whole(&self) -> Result<(), StagingError> {
         let members = &self.state.members;

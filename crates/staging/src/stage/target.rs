@@ -208,6 +208,7 @@ impl Target {
         stage.apply(contender, axes::on_device(contender))?;
         stage.make(&filesystem, contender)?;
         stage.mount(&filesystem, contender)?;
+        stage.tell_of_members(&filesystem);
         stage.state.filesystem = Some(filesystem);
         stage.is_whole()?;
         stage.read_back(contender)?;
