@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum ColdWay {
     /// It is unmounted, its device's pages are forgotten, and it is mounted again: only this filesystem starts cold. Where
-    /// that cannot be done (directories, guests, filesystems with a cache of their own) caches are dropped.
+    /// that cannot be done (directories, filesystems with a cache of their own) caches are dropped.
     #[default]
     Remount,
     /// All clean pages, dentries and inodes of the machine are dropped.

@@ -45,8 +45,8 @@ impl Stage<'_> {
 
     fn goes_by_remount(&self) -> bool {
         let state = &self.state;
-        // In a guest nobody else's caches are dropped; whoever has a process of its own may keep a cache there.
-        let apart = self.target.guest || state.work.is_some() || state.daemon.is_some() || state.has_own_cache();
+        // Whoever has a process of its own may keep a cache there.
+        let apart = state.work.is_some() || state.daemon.is_some() || state.has_own_cache();
         self.target.cold == ColdWay::Remount && state.device.is_some() && !apart && !self.stands_on_pages()
     }
 

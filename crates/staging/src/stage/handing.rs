@@ -168,15 +168,11 @@ fn give_back(
     mark: &mut Mark,
     journal: &Journal,
 ) -> Result<(), StagingError> {
-    if let Some(kind) = formatted {
+    // A guest's host empties the disk itself.
+    if let Some(kind) = formatted.filter(|_| !guest) {
         let path = erasable.device().path.clone();
         erasable.verify_ours(kind.as_deref())?;
-        // A guest's host empties the disk itself.
-        if guest {
-            unsign(&path, journal)?
-        } else {
-            wipe(&path, journal)?
-        }
+        wipe(&path, journal)?;
         mark.removed(|made| matches!(made, Made::Formatted { path: known, .. } if *known == path));
     }
     erasable.hold()
