@@ -165,6 +165,9 @@ pub struct RunArgs {
     /// Plain lines instead of a progress display
     #[arg(long, help_heading = "Output")]
     pub plain: bool,
+    /// Find out first what the filesystems can do, as `bakeoff features` does, each on its kernel, and show it in the report
+    #[arg(long, help_heading = "Output")]
+    pub features: bool,
     /// At the end also say who is best for this mix of operations, such as create=1,read-random=10,delete=1, or for all the
     /// work of one WORKLOAD
     #[arg(long, value_name = "MIX", help_heading = "Output")]
@@ -278,6 +281,10 @@ pub struct FeaturesArgs {
     /// A directory on whatever is mounted there, as far as that goes without formatting; several are shown side by side
     #[arg(long, value_name = "DIR")]
     pub dir: Vec<PathBuf>,
+    /// Kernels as of `run` (debian:6.12, debian:newest, host): each filesystem on each of them, in virtual machines, on images in
+    /// their memory [default: host, and for a filesystem that this kernel lacks, one that has it]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "dir")]
+    pub kernel: Vec<String>,
     /// Size of the sparse images
     #[arg(long, value_name = "SIZE", default_value = "1G")]
     pub image: String,

@@ -2,15 +2,17 @@
 //! In: answers of `staging`, `published/features.csv`. Out: text, CSV, Markdown, JSON.
 
 mod beside;
+mod probe;
 mod table;
 
 pub use beside::{Beside, published};
+pub use probe::{Asked, Images, of_plan, probe_all};
 pub use table::{csv, how, markdown, table};
 
 use crate::json::Answer;
+use records::feature::Probed;
 use schemars::JsonSchema;
 use serde::Serialize;
-use staging::features::Feature;
 
 /// `bakeoff features --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -23,20 +25,4 @@ pub struct Features {
 
 impl Answer for Features {
     const SCHEMA: &'static str = "bakeoff-features";
-}
-
-/// The answers of one filesystem or directory.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Probed {
-    /// Its name.
-    pub name: String,
-    /// One for each question, in the same order for all.
-    pub features: Vec<Feature>,
-}
-
-impl Probed {
-    /// The answer to a question.
-    pub fn answer(&self, key: &str) -> Option<&staging::features::Answer> {
-        self.features.iter().find(|feature| feature.key == key).map(|feature| &feature.answer)
-    }
 }

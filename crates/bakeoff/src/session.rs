@@ -9,7 +9,8 @@ use crate::resolve;
 use crate::show;
 use crate::verbs::agent;
 use ledger::{Access, Ledger};
-use records::{NewRun, Origin, Place, RunRecord, RunStatus};
+use records::feature::Probed;
+use records::{Machine, NewRun, Origin, Place, RunRecord, RunStatus};
 use runner::{Ager, Ended, MachineClock, ResolvedPlan, Run, Sampling, Stop};
 use staging::Registry;
 use std::path::{Path, PathBuf};
@@ -38,8 +39,14 @@ impl Output {
     }
 }
 
-/// Begins a run and carries it to its end.
-pub fn begin(path: &Path, plan: &ResolvedPlan, filesystems: &Registry, output: &Output) -> Result<u8, Failure> {
+/// Begins a run and carries it to its end. `features`: what its filesystems were found to do.
+pub fn begin(
+    path: &Path,
+    plan: &ResolvedPlan,
+    filesystems: &Registry,
+    features: &[Probed],
+    output: &Output,
+) -> Result<u8, Failure> {
     output.check()?;
     clean_before(plan)?;
     let mut plan = plan.clone();
@@ -50,7 +57,7 @@ pub fn begin(path: &Path, plan: &ResolvedPlan, filesystems: &Registry, output: &
         title: plan.title.clone(),
         plan: Some(plan.clone()),
         seed: plan.seed,
-        machine: Some(place::machine(plan, filesystems)),
+        machine: Some(Machine { features: features.to_vec(), ..place::machine(plan, filesystems) }),
         merged: None,
         version: env!("CARGO_PKG_VERSION").into(),
         command_line: std::env::args().collect(),

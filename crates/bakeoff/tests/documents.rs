@@ -194,7 +194,7 @@ fn as_plan(place: &Place, words: &[String]) -> Vec<String> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--on" | "--erase" | "--report" | "--mix" => drop(words.next()),
-            "--plain" | "--no-report" => {}
+            "--plain" | "--no-report" | "--features" => {}
             "--dir" | "--copy-in" => {
                 let folder = place.path(words.next().expect("a folder").trim_start_matches('/'));
                 std::fs::create_dir_all(&folder).expect("made");

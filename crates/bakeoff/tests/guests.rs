@@ -173,6 +173,24 @@ fn the_newest_kernel_of_debian_runs_and_is_recorded_by_its_series() {
 }
 
 #[test]
+fn what_a_filesystem_of_another_kernel_can_do_is_found_out_there() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let said = place.bakeoff(&format!("features nilfs2 --kernel {KERNEL} --scratch . --json")).well();
+    clean(&place);
+    let told: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    let probed = &told["filesystems"][0];
+    assert_eq!((&probed["name"], &probed["kernel"]), (&"nilfs2".into(), &KERNEL.into()));
+    let of = |key: &str| {
+        let all = probed["features"].as_array().expect("answers");
+        all.iter().find(|one| one["key"] == key).expect("asked")["answer"].clone()
+    };
+    assert_eq!(of("name_bytes")["amount"], 255);
+    // What its file says of its tools' scrub or reflinks is nothing: the kernel there was asked.
+    assert_eq!((&of("sparse")["has"], &of("reflink")["has"]), (&true.into(), &false.into()), "{told}");
+}
+
+#[test]
 fn openzfs_competes_where_its_module_was_built() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
@@ -192,6 +210,7 @@ fn openzfs_competes_where_its_module_was_built() {
         assert!(told.contains("/usr/lib/bakeoff/openzfs/sbin") && told.contains("recordsize=16k"), "{}", said.err);
         assert!(told.contains(release), "{}", said.err);
         assert!(!told.contains("\"status\":\"failed\""), "{}", said.err);
+        assert_eq!(told.contains("its tools in the guest are zfs-2."), kernel != KERNEL, "{}", said.err);
     }
 }
 

@@ -56,6 +56,25 @@ fn snapshots_are_taken_kept_rolled_back_and_deleted_where_there_are_any() {
 }
 
 #[test]
+fn the_report_of_a_run_shows_what_its_filesystems_can_do_where_that_is_asked_for() {
+    if !root("features in a report") {
+        return;
+    }
+    let place = Place::new();
+    let work = "run small-files --set files=50 --set some=10 --fs xfs --image 512MiB --samples 1 --no-twin --plain";
+    place.bakeoff(&format!("{work} --features --scratch . --report report")).well();
+    let shown = place.bakeoff("show --full").well().out;
+    let table = shown.split("What they can do").nth(1).expect("it has a table of its own");
+    let row = |question: &str| table.lines().find(|line| line.starts_with(question)).unwrap_or("").trim_end();
+    assert!(row("reflinks").ends_with("yes") && row("snapshots").ends_with("no"), "{table}");
+    assert!(row("copies within the kernel").contains("sharing"), "{table}");
+    let page = std::fs::read_to_string(place.folder().join("report/index.html")).expect("a page");
+    assert!(page.contains("id=\"features\"") && page.contains("FICLONE of a file of 4 MiB"));
+    assert!(!shown.contains("features,"), "the machine's own list does not hold them again: {shown}");
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+}
+
+#[test]
 fn a_clone_is_written_to_without_its_source_and_copies_are_made_where_there_are_none() {
     if !root("clones") {
         return;

@@ -1,6 +1,7 @@
 //! The machine as it was found when a run began: enough that someone else can judge it, or do the same.
 //! In: what /proc, /sys and /etc say, read by `system`. Out: plain values. What cannot be found out is absent, never a guess.
 
+use crate::feature::Probed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -44,6 +45,9 @@ pub struct Machine {
     pub tools: BTreeMap<String, String>,
     /// The devices that the work ends on, each with all that lies beneath it, the topmost first: name and description.
     pub device: Vec<(String, String)>,
+    /// What filesystems were found to do when the run began, where that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<Probed>,
 }
 
 /// Processors.

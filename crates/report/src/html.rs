@@ -3,6 +3,7 @@
 
 mod costs;
 mod course;
+mod features;
 mod forest;
 mod overview;
 mod pivot;
@@ -56,6 +57,7 @@ pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<Stri
                     (pivot::scalings(view, charts))
                     (pivot::pivots(view, charts))
                     (costs::costs(view))
+                    (features::features(view))
                     (rest::rest(material, view))
                 }
                 (foot(view))
@@ -226,6 +228,7 @@ fn contents(view: &View) -> Markup {
                 @if !view.pivots.is_empty() { li { a href="#axes" { "By axis" } } }
                 @if !view.costs.is_empty() { li { a href="#costs" { "What else it costs" } } }
                 li { a href="#contenders" { "Contenders" } }
+                @if !view.run.features.is_empty() { li { a href="#features" { "What they can do" } } }
                 li { a href="#machine" { "Machine" } }
                 li { a href="#commands" { "Commands" } }
                 li { a href="#again" { "Do it again" } }

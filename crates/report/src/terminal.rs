@@ -4,6 +4,7 @@
 mod answer;
 mod cell;
 mod costs;
+mod features;
 mod grid;
 mod pivot;
 mod style;
@@ -11,6 +12,7 @@ mod table;
 mod why;
 
 pub use answer::answer;
+pub use features::feature_table;
 pub use pivot::pivot;
 pub use style::Style;
 pub use why::why;
@@ -48,6 +50,10 @@ pub fn show(view: &View, style: Style) -> String {
     }
     text.push_str(&costs::costs(view, style));
     text.push_str(&costs::options(view, style));
+    if !view.run.features.is_empty() {
+        text.push_str(&format!("\n{}\n", style.paint(Tone::Heading, "What they can do")));
+        text.push_str(&features::feature_table(&view.run.features, &|_, _| false, style.width));
+    }
     text.push_str(&ending(view, style));
     line(&mut text, "");
     text.push_str(&answer::sentences(view, style));

@@ -107,6 +107,9 @@ pub struct RunView {
     pub seed: u64,
     /// The command line to repeat it, one line.
     pub repeat: String,
+    /// What the filesystems can do, where it was found out when the run began.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<records::feature::Probed>,
     /// The machine, flattened: heading and value.
     pub machine: Vec<(String, String)>,
     /// The plan as resolved, flattened.

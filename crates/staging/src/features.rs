@@ -2,8 +2,9 @@
 //! In: a target and the name of a filesystem. Out: one [`Feature`] for each question of [`QUESTIONS`], in their order.
 //! Every try has a limit and says what was tried; nothing stays mounted.
 
-mod answer;
+mod cached;
 mod damage;
+mod limit;
 mod names;
 mod space;
 mod times;
@@ -11,15 +12,17 @@ mod tools;
 mod volume;
 
 pub use crate::filesystems::feature_tools::FeatureTools;
-pub use answer::{Answer, Feature};
+pub use records::feature::{Answer, Feature};
 
 use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
 use crate::stage::target::Target;
 use records::Contender;
 use std::path::Path;
+use std::time::Duration;
 
 /// What is asked: a key, and the question in a few words.
-pub const QUESTIONS: [(&str, &str); 29] = [
+pub const QUESTIONS: [(&str, &str); 34] = [
     ("name_bytes", "longest name, in bytes"),
     ("name_letters", "longest name, in letters of two bytes"),
     ("file_size", "largest file"),
@@ -31,7 +34,9 @@ pub const QUESTIONS: [(&str, &str); 29] = [
     ("sparse", "sparse files"),
     ("punch", "hole punching"),
     ("preallocate", "preallocation"),
+    ("truncate", "cutting a file frees space"),
     ("reflink", "reflinks"),
+    ("copy_range", "copies within the kernel"),
     ("xattr", "extended attributes, largest value"),
     ("acl", "ACLs"),
     ("quota", "quotas"),
@@ -39,10 +44,13 @@ pub const QUESTIONS: [(&str, &str); 29] = [
     ("tmpfile", "O_TMPFILE"),
     ("atomic_writes", "atomic writes, largest"),
     ("uncached", "RWF_DONTCACHE"),
+    ("forgets", "DONTNEED empties the cache"),
+    ("reads_ahead", "WILLNEED fills the cache"),
     ("casefold", "case folding"),
     ("checksum_data", "notices a flipped byte in data"),
     ("checksum_metadata", "notices a flipped byte in metadata"),
     ("snapshots", "snapshots"),
+    ("delete_snapshot", "deletes a snapshot"),
     ("rollback", "rollback to a snapshot"),
     ("scrub", "scrub while mounted"),
     ("compression", "compression"),
@@ -81,8 +89,44 @@ impl Found {
 /// It cannot be made or mounted here at all; a single question that cannot be answered is an answer.
 pub fn probe_filesystem(target: &mut Target, name: &str) -> Result<Vec<Feature>, StagingError> {
     let filesystem = target.registry.get(name)?.clone();
+    let mut found = unharmed(target, &filesystem)?;
+    damage::notices(target, &filesystem, &mut found);
+    Ok(found.in_order())
+}
+
+/// The same where a kernel may hang of what is harmed: what is not answered by then is not known, and what was made stays as it is.
+///
+/// # Errors
+/// As of [`probe_filesystem`].
+pub(crate) fn probe_with_patience(
+    mut target: Target,
+    name: &str,
+    patience: Duration,
+) -> Result<Vec<Feature>, StagingError> {
+    let filesystem = target.registry.get(name)?.clone();
+    let mut found = unharmed(&mut target, &filesystem)?;
+    let (telling, hearing) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut found = Found::default();
+        damage::notices(&mut target, &filesystem, &mut found);
+        let _ = telling.send(found);
+    });
+    match hearing.recv_timeout(patience) {
+        Ok(more) => found.answers.extend(more.answers),
+        Err(_) => {
+            let why = format!("it hangs: nothing was answered within {} s", patience.as_secs());
+            for key in ["checksum_data", "checksum_metadata"] {
+                found.put(key, Answer::untold(&why));
+            }
+        }
+    }
+    Ok(found.in_order())
+}
+
+/// What is asked without harming anything.
+fn unharmed(target: &mut Target, filesystem: &Filesystem) -> Result<Found, StagingError> {
     let mut found = Found::default();
-    let plain = Contender::plain(name);
+    let plain = Contender::plain(&filesystem.name);
     let mut stage = target.stage(&plain)?;
     let root = stage.state.seen(&stage.state.root);
     in_folder(&root, &mut found);
@@ -93,11 +137,10 @@ pub fn probe_filesystem(target: &mut Target, name: &str) -> Result<Vec<Feature>,
         Err(error) => found.put("time_range", Answer::untold(error.to_string())),
     }
     stage.close()?;
-    tools::with_options(target, &filesystem, &mut found);
-    tools::on_volume(target, &filesystem, &mut found);
-    damage::notices(target, &filesystem, &mut found);
-    found.put("volume_size", volume::largest(target, &filesystem));
-    Ok(found.in_order())
+    tools::with_options(target, filesystem, &mut found);
+    tools::on_volume(target, filesystem, &mut found);
+    found.put("volume_size", volume::largest(target, filesystem));
+    Ok(found)
 }
 
 /// Probes whatever is mounted where a directory lies, as far as that goes without formatting.
@@ -120,4 +163,5 @@ pub fn probe_directory(target: &mut Target) -> Result<Vec<Feature>, StagingError
 fn in_folder(root: &Path, found: &mut Found) {
     names::probe(root, found);
     space::probe(root, found);
+    cached::probe(root, found);
 }

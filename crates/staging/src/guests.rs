@@ -13,6 +13,7 @@ mod kernel_file;
 mod machine;
 mod modules;
 mod monitor;
+mod probe;
 mod slim;
 mod stage;
 

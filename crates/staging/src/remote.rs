@@ -9,6 +9,7 @@ mod pipe;
 mod serve;
 
 pub use link::{Link, Peer};
+pub(crate) use message::{Answer, Ask};
 pub use message::{Asked, Beside};
 pub use pipe::Pipe;
 pub use serve::serve;
@@ -19,7 +20,7 @@ use crate::stage::Settled;
 use crate::stage::drop_caches::Dropped;
 use crate::stage::remount::Remountable;
 use crate::staged::{Engine, Line, Setup, Staged};
-use message::{Answer, Ask, Fault};
+use message::Fault;
 use records::{Cause, Closing, Usage};
 use std::time::Duration;
 use system::{Evidence, Journal, Snapshot};

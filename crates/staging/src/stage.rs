@@ -418,9 +418,11 @@ impl Target {
             self.mark.removed(|made| matches!(made, Made::Setting { path: known, .. } if *known == path));
         }
         if std::mem::take(&mut state.mounted) && state.daemon.is_none() {
-            let words = ["umount", &state.places.mountpoint.display().to_string()].map(String::from);
+            // Whoever has more than a mount, such as a pool, has a command of its own that takes it off.
+            let own = state.filesystem.as_ref().map(|known| state.places.fill(&known.mount.unmount, &state.list));
+            let words = own.unwrap_or_else(|| vec!["umount".into(), state.places.mountpoint.display().to_string()]);
             let lazily = ["umount", "--lazy", &state.places.mountpoint.display().to_string()].map(String::from);
-            let plain = Command::new(words).limit(SYNC_LIMIT).run(&self.journal);
+            let plain = Command::new(words).prefixed(&state.tools).limit(SYNC_LIMIT).run(&self.journal);
             if plain.is_err() {
                 problems.extend(Command::new(lazily).run(&self.journal).err().map(|error| error.to_string()));
             }

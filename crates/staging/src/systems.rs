@@ -54,6 +54,16 @@ pub(crate) fn versions(filesystem: &Filesystem, journal: &Journal) -> Vec<String
     filesystem.tools.iter().filter_map(|need| version(filesystem, need, journal)).collect()
 }
 
+/// What a filesystem's tools in a guest of this kernel say their versions are, where they are not those of this machine.
+pub(crate) fn versions_in_guest(filesystem: &Filesystem, kernel: &str, journal: &Journal) -> Option<String> {
+    let folder = tools::folder_for(filesystem, kernel).filter(|own| tools::folder(filesystem).as_ref() != Some(own))?;
+    let prefix = tools::before(&folder);
+    let mut told: Vec<String> =
+        filesystem.tools.iter().filter_map(|need| told_version(need, &prefix, journal)).collect();
+    told.dedup();
+    (!told.is_empty()).then(|| format!("its tools in the guest are {}", told.join(", ")))
+}
+
 /// Looks at all of them.
 pub fn systems(registry: &Registry, journal: &Journal) -> Vec<System> {
     registry.all().map(|filesystem| look(filesystem, journal)).collect()
@@ -172,8 +182,8 @@ fn is_here(filesystem: &Filesystem, need: &ToolNeed, version: impl FnOnce() -> O
             || version().is_some_and(|version| version.starts_with(&need.shows)))
 }
 
-fn version_command(filesystem: &Filesystem, need: &ToolNeed) -> Command {
-    Command::new(need.version.clone()).prefixed(&tools::prefix(filesystem)).accept(&[0, 1, 2])
+fn version_command(need: &ToolNeed, prefix: &[String]) -> Command {
+    Command::new(need.version.clone()).prefixed(prefix).accept(&[0, 1, 2])
 }
 
 /// The commands that tell the versions of these filesystems' tools, as a person would type them; none is run.
@@ -181,7 +191,7 @@ pub fn version_commands(registry: &Registry, names: &[&str]) -> Vec<String> {
     let chosen = registry.all().filter(|filesystem| names.contains(&filesystem.name.as_str()));
     let mut lines = Vec::new();
     for (filesystem, need) in chosen.flat_map(|one| one.tools.iter().map(move |need| (one, need))) {
-        let line = version_command(filesystem, need).typed();
+        let line = version_command(need, &tools::prefix(filesystem)).typed();
         let is_run = !need.version.is_empty() && tools::find(filesystem, &need.program).is_some();
         if is_run && !lines.contains(&line) {
             lines.push(line);
@@ -192,10 +202,14 @@ pub fn version_commands(registry: &Registry, names: &[&str]) -> Vec<String> {
 
 /// The line that names a version: tools print it on either stream, among other things.
 fn version(filesystem: &Filesystem, need: &ToolNeed, journal: &Journal) -> Option<String> {
-    if need.version.is_empty() || filesystem.only_described {
+    if filesystem.only_described { None } else { told_version(need, &tools::prefix(filesystem), journal) }
+}
+
+fn told_version(need: &ToolNeed, prefix: &[String], journal: &Journal) -> Option<String> {
+    if need.version.is_empty() {
         return None;
     }
-    let answer = version_command(filesystem, need).run(journal).ok()?;
+    let answer = version_command(need, prefix).run(journal).ok()?;
     let text = format!("{}\n{}", answer.stdout, answer.stderr);
     let line = text.lines().find(|line| line.chars().any(|c| c.is_ascii_digit()))?;
     Some(line.trim().to_string())

@@ -44,7 +44,13 @@ fn what_is_known_of_ext4_comes_out() {
         ("1901 to 2446", "1 ns")
     );
     has(&features, &["sparse", "punch", "preallocate", "xattr", "direct", "checksum_metadata", "grow", "shrink"], true);
-    has(&features, &["reflink", "checksum_data", "snapshots", "compression", "several_devices"], false);
+    has(&features, &["truncate", "copy_range", "forgets", "reads_ahead"], true);
+    assert_eq!(answer(&features, "copy_range").text, "yes", "its copies have blocks of their own");
+    has(
+        &features,
+        &["delete_snapshot", "reflink", "checksum_data", "snapshots", "compression", "several_devices"],
+        false,
+    );
 }
 
 #[test]
@@ -59,6 +65,9 @@ fn what_is_known_of_btrfs_comes_out() {
         "checksum_data",
         "checksum_metadata",
         "snapshots",
+        "delete_snapshot",
+        "rollback",
+        "copy_range",
         "compression",
         "several_devices",
         "grow",

@@ -32,6 +32,7 @@ pub fn describe() -> Machine {
         // What competes, and where, is not known here.
         tools: BTreeMap::new(),
         device: Vec::new(),
+        features: Vec::new(),
     }
 }
 

@@ -2,8 +2,8 @@
 //! In: `published/features.csv` and answers. Out: a [`Beside`] for each published cell whose filesystem was probed.
 //! Published sizes are taken in powers of 1,024; a range agrees with what lies within it.
 
-use super::Probed;
 use crate::failure::Failure;
+use records::feature::Probed;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -95,11 +95,11 @@ fn cell(probed: &Probed, (source, feature, said): (&str, &str, &str), keys: &[&s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use staging::features::{Answer, Feature};
+    use records::feature::{Answer, Feature};
 
     fn probed(key: &str, answer: Answer) -> Probed {
         let feature = Feature { key: key.into(), title: String::new(), answer };
-        Probed { name: "ext4".into(), features: vec![feature] }
+        Probed { name: "ext4".into(), kernel: None, features: vec![feature] }
     }
 
     fn amount(bytes: u64) -> Answer {

@@ -1,71 +1,20 @@
 //! Features as tables: for the terminal, folded to its width; as Markdown and CSV.
 //! In: what was probed and what was published. Out: text.
 
-use super::{Beside, Probed};
+use super::Beside;
 use crate::failure::Failure;
 use crate::text;
+use records::feature::Probed;
 use staging::features::QUESTIONS;
-
-/// Columns of the questions, and the narrowest of an answer.
-const QUESTION: usize = 30;
-const ANSWER: usize = 12;
 
 /// For the terminal: questions as lines, filesystems as columns; `*` where something else was published.
 pub fn table(probed: &[Probed], beside: &[Beside], width: usize) -> String {
-    let widest = probed.iter().map(|one| one.name.chars().count() + 1).max().unwrap_or(0);
-    let column = widest.clamp(ANSWER, 24);
-    let fits = (width.saturating_sub(QUESTION) / column).max(1);
-    let folds = probed.len().div_ceil(fits).max(1);
-    let mut said = String::new();
-    for shown in probed.chunks(probed.len().div_ceil(folds).max(1)) {
-        said.push_str(&part(shown, beside, column));
-        said.push('\n');
-    }
-    said.push_str(&differences(beside, width));
-    said
-}
-
-fn part(shown: &[Probed], beside: &[Beside], column: usize) -> String {
-    let mut said = line("", &shown.iter().map(|one| vec![one.name.clone()]).collect::<Vec<_>>(), column);
-    for (key, title) in QUESTIONS {
-        let cells: Vec<Vec<String>> = shown
-            .iter()
-            .map(|one| {
-                let answer = one.answer(key).map_or("?", |answer| answer.text.as_str());
-                let differs = beside.iter().any(|cell| {
-                    cell.filesystem == one.name
-                        && cell.agrees == Some(false)
-                        && cell.keys.iter().any(|known| known == key)
-                });
-                let mark = if differs { "*" } else { "" };
-                let text = format!("{answer}{mark}");
-                text::wrapped(&text, column - 1, "", "").lines().map(str::to_owned).collect()
-            })
-            .collect();
-        said.push_str(&line(title, &cells, column));
-    }
-    said
-}
-
-/// One line of the table, as high as its highest cell.
-fn line(title: &str, cells: &[Vec<String>], column: usize) -> String {
-    let titles: Vec<String> = text::wrapped(title, QUESTION - 1, "", "  ").lines().map(str::to_owned).collect();
-    let high = cells.iter().map(Vec::len).chain([titles.len()]).max().unwrap_or(1);
-    let mut said = String::new();
-    for row in 0..high {
-        let mut one = padded(titles.get(row), QUESTION);
-        for cell in cells {
-            one.push_str(&padded(cell.get(row), column));
-        }
-        said.push_str(one.trim_end());
-        said.push('\n');
-    }
-    said
-}
-
-fn padded(text: Option<&String>, columns: usize) -> String {
-    let text = text.map(String::as_str).unwrap_or_default();
-    format!("{text}{}", " ".repeat(columns.saturating_sub(text.chars().count())))
+    let differs = |one: &Probed, key: &str| {
+        beside.iter().any(|cell| {
+            cell.filesystem == one.name && cell.agrees == Some(false) && cell.keys.iter().any(|known| known == key)
+        })
+    };
+    report::terminal::feature_table(probed, &differs, width) + &differences(beside, width)
 }
 
 fn differences(beside: &[Beside], width: usize) -> String {
@@ -92,7 +41,7 @@ fn differences(beside: &[Beside], width: usize) -> String {
 pub fn how(probed: &[Probed], width: usize) -> String {
     let mut said = String::new();
     for one in probed {
-        said.push_str(&format!("{}\n", text::harmless(&one.name)));
+        said.push_str(&format!("{}\n", text::harmless(&one.heading())));
         for feature in &one.features {
             let answer = &feature.answer;
             let told = format!("{}: {}; {}", feature.title, answer.text, answer.how);
@@ -106,7 +55,7 @@ pub fn how(probed: &[Probed], width: usize) -> String {
 /// As a Markdown table.
 pub fn markdown(probed: &[Probed], beside: &[Beside]) -> String {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-    let names: Vec<String> = probed.iter().map(|one| cell(&one.name)).collect();
+    let names: Vec<String> = probed.iter().map(|one| cell(&one.heading())).collect();
     let mut said = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
     for (key, title) in QUESTIONS {
         let answers = probed.iter().map(|one| cell(one.answer(key).map_or("?", |answer| answer.text.as_str())));
@@ -131,6 +80,7 @@ pub fn csv(probed: &[Probed], beside: &[Beside]) -> Result<String, Failure> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
         "filesystem",
+        "kernel",
         "feature",
         "title",
         "answer",
@@ -148,6 +98,7 @@ pub fn csv(probed: &[Probed], beside: &[Beside]) -> Result<String, Failure> {
             let text = |value: Option<bool>| value.map(|value| value.to_string()).unwrap_or_default();
             writer.write_record([
                 one.name.as_str(),
+                one.kernel.as_deref().unwrap_or_default(),
                 &feature.key,
                 &feature.title,
                 &answer.text,
@@ -167,7 +118,7 @@ pub fn csv(probed: &[Probed], beside: &[Beside]) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use staging::features::{Answer, Feature};
+    use records::feature::{Answer, Feature};
 
     fn probed(name: &str) -> Probed {
         let answer = |text: &str| Answer { text: text.into(), has: Some(true), ..Answer::default() };
@@ -176,7 +127,7 @@ mod tests {
             title: (*title).into(),
             answer: answer("a rather long answer of words"),
         });
-        Probed { name: name.into(), features: features.collect() }
+        Probed { name: name.into(), kernel: None, features: features.collect() }
     }
 
     #[test]
@@ -203,7 +154,7 @@ mod tests {
             csv(std::slice::from_ref(&one), std::slice::from_ref(&cell)).unwrap_or_else(|f| panic!("{}", f.text));
         assert_eq!(text.lines().count(), QUESTIONS.len() + 1);
         assert!(
-            text.lines().any(|line| line.starts_with("ext4,snapshots,") && line.ends_with(",no,s,false")),
+            text.lines().any(|line| line.starts_with("ext4,,snapshots,") && line.ends_with(",no,s,false")),
             "{text}"
         );
         assert!(table(&[one], &[cell], 80).contains("words*"));

@@ -4,8 +4,9 @@
 use crate::args::FeaturesArgs;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
-use crate::features::{self, Features, Probed};
-use crate::{json, out, text};
+use crate::features::{self, Features};
+use crate::{contenders, json, out, text};
+use records::feature::Probed;
 use staging::{Target, Where};
 use system::Journal;
 use workload::quantity::parse_bytes;
@@ -33,35 +34,29 @@ pub fn features(args: &FeaturesArgs) -> Result<u8, Failure> {
 fn filesystems(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>, Failure> {
     let bytes =
         parse_bytes(&args.image).map_err(|problem| Failure::usage(format!("--image {}: {problem}", args.image)))?;
+    for name in &args.fs {
+        catalogue.filesystems.get(name).map_err(Failure::usage)?;
+    }
+    let kernels: Vec<String> =
+        args.kernel.iter().map(|name| contenders::kernel_called(name)).collect::<Result<_, _>>()?;
+    let own = |name: &String| staging::guest_kernel(&catalogue.filesystems, name);
     let names: Vec<String> = match args.fs.is_empty() {
         true => staging::systems(&catalogue.filesystems, &Journal::new())
             .into_iter()
-            .filter(|system| system.can_compete)
+            .filter(|system| system.can_compete && (!kernels.is_empty() || own(&system.name).is_none()))
             .map(|system| system.name)
             .collect(),
         false => args.fs.clone(),
     };
-    for name in &names {
-        catalogue.filesystems.get(name).map_err(Failure::usage)?;
-    }
-    let place = Where::Image { bytes, folder: crate::scratch::folder(Some(&args.scratch))? };
-    let mut probed = Vec::new();
-    let mut refused = Vec::new();
-    for name in names {
-        eprintln!("probing {name}");
-        let mut target = Target::open(&catalogue.filesystems, &place, &Journal::new())?;
-        match staging::features::probe_filesystem(&mut target, &name) {
-            Ok(features) => probed.push(Probed { name, features }),
-            Err(error) => refused.push(format!("{name} cannot be probed: {error}")),
-        }
-    }
-    for why in &refused {
-        eprint!("{}", text::wrapped(why, text::width(), "", "  "));
-    }
-    match probed.is_empty() {
-        true => Err(Failure::new("no filesystem could be probed; `bakeoff systems` says what would help")),
-        false => Ok(probed),
-    }
+    let guest = |kernel: &String| Some(kernel.clone()).filter(|kernel| staging::is_guest(Some(kernel)));
+    let on = |name: &String| match kernels.is_empty() {
+        true => vec![own(name)],
+        false => kernels.iter().map(guest).collect(),
+    };
+    let all: Vec<features::Asked> =
+        names.iter().flat_map(|name| on(name).into_iter().map(|kernel| (name.clone(), kernel))).collect();
+    let images = features::Images { bytes, folder: crate::scratch::folder(Some(&args.scratch))? };
+    features::probe_all(&catalogue.filesystems, &all, &images)
 }
 
 fn directories(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>, Failure> {
@@ -70,7 +65,7 @@ fn directories(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>
         .map(|folder| {
             let mut target = Target::open(&catalogue.filesystems, &Where::Directory(folder.clone()), &Journal::new())?;
             let features = staging::features::probe_directory(&mut target)?;
-            Ok(Probed { name: folder.display().to_string(), features })
+            Ok(Probed { name: folder.display().to_string(), kernel: None, features })
         })
         .collect()
 }

@@ -4,7 +4,7 @@
 use crate::args::{ClaimsArgs, RunArgs};
 use crate::failure::Failure;
 use crate::verbs::claims;
-use crate::{contenders, estimate, mix_report, resolve, session, text};
+use crate::{contenders, estimate, features, mix_report, resolve, session, text};
 use ledger::{Access, Ledger};
 use report::{Material, View};
 use std::path::Path;
@@ -25,7 +25,9 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
         eprint!("{}", text::wrapped(&budget, text::width(), "", "  "));
     }
     let output = session::Output { report: args.report.clone(), write_report: !args.no_report, plain: args.plain };
-    let status = session::begin(ledger, &plan, &catalogue.filesystems.may_run(), &output)?;
+    let filesystems = catalogue.filesystems.may_run();
+    let features = if args.features { features::of_plan(&plan, &filesystems)? } else { Vec::new() };
+    let status = session::begin(ledger, &plan, &filesystems, &features, &output)?;
     if status != 0 {
         return Ok(status);
     }

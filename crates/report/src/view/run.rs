@@ -3,7 +3,7 @@
 
 use super::pairs::pairs;
 use super::{Material, RunView, story};
-use records::{NewRun, Origin, RunStatus};
+use records::{Machine, NewRun, Origin, RunStatus};
 use std::collections::BTreeMap;
 
 pub(super) fn run(material: &Material) -> RunView {
@@ -28,6 +28,7 @@ pub(super) fn run(material: &Material) -> RunView {
         version: record.new.version.clone(),
         seed: record.new.seed,
         repeat: repeat(&whole_plan(&record.new.command_line, record.new.merged.is_some()), record.new.seed),
+        features: record.new.machine.iter().flat_map(|machine| machine.features.clone()).collect(),
         machine: machines(&record.new),
         plan: plan(&record.new),
         in_memory: record.new.plan.as_ref().is_some_and(|plan| plan.place.is_in_memory()),
@@ -54,7 +55,8 @@ fn machines(new: &NewRun) -> Vec<(String, String)> {
             let named = merged.parts.iter().map(|part| (format!("shard {}", part.index + 1), &part.machine));
             pairs(&named.collect::<BTreeMap<_, _>>())
         }
-        (machine, _) => pairs(machine),
+        // What filesystems can do is a table of its own.
+        (machine, _) => pairs(&machine.clone().map(|machine| Machine { features: Vec::new(), ..machine })),
     }
 }
 

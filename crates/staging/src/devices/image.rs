@@ -8,6 +8,7 @@ use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::Identity;
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,7 +100,12 @@ fn run_making(
     let folder = file.parent().unwrap_or(Path::new("/"));
     let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
     for (command, doing) in commands(sector, &file) {
-        let command = if doing == ATTACHING { command } else { command.through(&file, &handle) };
+        let command = match doing == ATTACHING {
+            true if takes_direct(&file) => command,
+            // What stands between is said of the image.
+            true => attaching(&file.display().to_string(), sector, false),
+            false => command.through(&file, &handle),
+        };
         let answer = command.run(journal).map_err(StagingError::command(format!("{doing} {}", file.display())))?;
         if doing != ATTACHING {
             continue;
@@ -137,15 +143,25 @@ pub(crate) fn making(file: &Path, bytes: u64, filled: u64, sector: u32) -> Vec<(
         ];
         commands.push((Command::new(words).limit(FILL_LIMIT), "filling"));
     }
-    let mut words = vec!["losetup".to_string(), "--find".into(), "--show".into(), "--direct-io=on".into()];
+    commands.push((attaching(&path, sector, true), ATTACHING));
+    commands
+}
+
+fn attaching(path: &str, sector: u32, direct: bool) -> Command {
+    let mut words = vec!["losetup".to_string(), "--find".into(), "--show".into()];
+    words.extend(direct.then(|| "--direct-io=on".into()));
     if sector > 512 {
         // Direct I/O to the backing file needs its disk's sectors.
         words.extend(["--sector-size".into(), sector.to_string()]);
     }
-    words.push(path);
-    let attach = Command::new(words).hint("loop devices need the kernel's loop driver: `modprobe loop`");
-    commands.push((attach, ATTACHING));
-    commands
+    words.push(path.into());
+    Command::new(words).hint("loop devices need the kernel's loop driver: `modprobe loop`")
+}
+
+/// Whether the folder's filesystem takes direct I/O; tmpfs does since Linux 6.6, and losetup refuses what does not.
+fn takes_direct(file: &Path) -> bool {
+    let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
+    File::options().read(true).custom_flags(flags).open(file).is_ok()
 }
 
 /// The loop device must be on our file: another process may have been quicker to take the same number, and in a folder where

@@ -2,7 +2,7 @@
 //! In: a folder. Out: answers, each with what was tried.
 //! Numbers are tried up to a cap and within a time, and say so where nothing refused.
 
-use super::answer::largest;
+use super::limit::largest;
 use super::{Answer, Found};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::os::fd::OwnedFd;

@@ -1,7 +1,7 @@
 //! Sizes and space of files: largest, sparse, holes, preallocation, reflinks, attributes, ways of opening.
 //! In: a folder. Out: answers, by what the system calls answer and by the blocks that files really take.
 
-use super::answer::largest;
+use super::limit::largest;
 use super::{Answer, Found};
 use records::show_bytes;
 use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags};
@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The longest file that system calls can speak of.
 const LONGEST: u64 = i64::MAX as u64;
@@ -17,6 +18,8 @@ const LONGEST: u64 = i64::MAX as u64;
 const LARGEST_ATTRIBUTE: u64 = 65_536;
 /// Bytes that are laid out to see what becomes of their blocks.
 const SOME: u64 = 4 << 20;
+/// How much later a filesystem may count its blocks: the longest between two of ZFS's groups of transactions, and some more.
+const LATER: Duration = Duration::from_secs(7);
 /// Direct I/O is aligned to this; no disk has larger sectors.
 const ALIGNMENT: usize = 4096;
 
@@ -25,7 +28,9 @@ pub(super) fn probe(root: &Path, found: &mut Found) {
     found.put("sparse", told(sparse(root)));
     found.put("punch", told(punch(root)));
     found.put("preallocate", told(preallocate(root)));
+    found.put("truncate", told(truncate(root)));
     found.put("reflink", told(reflink(root)));
+    found.put("copy_range", told(copy_range(root)));
     found.put("xattr", attribute(root));
     found.put("acl", acl(root));
     found.put("direct", direct(root));
@@ -48,6 +53,18 @@ fn fresh(root: &Path, name: &str) -> std::io::Result<File> {
 fn taken(file: &File) -> std::io::Result<u64> {
     file.sync_all()?;
     Ok(file.metadata()?.blocks() * 512)
+}
+
+/// The count once it is as it will be; the last one where that never comes. Some filesystems count later than they answer.
+fn once(count: impl Fn() -> std::io::Result<u64>, is_final: impl Fn(u64) -> bool) -> std::io::Result<u64> {
+    let began = Instant::now();
+    loop {
+        let counted = count()?;
+        if is_final(counted) || began.elapsed() > LATER {
+            return Ok(counted);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 fn file_size(root: &Path) -> std::io::Result<Answer> {
@@ -92,12 +109,12 @@ fn sparse(root: &Path) -> std::io::Result<Answer> {
 
 fn punch(root: &Path) -> std::io::Result<Answer> {
     let file = filled(root, "punched")?;
-    let before = taken(&file)?;
+    let before = once(|| taken(&file), |taken| taken >= SOME)?;
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     if let Err(error) = rustix::fs::fallocate(&file, flags, SOME / 4, SOME / 2) {
         return Ok(Answer::no(format!("fallocate(PUNCH_HOLE): {error}")));
     }
-    let after = taken(&file)?;
+    let after = once(|| taken(&file), |after| after + SOME / 4 <= before)?;
     let how = format!("2 of 4 MiB punched out: {} before, {} after", show_bytes(before), show_bytes(after));
     Ok(if after + SOME / 4 <= before { Answer::yes(how) } else { Answer::no(how) })
 }
@@ -107,15 +124,60 @@ fn preallocate(root: &Path) -> std::io::Result<Answer> {
     if let Err(error) = rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, SOME) {
         return Ok(Answer::no(format!("fallocate: {error}")));
     }
-    let blocks = taken(&file)?;
+    let blocks = once(|| taken(&file), |taken| taken >= SOME)?;
     let how = format!("4 MiB asked for without writing take {}", show_bytes(blocks));
     Ok(if blocks >= SOME { Answer::yes(how) } else { Answer::no(how) })
 }
 
+fn truncate(root: &Path) -> std::io::Result<Answer> {
+    let file = filled(root, "cut")?;
+    let before = once(|| taken(&file), |taken| taken >= SOME / 4 * 3)?;
+    rustix::fs::ftruncate(&file, SOME / 4)?;
+    let after = once(|| taken(&file), |taken| taken <= SOME / 2)?;
+    let how = format!("4 MiB cut to 1 MiB: {} before, {} after", show_bytes(before), show_bytes(after));
+    Ok(if after + SOME / 2 <= before { Answer::yes(how) } else { Answer::no(how) })
+}
+
+/// A clone that is written to and synced, while its source stays as it was.
 fn reflink(root: &Path) -> std::io::Result<Answer> {
     let from = filled(root, "original")?;
     let to = fresh(root, "clone")?;
-    Ok(Answer::of(rustix::fs::ioctl_ficlone(&to, &from), "FICLONE of a file of 4 MiB"))
+    if let Err(error) = rustix::fs::ioctl_ficlone(&to, &from) {
+        return Ok(Answer::no(format!("FICLONE of a file of 4 MiB: {error}")));
+    }
+    let (mut source, mut clone) = ([0; 4096], [0; 4096]);
+    to.write_all_at(&[7; 4096], 0)?;
+    to.sync_all()?;
+    from.read_exact_at(&mut source, 0)?;
+    to.read_exact_at(&mut clone, 0)?;
+    let apart = clone == [7; 4096] && source != clone;
+    let how = "FICLONE of a file of 4 MiB, the clone written to and synced";
+    Ok(if apart { Answer::yes(how) } else { Answer::no(format!("{how}: its source is changed, too")) })
+}
+
+/// copy_file_range, and whether the copy has blocks of its own.
+fn copy_range(root: &Path) -> std::io::Result<Answer> {
+    let from = filled(root, "copied")?;
+    let to = fresh(root, "copy")?;
+    let free = || -> std::io::Result<u64> {
+        let told = rustix::fs::statvfs(root)?;
+        Ok(told.f_bfree * told.f_frsize)
+    };
+    let before = free()?;
+    let mut done = 0;
+    while done < SOME {
+        let mut at = (done, done);
+        match rustix::fs::copy_file_range(&from, Some(&mut at.0), &to, Some(&mut at.1), (SOME - done) as usize) {
+            Ok(0) => return Ok(Answer::no(format!("copy_file_range ended after {}", show_bytes(done)))),
+            Ok(copied) => done += copied as u64,
+            Err(error) => return Ok(Answer::no(format!("copy_file_range: {error}"))),
+        }
+    }
+    to.sync_all()?;
+    let gone = once(|| Ok(before.saturating_sub(free()?)), |gone| gone >= SOME / 2)?;
+    let text = if gone < SOME / 2 { "yes, sharing blocks" } else { "yes" };
+    let how = format!("copy_file_range of 4 MiB took {}", show_bytes(gone));
+    Ok(Answer { text: text.into(), ..Answer::yes(how) })
 }
 
 /// Writes the first bytes of a file that is opened with these flags, in one call with a flag.

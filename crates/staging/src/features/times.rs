@@ -2,7 +2,7 @@
 //! In: a folder, before and after it was mounted again. Out: answers.
 //! A time that a filesystem cannot keep is cut by the kernel to the nearest that it can.
 
-use super::answer::largest;
+use super::limit::largest;
 use super::{Answer, Found};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 use std::fs::File;

@@ -61,6 +61,18 @@ pub(super) fn on_stage(
     try_it(&mut stage)
 }
 
+/// The same with its defaults: a tool that refuses says no, a filesystem that cannot be made just now says nothing.
+fn on_fresh(
+    target: &mut Target,
+    plain: &Contender,
+    try_it: &mut dyn FnMut(&mut Stage<'_>) -> Result<Answer, StagingError>,
+) -> Answer {
+    match target.stage(plain) {
+        Err(error) => Answer::untold(error.to_string()),
+        Ok(mut stage) => try_it(&mut stage).unwrap_or_else(|error| Answer::no(error.to_string())),
+    }
+}
+
 /// In words, what options stand for.
 fn by(options: &Options) -> String {
     let mkfs = (!options.mkfs.is_empty()).then(|| format!("mkfs {}", options.mkfs.join(" ")));
@@ -105,25 +117,26 @@ fn compression(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, Stagi
 pub(super) fn on_volume(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
     let plain = Contender::plain(&filesystem.name);
     let none = || Answer::no("none of its own tools does it");
-    let told = |tried: Result<Answer, StagingError>| tried.unwrap_or_else(|error| Answer::no(error.to_string()));
     let tools = &filesystem.features;
     let facts = filesystem.snapshots.as_ref();
-    let taken = facts.map(|facts| told(on_stage(target, &plain, &mut |stage| snapshot(stage, facts))));
+    let taken = facts.map(|facts| on_fresh(target, &plain, &mut |stage| snapshot(stage, facts)));
     found.put("snapshots", taken.unwrap_or_else(none));
+    let deleted = facts.map(|facts| on_fresh(target, &plain, &mut |stage| deleted_again(stage, facts)));
+    found.put("delete_snapshot", deleted.unwrap_or_else(none));
     let back = facts.filter(|facts| !facts.rollback.is_empty());
-    let back = back.map(|facts| told(on_stage(target, &plain, &mut |stage| rolled_back(stage, facts))));
+    let back = back.map(|facts| on_fresh(target, &plain, &mut |stage| rolled_back(stage, facts)));
     found.put("rollback", back.unwrap_or_else(none));
     let scrub = |stage: &mut Stage<'_>| scrubbed(stage, &tools.scrub);
-    let scrubbed = (!tools.scrub.is_empty()).then(|| told(on_stage(target, &plain, &mut &scrub)));
+    let scrubbed = (!tools.scrub.is_empty()).then(|| on_fresh(target, &plain, &mut &scrub));
     found.put("scrub", scrubbed.unwrap_or_else(none));
     let several = match tools.several_devices.is_empty() {
         true => none(),
-        false => told(several_devices(target, &plain)),
+        false => several_devices(target, &plain).unwrap_or_else(|error| Answer::no(error.to_string())),
     };
     found.put("several_devices", several);
-    let grown = tools.grow.as_ref().map(|resize| told(on_stage(target, &plain, &mut |stage| grow(stage, resize))));
+    let grown = tools.grow.as_ref().map(|resize| on_fresh(target, &plain, &mut |stage| grow(stage, resize)));
     found.put("grow", grown.unwrap_or_else(none));
-    let shrunk = tools.shrink.as_ref().map(|resize| told(on_stage(target, &plain, &mut |stage| shrink(stage, resize))));
+    let shrunk = tools.shrink.as_ref().map(|resize| on_fresh(target, &plain, &mut |stage| shrink(stage, resize)));
     found.put("shrink", shrunk.unwrap_or_else(none));
 }
 
@@ -152,6 +165,20 @@ fn changed_after(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<(PathBu
     write("after")?;
     stage.sync()?;
     Ok((file, how))
+}
+
+/// A snapshot is deleted: it cannot be deleted again, and what was changed since it was taken stays.
+fn deleted_again(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<Answer, StagingError> {
+    let (file, _) = changed_after(stage, facts)?;
+    let how = by_commands(stage, &facts.delete)?;
+    if by_commands(stage, &facts.delete).is_ok() {
+        return Ok(Answer::no(format!("{how}: it can be deleted once more, so that it was not gone")));
+    }
+    let now = std::fs::read_to_string(&file).map_err(|error| StagingError::file("read", &file, error))?;
+    Ok(match now == "after" {
+        true => Answer::yes(format!("{how}; the file that it was of stays")),
+        false => Answer::no(format!("{how}: the file that it was of is changed by it")),
+    })
 }
 
 fn snapshot(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<Answer, StagingError> {

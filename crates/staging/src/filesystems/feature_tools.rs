@@ -59,6 +59,15 @@ pub struct Resize {
 const MORE: [&str; 3] = ["second", "folder", "mib"];
 
 impl FeatureTools {
+    /// Programs that the commands begin with.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &String> {
+        let options = [&self.quota, &self.casefold, &self.compression].into_iter().flatten();
+        let resizes = [&self.grow, &self.shrink].into_iter().flatten();
+        let resizes = resizes.flat_map(|resize| [&resize.command, &resize.unmounted]);
+        let plain = [&self.volume, &self.several_devices, &self.scrub].into_iter();
+        plain.chain(options.map(|options| &options.command)).chain(resizes).filter_map(|words| words.first())
+    }
+
     /// A word in braces that is no place.
     pub(crate) fn unknown_place(&self) -> Option<&str> {
         let options = [&self.quota, &self.casefold, &self.compression];

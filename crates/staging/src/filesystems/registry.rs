@@ -33,6 +33,12 @@ impl Registry {
         Ok(Registry { filesystems, unreadable: BTreeMap::new() })
     }
 
+    /// One alone: where nothing else will be asked for, reading the others would only take time.
+    pub(crate) fn of(filesystem: Filesystem) -> Registry {
+        let filesystems = BTreeMap::from([(filesystem.name.clone(), filesystem)]);
+        Registry { filesystems, unreadable: BTreeMap::new() }
+    }
+
     /// Adds the description that a user's file `NAME.toml` holds. It is only described, and nothing of it is run, until
     /// [`Registry::may_run`].
     ///

@@ -65,7 +65,8 @@ pub(crate) fn in_guest(filesystem: &Filesystem) -> Option<PathBuf> {
     Some(Path::new(PACKAGED).join(folder.file_name()?))
 }
 
-fn before(folder: &Path) -> Vec<String> {
+/// Words that put the tools of a folder before all others.
+pub(crate) fn before(folder: &Path) -> Vec<String> {
     vec!["env".into(), format!("PATH={}:{SYSTEM}", programs(folder).display())]
 }
 

@@ -3,8 +3,6 @@
 //! It ends by switching the machine off, whatever happened.
 
 use crate::error::StagingError;
-use crate::filesystems::description::Filesystem;
-use crate::filesystems::registry::Registry;
 use crate::remote::message::Waking;
 use crate::remote::{self, Asked};
 use crate::stage::target::Target;
@@ -126,13 +124,10 @@ fn open(asked: &Asked, journal: &Journal) -> Result<Target, StagingError> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    let (Some(description), Some(mark)) = (&asked.description, &asked.mark) else {
-        return Err(StagingError::Guest("it was not said what to make on its disk".into()));
+    let Some(mark) = &asked.mark else {
+        return Err(StagingError::Guest("it was not said whose its disk is".into()));
     };
-    let name = &asked.contender.filesystem;
-    let mut registry = Registry::embedded()?;
-    registry.add(Filesystem::parse(name, &format!("filesystems/{name}.toml"), description)?);
-    Target::open_in_guest(&registry, PathBuf::from(DISK), journal, mark)
+    Target::open_in_guest(&asked.registry()?, PathBuf::from(DISK), journal, mark)
 }
 
 fn open_port(name: &str) -> Result<File, StagingError> {

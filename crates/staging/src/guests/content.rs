@@ -20,7 +20,7 @@ use system::command::find_program;
 use system::{Command, Journal};
 
 /// Programs that staging runs whatever the filesystem is, and those that stand in the scripts of descriptions.
-const PROGRAMS: [&str; 30] = [
+const PROGRAMS: [&str; 31] = [
     "sh",
     "mount",
     "umount",
@@ -51,6 +51,7 @@ const PROGRAMS: [&str; 30] = [
     "mv",
     "env",
     "blkdiscard",
+    "losetup",
 ];
 
 /// Files that programs want to read.
@@ -121,8 +122,8 @@ fn programs(filesystems: &[&Filesystem], kernel: &str) -> BTreeSet<String> {
     let tools = filesystems.iter().flat_map(|filesystem| {
         // Those that lie in a folder of their own come with it.
         let own = tools::folder_for(filesystem, kernel).is_some();
-        let installed = filesystem.tools.iter().filter(move |_| !own);
-        installed.map(|tool| tool.program.clone()).chain(filesystem.guest.programs.iter().cloned())
+        let installed = filesystem.tools.iter().map(|tool| &tool.program).chain(filesystem.features.programs());
+        installed.filter(move |_| !own).chain(&filesystem.guest.programs).cloned()
     });
     PROGRAMS.iter().map(|name| name.to_string()).chain(tools).collect()
 }

@@ -13,6 +13,7 @@ use crate::ownership::cleanup_journal::Made;
 use crate::remote::{Asked, Link, Remote, Transport};
 use crate::stage::Stage;
 use crate::stage::target::Target;
+use crate::systems;
 use records::{Backend, Contender, Found};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use std::time::Duration;
 use system::{Command, Evidence, Snapshot, Watch};
 
 /// How long an ordinary guest may take to boot.
-const BOOT_LIMIT: Duration = Duration::from_secs(90);
+pub(super) const BOOT_LIMIT: Duration = Duration::from_secs(90);
 /// The same where its clock goes by instructions, which takes twice as long, and much longer on a busy machine.
 const COUNTING_BOOT_LIMIT: Duration = Duration::from_secs(300);
 /// How long the kernel's virtual machines are tried for.
@@ -45,9 +46,9 @@ pub(crate) struct Guests {
 }
 
 #[derive(Debug, Clone)]
-struct Prepared {
-    kernel: Kernel,
-    initramfs: PathBuf,
+pub(super) struct Prepared {
+    pub kernel: Kernel,
+    pub initramfs: PathBuf,
     filesystems: BTreeSet<String>,
 }
 
@@ -119,7 +120,10 @@ impl Target {
         let counts = axes::value(contender, axes::CLOCK).as_deref() == Some(axes::INSTRUCTIONS);
         let (backend, tried) =
             if counts { by_instructions() } else { self.backend(&prepared).map_err(of_contender)? };
-        let description = self.registry.get(&contender.filesystem)?.source.clone();
+        let filesystem = self.registry.get(&contender.filesystem)?;
+        let description = filesystem.source.clone();
+        let kernel = contender.kernel.as_deref().unwrap_or_default();
+        let tools = systems::versions_in_guest(filesystem, kernel, &self.journal);
         let devices = axes::devices(contender);
         let mut disk = self.begin(&crate::stage::Beginning { label: &label, devices, ..Default::default() })?;
         disk.target.hand_over()?;
@@ -127,6 +131,7 @@ impl Target {
             contender: Box::new(in_guest(contender)),
             description: Some(description),
             mark: Some(disk.target.id().into()),
+            cold: disk.target.cold,
         };
         let boots = axes::value(contender, axes::START).as_deref() == Some(axes::BOOTED);
         let booting = Booting { prepared, backend, boots, counts, asked: asked.clone() };
@@ -134,11 +139,12 @@ impl Target {
         let (limit, journal) = (disk.limits().all(), disk.target.journal.clone());
         let mut remote = Remote::stage(Serial { machine, disk, booting }, asked, limit, &journal)?;
         remote.transport.tell(&mut remote.setup.found, tried);
+        remote.setup.found.remarks.extend(tools);
         Ok(remote)
     }
 
     /// The kernel of a contender, and the archive for it.
-    fn prepared(&mut self, contender: &Contender) -> Result<Prepared, StagingError> {
+    pub(super) fn prepared(&mut self, contender: &Contender) -> Result<Prepared, StagingError> {
         let name = contender.kernel.clone().unwrap_or_default();
         let known = self.guests.kernels.get(&name);
         if let Some(prepared) = known.filter(|known| known.filesystems.contains(&contender.filesystem)) {
@@ -181,7 +187,7 @@ impl Target {
     }
 
     /// What makes guests' processors here: tried once, by booting one.
-    fn backend(&mut self, prepared: &Prepared) -> Result<(Backend, String), StagingError> {
+    pub(super) fn backend(&mut self, prepared: &Prepared) -> Result<(Backend, String), StagingError> {
         if let Some(known) = &self.guests.backend {
             return Ok(known.clone());
         }
@@ -197,29 +203,31 @@ impl Target {
     }
 
     fn try_kvm(&mut self, prepared: &Prepared) -> Result<(), String> {
-        let folder = self.mark.folder();
-        let marked = self.mark.will_make(Made::Folder { path: folder.clone() });
-        marked.map_err(|error| error.to_string())?;
+        let started = self.without_disk(prepared, Backend::Kvm, PROBE_LIMIT);
+        let found = started.map(|mut machine| machine.end(&self.journal, &mut self.mark));
+        self.remove_folder();
+        found.map_err(|error| format!("KVM was tried and boots no guest here ({error})"))
+    }
+
+    /// A guest that is lent no disk. Its folder is to be removed after it.
+    pub(super) fn without_disk(
+        &mut self,
+        prepared: &Prepared,
+        backend: Backend,
+        boot_limit: Duration,
+    ) -> Result<Machine, StagingError> {
+        self.mark.will_make(Made::Folder { path: self.mark.folder() })?;
         let parts = Parts {
             kernel: &prepared.kernel.image,
             initramfs: &prepared.initramfs,
             disks: &[],
-            backend: Backend::Kvm,
+            backend,
             memory_bytes: memory(),
-            boot_limit: PROBE_LIMIT,
+            boot_limit,
             counts: false,
             start: Start::Boot,
         };
-        let tried = Machine::start(&parts, &self.journal, &mut self.mark);
-        let found = match tried {
-            Ok(mut machine) => {
-                machine.end(&self.journal, &mut self.mark);
-                Ok(())
-            }
-            Err(error) => Err(format!("KVM was tried and boots no guest here ({error})")),
-        };
-        self.remove_folder();
-        found
+        Machine::start(&parts, &self.journal, &mut self.mark)
     }
 
     /// Removes what was made ready for guests.
@@ -252,7 +260,7 @@ pub(crate) fn planned(kernel: &str, disks: &[PathBuf], folder: &Path) -> Command
 }
 
 /// Half of this machine's memory, within bounds.
-fn memory() -> u64 {
+pub(super) fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let total = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) << 10;
@@ -266,7 +274,7 @@ fn by_instructions() -> (Backend, String) {
 }
 
 /// The contender as the guest stages it: there the kernel is the one that runs, and the machine is what it is.
-fn in_guest(contender: &Contender) -> Contender {
+pub(super) fn in_guest(contender: &Contender) -> Contender {
     let mut inside = Contender { kernel: None, ..contender.clone() };
     axes::OF_GUESTS.iter().for_each(|name| _ = inside.axes.remove(*name));
     inside

@@ -3,10 +3,13 @@
 //! Both ends must come from one build, which the first message tells.
 
 use crate::error::StagingError;
+use crate::features::Feature;
+use crate::filesystems::description::Filesystem;
+use crate::filesystems::registry::Registry;
 use crate::stage::Settled;
 use crate::stage::drop_caches::Dropped;
 use crate::staged::Setup;
-use records::{Cause, Closing, Contender, Usage};
+use records::{Cause, Closing, ColdWay, Contender, Usage};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,6 +30,8 @@ pub struct Asked {
     pub description: Option<String>,
     /// Id of the mark of the run that lends the disk, so that labels on it are those that the run knows.
     pub mark: Option<String>,
+    /// How its caches are emptied before a cold phase.
+    pub cold: ColdWay,
 }
 
 /// A process that works beside a stage, where that is, and is talked to by lines.
@@ -37,6 +42,20 @@ pub enum Beside {
     Engine,
     /// Who carries out the work of a power cut, and looks at what is left of it.
     Witness,
+}
+
+impl Asked {
+    /// The filesystem that was described, alone.
+    ///
+    /// # Errors
+    /// The description cannot be read, or there is none.
+    pub(crate) fn registry(&self) -> Result<Registry, StagingError> {
+        let name = &self.contender.filesystem;
+        let Some(description) = &self.description else {
+            return Err(StagingError::Guest("it was not said what to make".into()));
+        };
+        Ok(Registry::of(Filesystem::parse(name, &format!("filesystems/{name}.toml"), description)?))
+    }
 }
 
 impl Beside {
@@ -66,6 +85,8 @@ pub(crate) enum Ask {
     Wake(Waking),
     /// Make and mount; the first question, and asked once.
     Stage(Asked),
+    /// Find out what a filesystem can do, on images of this many bytes made there; asked in the place of staging, and once.
+    Probe { asked: Asked, bytes: u64 },
     /// Start the engine, or another process of this program beside the stage; from then on its lines pass.
     Start(Beside),
     /// End that process, which may have been told to quit; not answered.
@@ -104,6 +125,8 @@ pub(crate) enum Ask {
 pub(crate) enum Answer {
     /// It stands.
     Staged(Box<Setup>),
+    /// What the filesystem can do.
+    Probed(Vec<Feature>),
     /// It is done.
     Done,
     /// What became of the caches.

@@ -5,8 +5,9 @@
 use super::engine::RunningEngine;
 use super::message::{self, Answer, Answered, Ask, Asked, Beside, ENGINE, Fault, Heard, Hello, Waking};
 use crate::error::StagingError;
+use crate::features::{self, Feature};
 use crate::stage::remount::Remountable;
-use crate::stage::target::Target;
+use crate::stage::target::{Target, Where};
 use crate::staged::Staged;
 use crate::{Stage, staged};
 use std::io::{self, BufReader, Read, Write};
@@ -78,6 +79,19 @@ enum Next {
     Line(Vec<u8>),
 }
 
+/// How long what was harmed is looked at.
+const HARMED: Duration = Duration::from_secs(180);
+
+/// What a filesystem can do, found out on images in this machine's memory, of so many bytes or as many as that has room for.
+fn probed(asked: &Asked, bytes: u64, journal: &Journal) -> Result<Vec<Feature>, StagingError> {
+    let room = rustix::fs::statvfs(std::env::temp_dir()).map_or(bytes, |told| told.f_bavail * told.f_frsize);
+    // A second device and what is laid out beside must fit as well; in whole MiB.
+    let bytes = bytes.min((room / 4 * 3) >> 20 << 20);
+    let place = Where::Image { bytes, folder: std::env::temp_dir() };
+    let target = Target::open(&asked.registry()?, &place, journal)?;
+    features::probe_with_patience(target, &asked.contender.filesystem, HARMED)
+}
+
 struct Serving<'a, R> {
     input: BufReader<R>,
     port: Port,
@@ -89,7 +103,7 @@ struct Serving<'a, R> {
 }
 
 impl<R: Read> Serving<'_, R> {
-    /// The first question stages, behind what a copy is told; the others are about what was staged.
+    /// The first question stages, behind what a copy is told; the others are about what was staged. Or it is the only one, and probes.
     fn converse(
         &mut self,
         wake: &dyn Fn(&Waking) -> Result<(), StagingError>,
@@ -104,11 +118,18 @@ impl<R: Read> Serving<'_, R> {
             self.answer(woken.map(|()| Answer::Done))?;
             first = self.next();
         }
-        let Some(Next::Ask(Ask::Stage(asked))) = first else { return Ok(()) };
+        let asked = match first {
+            Some(Next::Ask(Ask::Stage(asked))) => asked,
+            Some(Next::Ask(Ask::Probe { asked, bytes })) => {
+                return self.answer(probed(&asked, bytes, &self.journal).map(Answer::Probed));
+            }
+            _ => return Ok(()),
+        };
         let mut target = match open(&asked, &self.journal) {
             Ok(target) => target,
             Err(error) => return self.answer(Err(error)),
         };
+        target.start_cold_by(asked.cold);
         let stage = match target.stage(&asked.contender) {
             Ok(stage) => stage,
             Err(error) => return self.answer(Err(error)),
@@ -169,7 +190,7 @@ impl<R: Read> Serving<'_, R> {
             Ask::LoseDevice(number) => stage.lose_device(number).map(|()| Answer::Done),
             Ask::HasAllDevices => stage.has_all_devices().map(|()| Answer::Done),
             Ask::Check => stage.check_unmounted().map(|closing| Answer::Closed(Box::new(closing))),
-            Ask::Wake(_) | Ask::Stage(_) | Ask::EndEngine | Ask::Close => {
+            Ask::Wake(_) | Ask::Stage(_) | Ask::Probe { .. } | Ask::EndEngine | Ask::Close => {
                 Err(StagingError::contender("", "it was asked for something that has no place now", ""))
             }
         }

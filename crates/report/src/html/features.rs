@@ -1,0 +1,36 @@
+//! What the filesystems of the run can do, as it was found out when the run began.
+//! In: a view. Out: a table, questions as lines, each answer with what was tried behind a fold.
+
+use crate::view::View;
+use maud::{Markup, html};
+use records::feature::Probed;
+
+/// The section; nothing where nobody asked.
+pub(super) fn features(view: &View) -> Markup {
+    let probed = &view.run.features;
+    let Some(first) = probed.first() else { return html! {} };
+    html! {
+        section aria-labelledby="features" {
+            h2 id="features" { "What they can do" }
+            p.quiet { "Found out when the run began, on fresh images with each filesystem's own defaults; nothing here is looked up." }
+            div.scroll tabindex="0" role="region" aria-label="What filesystems can do" { table {
+                thead { tr { th scope="col" { "Question" } @for one in probed { th scope="col" { (one.heading()) } } } }
+                tbody { @for question in &first.features { tr {
+                    th scope="row" { (question.title) }
+                    @for one in probed { td { (one.answer(&question.key).map_or("?", |answer| answer.text.as_str())) } }
+                } } }
+            } }
+            details { summary { "What was tried, and what was answered" } @for one in probed { (how(one)) } }
+        }
+    }
+}
+
+fn how(one: &Probed) -> Markup {
+    html! {
+        h3 { (one.heading()) }
+        dl { @for feature in &one.features {
+            dt { (feature.title) ": " (feature.answer.text) }
+            dd { (feature.answer.how) }
+        } }
+    }
+}

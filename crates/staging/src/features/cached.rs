@@ -1,0 +1,95 @@
+//! What advice about the page cache does: whether pages go when nobody needs them, and come when somebody will.
+//! In: a folder. Out: answers, by the kernel's count of what is cached, or by whether a read that may not wait for the device is served.
+
+use super::{Answer, Found};
+use rustix::fs::Advice;
+use rustix::io::{Errno, ReadWriteFlags};
+use std::fs::File;
+use std::io::IoSliceMut;
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Bytes of the file that is tried on.
+const LENGTH: usize = 1 << 20;
+/// How long the device may take to bring them.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often is looked meanwhile.
+const LOOK: Duration = Duration::from_millis(5);
+
+pub(super) fn probe(root: &Path, found: &mut Found) {
+    let (forgets, reads_ahead) = tried(root).unwrap_or_else(|error| {
+        let untold = Answer::untold(format!("it could not be tried: {error}"));
+        (untold.clone(), untold)
+    });
+    found.put("forgets", forgets);
+    found.put("reads_ahead", reads_ahead);
+}
+
+fn tried(root: &Path) -> std::io::Result<(Answer, Answer)> {
+    let path = root.join("advised");
+    std::fs::write(&path, vec![7; LENGTH])?;
+    let file = File::open(&path)?;
+    file.sync_all()?;
+    std::fs::read(&path)?;
+    match served(&file) {
+        Ok(true) => {}
+        Ok(false) => return Ok(both("what was read is kept elsewhere than in the page cache")),
+        Err(error) => return Ok(both(&format!("whether a page is in memory cannot be asked for: preadv2: {error}"))),
+    }
+    advise(&file, Advice::DontNeed)?;
+    let how = "POSIX_FADV_DONTNEED for a file of 1 MiB that was written out";
+    if served(&file)? {
+        let kept = Answer::no(format!("{how}: it is there still"));
+        return Ok((kept, Answer::untold("its cache cannot be emptied by advice")));
+    }
+    let forgets = Answer::yes(format!("{how}: it is gone"));
+    advise(&file, Advice::WillNeed)?;
+    let began = Instant::now();
+    while !served(&file)? && began.elapsed() < PATIENCE {
+        std::thread::sleep(LOOK);
+    }
+    let how = "POSIX_FADV_WILLNEED for a file of 1 MiB that was not in memory";
+    let reads_ahead = match served(&file)? {
+        true => Answer::yes(format!("{how}: it is there")),
+        false => Answer::no(format!("{how}: it is not there after {} s", PATIENCE.as_secs())),
+    };
+    Ok((forgets, reads_ahead))
+}
+
+fn both(why: &str) -> (Answer, Answer) {
+    (Answer::untold(why), Answer::untold(why))
+}
+
+fn advise(file: &File, advice: Advice) -> std::io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, NonZeroU64::new(LENGTH as u64), advice)?)
+}
+
+/// Whether the file's last page is in memory, by the kernel's count (cachestat(2), Linux 6.5), else by whether it is read without
+/// waiting for the device.
+fn served(file: &File) -> rustix::io::Result<bool> {
+    if let Some(cached) = system::calls::cached_bytes(file) {
+        return Ok(cached > LENGTH as u64 / 2);
+    }
+    let mut page = [0; 4096];
+    let from = (LENGTH - page.len()) as u64;
+    match rustix::io::preadv2(file, &mut [IoSliceMut::new(&mut page)], from, ReadWriteFlags::NOWAIT) {
+        Ok(read) => Ok(read == page.len()),
+        Err(Errno::AGAIN) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_followed_or_why_it_is_not_known_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (forgets, reads_ahead) = tried(folder.path()).expect("tried");
+        assert!(!forgets.how.is_empty() && !reads_ahead.how.is_empty());
+        // In memory alone nothing can be forgotten; elsewhere reading ahead is only asked for what was.
+        assert!(forgets.has == Some(true) || reads_ahead.has.is_none(), "{forgets:?} {reads_ahead:?}");
+    }
+}
