@@ -1,10 +1,13 @@
 //! The command line, declared once: the parser, the help, the manual page and the completions come from it.
 //! In: words typed by a person. Out: [`Arguments`], parsed and not yet resolved.
 
+mod gallery;
 mod own;
 mod served;
 mod what;
 
+use gallery::PUBLISH_EXAMPLES;
+pub use gallery::PublishArgs;
 pub use own::{Own, Start};
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
 pub use served::{FaultsArgs, OnServedDisk, PowercutArgs, ServeDiskArgs};
@@ -77,6 +80,9 @@ pub enum Verb {
     Import(ImportArgs),
     /// Write one portable file with everything about a run
     Export(ExportArgs),
+    /// Show what of runs can be given to everybody, and write it: ledgers and results without names, serial numbers and paths
+    #[command(after_help = PUBLISH_EXAMPLES)]
+    Publish(PublishArgs),
     /// Cut the power again and again: what each contender keeps of what it promised, and what it loses of the rest
     #[command(after_help = POWERCUT_EXAMPLES)]
     Powercut(PowercutArgs),

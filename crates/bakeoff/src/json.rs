@@ -66,6 +66,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("runs", schema::<verbs::show::Runs>()),
         ("compare", schema::<verbs::compare::Answered>()),
         ("claims", schema::<verbs::claims::Held>()),
+        ("publish", schema::<verbs::publish::Published>()),
         ("powercut", schema::<crate::power_cuts::PowerCuts>()),
         ("faults", schema::<crate::fault_table::AllFaults>()),
         ("clean", schema::<verbs::clean::Outcome>()),

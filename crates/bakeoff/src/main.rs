@@ -19,6 +19,7 @@ mod features;
 mod findings;
 mod fio_jobs;
 mod forecast;
+mod gallery;
 mod json;
 mod leaderboard;
 mod log;
@@ -85,6 +86,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Profile(args) => verbs::profile::profile(args),
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
+        Verb::Publish(args) => verbs::publish::publish(ledger, args),
         Verb::Powercut(args) => verbs::powercut::powercut(args),
         Verb::Faults(args) => verbs::faults::faults(args),
         Verb::ServeDisk(args) => verbs::serve_disk::serve_disk(args),

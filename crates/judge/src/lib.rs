@@ -3,7 +3,7 @@
 //! Pure functions; files, devices and the rest of the project are unknown here.
 //!
 //! The main ways in: [`judge`] for tables and verdicts, [`decide`] after every block, [`plan_budget`] beforehand,
-//! [`compare`] and [`compare_contenders`], [`judge_mix`], [`judge_claims`], [`steady_state`].
+//! [`compare`] and [`compare_contenders`], [`pairs`] and [`pooled`] over many runs, [`judge_mix`], [`judge_claims`], [`steady_state`].
 
 mod answer;
 mod assess;
@@ -21,7 +21,9 @@ mod looks;
 mod mix;
 mod notes;
 mod numbers;
+mod pairs;
 mod passes;
+mod pooled;
 mod proportion;
 mod rank;
 mod row;
@@ -54,7 +56,9 @@ pub use decide::decide;
 pub use looks::Looks;
 pub use mix::judge_mix;
 pub use numbers::{median, normal_quantile};
+pub use pairs::{MOST_PAIRED, Pair, pairs};
 pub use passes::{MOST_PASSES, SCREEN_MOST, SCREEN_PASSES, SCREEN_SECONDS, passes};
+pub use pooled::{Pooled, Span, Study, pooled};
 pub use proportion::proportion;
 pub use steady::steady_state;
 pub use verdict::{

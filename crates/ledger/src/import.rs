@@ -12,11 +12,11 @@ mod records;
 pub(crate) mod shards;
 
 pub use keep::Kept;
-pub use portable::{PORTABLE_VERSION, export};
+pub use portable::{PORTABLE_VERSION, document, export, export_of};
 pub use shards::merged;
 
 use crate::error::LedgerError;
-use crate::guard;
+use crate::{guard, published};
 use ::records::{ContenderRecord, RunRecord, TrialRecord};
 use std::path::Path;
 
@@ -100,7 +100,7 @@ pub struct Read {
     pub is_ledger: bool,
 }
 
-/// Reads a file of any known kind.
+/// Reads a file of any known kind, compressed with gzip or not.
 ///
 /// # Errors
 /// A file that cannot be read, is too large, is of no known kind, or does not hold together.
@@ -117,6 +117,10 @@ pub fn import_file(path: &Path) -> Result<Read, ImportError> {
         return Ok(Read { runs: foreign::read(path)?, is_ledger: true });
     }
     source.take(FILE_LIMIT + 1 - bytes.len() as u64).read_to_end(&mut bytes).map_err(reading)?;
+    if published::is_packed(&bytes) {
+        let unpacked = published::unpacked(&bytes);
+        bytes = unpacked.map_err(|answer| ImportError::Reading { file: file.clone(), answer })?;
+    }
     Ok(Read { runs: vec![import_bytes(&bytes, &file)?], is_ledger: false })
 }
 

@@ -2,6 +2,7 @@
 //! In: records of runs, contenders and trials. Out: the same, as they were written, after any kind of end.
 //! Knows nothing of how anything is judged or shown.
 
+pub mod anonymous;
 mod error;
 mod fields;
 mod guard;
@@ -9,6 +10,7 @@ pub mod histogram;
 pub mod import;
 mod lock;
 mod migrate;
+pub mod published;
 mod read;
 mod schema;
 mod sound;

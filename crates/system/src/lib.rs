@@ -20,6 +20,7 @@ pub mod machine;
 pub mod mapped;
 mod memory_limit;
 pub mod mounts;
+pub mod names;
 pub mod noise;
 pub mod openers;
 pub mod presence;

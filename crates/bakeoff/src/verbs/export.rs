@@ -4,6 +4,7 @@
 use crate::args::ExportArgs;
 use crate::failure::Failure;
 use crate::show;
+use crate::verbs::publish;
 use ledger::{Access, Ledger};
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +17,8 @@ pub fn export(path: &Path, args: &ExportArgs) -> Result<u8, Failure> {
         Some(file) => file.clone(),
         None => show::named_after("bakeoff-", &run, ".json")?,
     };
-    let text = ledger::import::export(&ledger, &run, args.anonymous)?;
+    let owner = args.anonymous.then(publish::owner);
+    let text = ledger::import::export_of(&ledger, &run, owner.as_ref())?;
     write_new(&file, text.as_bytes())
         .map_err(|error| Failure::new(format!("writing {}: {error}; name another file with -o", file.display())))?;
     println!("{}", file.display());

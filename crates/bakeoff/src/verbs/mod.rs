@@ -15,6 +15,7 @@ pub mod manual;
 pub mod plan;
 pub mod powercut;
 pub mod profile;
+pub mod publish;
 pub mod record;
 pub mod report;
 pub mod resume;

@@ -1,0 +1,199 @@
+//! What a published run states of itself: its answer, its rankings and its figures.
+//! In: a judge's table. Out: [`Stated`], as JSON beside the ledger that it follows from; and where two verdicts differ, in words.
+
+use crate::failure::Failure;
+use jiff::Timestamp;
+use judge::{Backend, Certainty, Direction, Grade, Judgement, Ranking, Relation, Table};
+use records::RunRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Name of the form.
+pub const FORM: &str = "bakeoff-published";
+/// Version of the form.
+pub const VERSION: u32 = 1;
+/// Share by which two figures may differ that are the same: machines round in their own way.
+const SAME: f64 = 1e-6;
+
+/// What stands in `results.json` beside the ledger of a published run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "bakeoff-published")]
+pub struct Stated {
+    /// `bakeoff-published`.
+    pub form: String,
+    /// Version of the form.
+    pub form_version: u32,
+    /// Version of the program that judged.
+    pub bakeoff: String,
+    /// The run's id.
+    pub run: String,
+    /// When it began: RFC 3339, UTC.
+    pub began: String,
+    /// What its samples allow to be said.
+    pub verdict: Verdict,
+}
+
+/// What a run's samples allow to be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// Which contender to take; null where nothing can be said.
+    pub take: Option<String>,
+    /// How certain that is: `open`, `likely`, `beyond-doubt`.
+    #[schemars(with = "Option<String>")]
+    pub certainty: Option<Certainty>,
+    /// How reliable all of it is: `none`, `low`, `medium`, `high`.
+    #[schemars(with = "String")]
+    pub grade: Grade,
+    /// One for each operation, kind of machine and age that has figures, secondary figures left out.
+    pub rankings: Vec<Ranked>,
+}
+
+/// The contenders of one operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ranked {
+    /// Workload.
+    pub workload: String,
+    /// Operation.
+    pub operation: String,
+    /// Cache state.
+    pub cache: String,
+    /// Unit of the medians.
+    pub unit: String,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// Where the kernels ran: `host`, `kvm`, `emulation`.
+    #[schemars(with = "String")]
+    pub backend: Backend,
+    /// How used the filesystems were; empty: fresh.
+    pub age: String,
+    /// The contenders, the best first.
+    pub contenders: Vec<Placed>,
+}
+
+/// One contender of a ranking.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Placed {
+    /// Its name.
+    pub contender: String,
+    /// Median of its samples, in the ranking's unit.
+    pub median: f64,
+    /// Samples.
+    pub samples: usize,
+    /// How many times worse than the best; 1 for the best itself.
+    pub times: f64,
+    /// What may be said of it against the best: `worse`, `likely-worse`, `tie`, `unresolved`, `too-few`; null for the best itself.
+    #[schemars(with = "Option<String>")]
+    pub relation: Option<Relation>,
+}
+
+impl Stated {
+    /// What a run states by its table.
+    ///
+    /// # Errors
+    /// A table that cannot be judged.
+    pub fn of(run: &RunRecord, table: &Table) -> Result<Self, Failure> {
+        Ok(Self {
+            form: FORM.into(),
+            form_version: VERSION,
+            bakeoff: env!("CARGO_PKG_VERSION").into(),
+            run: run.id.clone(),
+            began: Timestamp::from_millisecond(run.began_ms).unwrap_or_default().to_string(),
+            verdict: Verdict::of(table)?,
+        })
+    }
+}
+
+impl Verdict {
+    /// Judges a table.
+    ///
+    /// # Errors
+    /// A table that cannot be judged.
+    pub fn of(table: &Table) -> Result<Self, Failure> {
+        let (answer, judgement) = (judge::answer(table)?, judge::judge(table)?);
+        let take = answer.groups.first().and_then(|group| group.take.as_ref());
+        let shown = judgement.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary);
+        Ok(Self {
+            take: take.map(|choice| table.contenders[choice.shortfall.contender].name.clone()),
+            certainty: take.map(|choice| choice.certainty),
+            grade: answer.confidence.grade,
+            rankings: shown.map(|ranking| ranked(table, &judgement, ranking)).collect(),
+        })
+    }
+
+    /// The first thing in which another verdict differs from this one, in words; `None` where they are the same.
+    pub fn difference(&self, other: &Verdict) -> Option<String> {
+        let say = |what: &str, here: &dyn std::fmt::Debug, there: &dyn std::fmt::Debug| {
+            Some(format!("it states {what} {here:?}, and its ledger gives {there:?}"))
+        };
+        if self.take != other.take {
+            return say("as the one to take", &self.take, &other.take);
+        }
+        if self.certainty != other.certainty {
+            return say("as the certainty of that", &self.certainty, &other.certainty);
+        }
+        if self.grade != other.grade {
+            return say("as its confidence", &self.grade, &other.grade);
+        }
+        if self.rankings.len() != other.rankings.len() {
+            return say("as the number of its rankings", &self.rankings.len(), &other.rankings.len());
+        }
+        self.rankings.iter().zip(&other.rankings).find_map(|(here, there)| here.difference(there))
+    }
+}
+
+impl Ranked {
+    fn difference(&self, other: &Ranked) -> Option<String> {
+        let place = format!("{}/{}", self.workload, self.operation);
+        let head = |ranked: &Ranked| Ranked { contenders: Vec::new(), ..ranked.clone() };
+        if head(self) != head(other) || self.contenders.len() != other.contenders.len() {
+            return Some(format!("its ledger gives another line than {place}"));
+        }
+        let differs = |(here, there): &(&Placed, &Placed)| {
+            let same = |a: f64, b: f64| a == b || (a - b).abs() <= SAME * a.abs().max(b.abs());
+            here.contender != there.contender
+                || here.relation != there.relation
+                || here.samples != there.samples
+                || !same(here.median, there.median)
+                || !same(here.times, there.times)
+        };
+        let (here, there) = self.contenders.iter().zip(&other.contenders).find(differs)?;
+        Some(format!("for {place} it states {}, and its ledger gives {}", here.words(), there.words()))
+    }
+}
+
+impl Placed {
+    fn words(&self) -> String {
+        let relation = self.relation.map(|relation| format!(", {relation:?}")).unwrap_or_default();
+        format!("{} with {:.4} ({:.3}x the best{relation})", self.contender, self.median, self.times)
+    }
+}
+
+fn ranked(table: &Table, judgement: &Judgement, ranking: &Ranking) -> Ranked {
+    let operation = &table.operations[ranking.operation];
+    let place = |contender: usize, times: f64, relation: Option<Relation>| {
+        let figure = judgement.figure(ranking.operation, contender);
+        Placed {
+            contender: table.contenders[contender].name.clone(),
+            median: figure.map_or(0.0, |figure| figure.median),
+            samples: figure.map_or(0, |figure| figure.samples),
+            times,
+            relation,
+        }
+    };
+    let best = std::iter::once(place(ranking.best, 1.0, None));
+    let others = ranking.others.iter().map(|other| place(other.contender, other.ratio, Some(other.relation)));
+    Ranked {
+        workload: operation.id.workload.clone(),
+        operation: operation.id.operation.clone(),
+        cache: operation.id.cache.clone(),
+        unit: operation.unit.clone(),
+        more_is_better: operation.direction == Direction::HigherIsBetter,
+        backend: ranking.backend,
+        age: ranking.age.clone(),
+        contenders: best.chain(others).collect(),
+    }
+}

@@ -1,0 +1,213 @@
+//! `bakeoff publish`: what of runs can be given to everybody, shown beforehand, and written as one folder.
+//! In: runs of a ledger. Out: for each a folder with its ledger, anonymous and compressed, and with what that ledger says.
+
+use crate::args::PublishArgs;
+use crate::failure::Failure;
+use crate::gallery::Stated;
+use crate::json::{self, Answer};
+use crate::text;
+use ledger::anonymous::{self, LeftOut, Owner, Rule};
+use ledger::import::Imported;
+use ledger::published::{LEDGER_FILE, RESULTS_FILE, packed};
+use ledger::{Access, Ledger, Origin, RunRecord};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::path::Path;
+use system::create::Folder;
+
+/// `bakeoff publish --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct Published {
+    /// The folder; null where nothing was to be written.
+    folder: Option<String>,
+    /// The runs, in the order in which they were asked for.
+    runs: Vec<OneRun>,
+}
+
+/// One run.
+#[derive(Serialize, JsonSchema)]
+struct OneRun {
+    /// Its id.
+    run: String,
+    /// Its question in a line, as it leaves.
+    title: String,
+    /// Whether it was written now; false for a preview, and where the folder holds it already.
+    written: bool,
+    /// Its files.
+    files: Vec<OneFile>,
+    /// What was left out, and how often.
+    left_out: BTreeMap<String, u64>,
+    /// Every text that leaves, by where it stands in the ledger; places of lists are written `[]`. What else leaves is numbers.
+    texts: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// A file of a published run.
+#[derive(Serialize, JsonSchema)]
+struct OneFile {
+    /// Its name below the folder.
+    name: String,
+    /// Its length.
+    bytes: u64,
+}
+
+impl Answer for Published {
+    const SCHEMA: &'static str = "bakeoff-publish";
+}
+
+/// A run that is ready to leave.
+struct Ready {
+    run: RunRecord,
+    files: Vec<(&'static str, Vec<u8>)>,
+    left_out: LeftOut,
+    texts: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Whose machine this is.
+pub fn owner() -> Owner {
+    Owner { hosts: system::names::hosts(), users: system::names::users() }
+}
+
+/// Shows what would leave, and writes it where that is asked for: everything is made ready before the first file is written.
+pub fn publish(path: &Path, args: &PublishArgs) -> Result<u8, Failure> {
+    let ledger = Ledger::open(path, Access::Read)?;
+    let runs = chosen(&ledger, &args.run)?;
+    let owner = owner();
+    let ready = runs.into_iter().map(|run| made_ready(&ledger, run, &owner)).collect::<Result<Vec<_>, _>>()?;
+    let out = args.out.as_deref().filter(|_| !args.preview);
+    let written = match out {
+        Some(folder) => write(folder, &ready)?,
+        None => vec![false; ready.len()],
+    };
+    if args.json {
+        let runs = ready.iter().zip(&written).map(|(one, written)| one.answer(*written)).collect();
+        json::print(&Published { folder: out.map(|folder| folder.display().to_string()), runs })?;
+        return Ok(0);
+    }
+    for (one, written) in ready.iter().zip(&written) {
+        print!("{}", one.told(out, *written));
+    }
+    if out.is_none() {
+        let why = if args.out.is_some() { "without --preview" } else { "with --out FOLDER" };
+        println!("Nothing was written. The same command {why} writes it; only these files leave, by your own hand.");
+    }
+    Ok(0)
+}
+
+/// The runs that were asked for, each once.
+fn chosen(ledger: &Ledger, asked: &[String]) -> Result<Vec<RunRecord>, Failure> {
+    if asked.iter().any(|word| word == "all") {
+        let measured: Vec<RunRecord> =
+            ledger.runs()?.into_iter().filter(|run| run.new.origin == Origin::Measured).collect();
+        if measured.is_empty() {
+            let text = format!("publishing all runs of {}: none of them was measured here", ledger.path().display());
+            return Err(Failure::new(text));
+        }
+        return Ok(measured);
+    }
+    let latest = || ledger.run(None).map(|run| vec![run]);
+    let mut runs = match asked {
+        [] => latest()?,
+        _ => asked.iter().map(|word| ledger.run(Some(word))).collect::<Result<Vec<_>, _>>()?,
+    };
+    let mut seen = BTreeSet::new();
+    runs.retain(|run| seen.insert(run.id.clone()));
+    Ok(runs)
+}
+
+fn made_ready(ledger: &Ledger, run: RunRecord, owner: &Owner) -> Result<Ready, Failure> {
+    let id = run.id.clone();
+    let refused = |why: &str| Failure::new(format!("publishing run {id}: {why}"));
+    if let Origin::Foreign { program, .. } = &run.new.origin {
+        return Err(refused(&format!("{program} measured it, and what was measured on what cannot be known")));
+    }
+    let (contenders, trials) = (ledger.contenders(&id)?, ledger.trials(&id)?);
+    let (clean, left_out) =
+        anonymous::anonymous(Imported { run, contenders, trials }, owner).map_err(|why| refused(&why))?;
+    // What is left to be taken away by a second look was missed by the first.
+    let (again, rest) = anonymous::anonymous(clean.clone(), owner).map_err(|why| refused(&why))?;
+    if !rest.is_empty() || again != clean {
+        return Err(refused("not everything that tells whose machine it is could be taken out of it; please report this"));
+    }
+    let table = samples::table(&clean.run, &clean.contenders, &clean.trials);
+    let stated = Stated::of(&clean.run, &table).map_err(|failure| refused(&failure.text))?;
+    if stated.verdict.rankings.is_empty() {
+        return Err(refused("it holds no figures"));
+    }
+    let results = serde_json::to_string_pretty(&stated)? + "\n";
+    let files = vec![(LEDGER_FILE, packed(&clean)?), (RESULTS_FILE, results.into_bytes())];
+    let texts = anonymous::texts(&ledger::import::document(&clean));
+    Ok(Ready { run: clean.run, files, left_out, texts })
+}
+
+/// Writes each run into a folder of its own; answers which of them were not there before.
+fn write(path: &Path, ready: &[Ready]) -> Result<Vec<bool>, Failure> {
+    let refused = |path: &Path| {
+        let path = path.display().to_string();
+        move |error: std::io::Error| Failure::new(format!("writing what is published to {path}: {error}"))
+    };
+    let folder = Folder::make(path).map_err(refused(path))?;
+    let mut written = Vec::new();
+    for one in ready {
+        let whole = path.join(&one.run.id);
+        let own = folder.folder(&one.run.id).map_err(refused(&whole))?;
+        let is_new = match own.read_file(RESULTS_FILE) {
+            Err(error) if error.kind() == ErrorKind::NotFound => true,
+            Err(error) => return Err(refused(&whole)(error)),
+            Ok(_) => false,
+        };
+        // The results come last: a folder without them is no published run yet.
+        for (name, bytes) in one.files.iter().filter(|_| is_new) {
+            own.replace(name, bytes).map_err(refused(&whole.join(name)))?;
+        }
+        written.push(is_new);
+    }
+    Ok(written)
+}
+
+impl Ready {
+    fn answer(&self, written: bool) -> OneRun {
+        let name = |name: &str| format!("{}/{name}", self.run.id);
+        let file = |(own, bytes): &(&str, Vec<u8>)| OneFile { name: name(own), bytes: bytes.len() as u64 };
+        let left = Rule::ALL.iter().map(|rule| (rule.name().to_owned(), self.left_out.of(*rule)));
+        OneRun {
+            run: self.run.id.clone(),
+            title: self.run.new.title.clone(),
+            written,
+            files: self.files.iter().map(file).collect(),
+            left_out: left.collect(),
+            texts: self.texts.clone(),
+        }
+    }
+
+    /// For people: where it went, or every text that would leave.
+    fn told(&self, out: Option<&Path>, written: bool) -> String {
+        let width = text::width();
+        let mut said = format!("Run {}: {}\n", self.run.id, self.run.new.title);
+        let left = Rule::ALL.iter().filter(|rule| self.left_out.of(**rule) > 0);
+        let left: Vec<String> = left.map(|rule| format!("{} ({})", rule.name(), self.left_out.of(*rule))).collect();
+        let left = if left.is_empty() { "nothing, there was nothing to leave out".into() } else { left.join(", ") };
+        said.push_str(&text::wrapped(&format!("Left out: {left}."), width, "  ", "    "));
+        for (name, bytes) in &self.files {
+            let place = out.map_or_else(String::new, |folder| format!("{}/", folder.display()));
+            said.push_str(&format!("  {place}{}/{name}: {} bytes\n", self.run.id, bytes.len()));
+        }
+        match (out, written) {
+            (Some(_), true) => {}
+            (Some(_), false) => said.push_str("  It is in the folder already, and stays as it is there.\n"),
+            (None, _) => said.push_str(&self.preview(width)),
+        }
+        said
+    }
+
+    fn preview(&self, width: usize) -> String {
+        let mut said = String::from("  Every text that leaves, by where it stands; all else is numbers:\n");
+        for (place, texts) in &self.texts {
+            let all: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let line = format!("{place}: {}", all.join(" | "));
+            said.push_str(&text::wrapped(&text::harmless(&line), width, "    ", "      "));
+        }
+        said
+    }
+}

@@ -1,0 +1,53 @@
+//! Every contender of a run against every other, as numbers that can be pooled over runs.
+//! In: a table. Out: a [`Pair`] for each operation and two contenders that were ranked together.
+//! The evidence is the one that the table's own verdict rests on.
+
+use crate::evidence::Evidence;
+use crate::rank::Fit;
+use crate::series::Series;
+use crate::table::{Table, TableError};
+
+/// Most contenders of an operation that are held against each other.
+pub const MOST_PAIRED: usize = 32;
+
+/// Two contenders in one operation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// Index into [`Table::operations`].
+    pub operation: usize,
+    /// Indices into [`Table::contenders`], the lower one first.
+    pub contenders: [usize; 2],
+    /// Natural logarithm of how many times worse the second is.
+    pub log: f64,
+    /// Standard error of that.
+    pub error: f64,
+    /// Degrees of freedom of the standard error.
+    pub df: f64,
+    /// Blocks (or pairs of samples) that it rests on.
+    pub samples: usize,
+}
+
+/// Holds the contenders of a table against each other, two and two: the first [`MOST_PAIRED`] of each operation. Secondary figures are
+/// left out, and so are pairs with fewer than three samples each.
+///
+/// # Errors
+/// The table contradicts itself or passes a limit.
+pub fn pairs(table: &Table) -> Result<Vec<Pair>, TableError> {
+    table.check()?;
+    let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
+    let fit = Fit::of(table, &series);
+    let mut pairs = Vec::new();
+    for (at, row) in fit.rows.iter().enumerate().filter(|(_, row)| !row.secondary) {
+        let members: Vec<_> = row.ranked().take(MOST_PAIRED).collect();
+        for (place, first) in members.iter().enumerate() {
+            for second in &members[place + 1..] {
+                let prior = fit.scatter.prior(at, first.contender, second.contender);
+                let Some(found) = Evidence::of(first, second, prior) else { continue };
+                let contenders = [first.contender, second.contender];
+                let Evidence { log, error, df, samples, .. } = found;
+                pairs.push(Pair { operation: row.operation, contenders, log, error, df, samples });
+            }
+        }
+    }
+    Ok(pairs)
+}

@@ -1,0 +1,152 @@
+//! One ratio from many runs: what it is on average over machines, and what a further machine may show.
+//! In: a log ratio with its standard error for each run, and which runs are of one machine. Out: a [`Pooled`] ratio with an interval, and
+//! with a prediction interval where machines are enough.
+//!
+//! Machines differ by more than their samples scatter, so each machine has a true ratio of its own, drawn around a common one (random effects).
+//! Their variance is estimated by Paule and Mandel (1982), the interval of the mean is that of Hartung and Knapp (2001) with the
+//! variance never below the one that the runs' own errors give (Röver, Knapp and Friede 2015), and the prediction interval is that of Higgins,
+//! Thompson and Spiegelhalter (2009). A run's error rests on few samples, so its square is enlarged by what Student's t loses: df / (df - 2).
+
+use crate::numbers::t_critical;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Chance that an interval misses the truth.
+const ALPHA: f64 = 0.05;
+/// Most by which a squared error is enlarged for resting on few samples.
+const ENLARGED: f64 = 3.0;
+/// Fewest machines from which something is said of a further one.
+const PREDICTING: usize = 3;
+/// Halvings of the range in which the variance between machines lies.
+const HALVINGS: usize = 100;
+
+/// One run's word on a ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Study {
+    /// Which machine it was measured on: runs of one number are of one machine.
+    pub machine: usize,
+    /// Natural logarithm of the ratio.
+    pub log: f64,
+    /// Standard error of it.
+    pub error: f64,
+    /// Degrees of freedom of the standard error.
+    pub df: f64,
+}
+
+/// A range of ratios.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Span {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// A ratio over many runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pooled {
+    /// The ratio of a typical machine.
+    pub ratio: f64,
+    /// 95 % interval of that: of one machine, where there is only one.
+    pub interval: Span,
+    /// Where the ratio of a further machine lies with 95 %; `None` below three machines.
+    pub prediction: Option<Span>,
+    /// Standard deviation of machines' own ratios, on logarithms: 0.1 for a spread of about 10 %.
+    pub between: f64,
+    /// Runs that it rests on.
+    pub runs: usize,
+    /// Machines that these were measured on.
+    pub machines: usize,
+}
+
+/// A mean with what it rests on: on logarithms.
+#[derive(Clone, Copy)]
+struct Mean {
+    log: f64,
+    /// Variance of it by the errors of what was averaged, and by how that scattered, whichever is larger.
+    variance: f64,
+    between: f64,
+}
+
+/// Pools the ratios of many runs; `None` where none of them has a finite ratio with an error above zero.
+pub fn pooled(studies: &[Study]) -> Option<Pooled> {
+    let is_sound = |study: &&Study| study.log.is_finite() && study.error.is_finite() && study.error > 0.0 && study.df > 0.0;
+    let mut sound: Vec<Study> = studies.iter().filter(is_sound).copied().collect();
+    sound.sort_by_key(|study| study.machine);
+    let machines: Vec<Study> =
+        sound.chunk_by(|one, other| one.machine == other.machine).filter_map(of_one_machine).collect();
+    let points: Vec<(f64, f64)> = machines.iter().map(|study| (study.log, variance(study))).collect();
+    let count = machines.len();
+    let (mean, df) = match machines.as_slice() {
+        [] => return None,
+        [only] => (Mean { log: only.log, variance: only.error.powi(2), between: 0.0 }, only.df),
+        _ => (mean(&points), count as f64 - 1.0),
+    };
+    let span = |half: f64| Span { low: (mean.log - half).exp(), high: (mean.log + half).exp() };
+    let further = || (mean.between.powi(2) + mean.variance).sqrt() * t_critical(ALPHA, count as f64 - 2.0);
+    Some(Pooled {
+        ratio: mean.log.exp(),
+        interval: span(t_critical(ALPHA, df) * mean.variance.sqrt()),
+        prediction: (count >= PREDICTING).then(|| span(further())),
+        between: mean.between,
+        runs: sound.len(),
+        machines: count,
+    })
+}
+
+/// The runs of one machine as one.
+fn of_one_machine(runs: &[Study]) -> Option<Study> {
+    let first = runs.first()?;
+    match runs {
+        [only] => Some(*only),
+        _ => {
+            let points: Vec<(f64, f64)> = runs.iter().map(|run| (run.log, variance(run))).collect();
+            let mean = mean(&points);
+            Some(Study { log: mean.log, error: mean.variance.sqrt(), df: runs.len() as f64 - 1.0, ..*first })
+        }
+    }
+}
+
+/// Squared error of a run, enlarged for resting on few samples.
+fn variance(study: &Study) -> f64 {
+    let enlarged = if study.df > 2.0 { (study.df / (study.df - 2.0)).min(ENLARGED) } else { ENLARGED };
+    study.error.powi(2) * enlarged
+}
+
+/// The mean of values with variances of their own, whose truths scatter, too.
+fn mean(points: &[(f64, f64)]) -> Mean {
+    let between = variance_between(points);
+    let (log, weights) = weighted(points, between);
+    let scatter = scattered(points, between) / (points.len() as f64 - 1.0);
+    Mean { log, variance: scatter.max(1.0) / weights, between: between.sqrt() }
+}
+
+/// Weighted mean, and the sum of its weights.
+fn weighted(points: &[(f64, f64)], between: f64) -> (f64, f64) {
+    let weights: f64 = points.iter().map(|(_, variance)| 1.0 / (variance + between)).sum();
+    let sum: f64 = points.iter().map(|(log, variance)| log / (variance + between)).sum();
+    (sum / weights, weights)
+}
+
+/// Weighted sum of squares around the weighted mean.
+fn scattered(points: &[(f64, f64)], between: f64) -> f64 {
+    let (mean, _) = weighted(points, between);
+    points.iter().map(|(log, variance)| (log - mean).powi(2) / (variance + between)).sum()
+}
+
+/// The variance of truths with which values scatter as much as they should: the root of a falling function (Paule and Mandel).
+fn variance_between(points: &[(f64, f64)]) -> f64 {
+    let wanted = points.len() as f64 - 1.0;
+    if scattered(points, 0.0) <= wanted {
+        return 0.0;
+    }
+    // With a variance as large as all squares together the sum is below what is wanted.
+    let middle = points.iter().map(|(log, _)| log).sum::<f64>() / points.len() as f64;
+    let mut high: f64 = points.iter().map(|(log, _)| (log - middle).powi(2)).sum();
+    let mut low = 0.0;
+    for _ in 0..HALVINGS {
+        let half = (low + high) / 2.0;
+        if scattered(points, half) > wanted { low = half } else { high = half }
+    }
+    (low + high) / 2.0
+}

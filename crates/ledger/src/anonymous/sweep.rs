@@ -1,0 +1,169 @@
+//! Every text of a document, whatever it belongs to: words that were found elsewhere, paths, identifiers, addresses.
+//! In: a document as JSON. Out: the same without them, keys included. Histograms are left alone: they hold nothing but counts, and their
+//! letters may look like anything.
+
+use super::secrets::Secrets;
+use super::{LEFT_OUT, LeftOut, PATH, Rule};
+use serde_json::{Map, Value};
+
+/// Parts of the names of values that tell whose machine it is, wherever such a value stands.
+const TELLING: [&str; 10] =
+    ["hostname", "host_name", "serial", "wwn", "wwid", "uuid", "by_id", "machine_id", "username", "address"];
+/// Names of values that are paths, absolute or not.
+const PATHS: [&str; 7] = ["path", "scratch", "directories", "folder", "filesystems", "file", "backing_file"];
+/// Places that every Linux has, and that are nobody's.
+const EVERYWHERE: [&str; 4] = ["/proc/sys/", "/sys/kernel/mm/", "/sys/module/", "/dev/shm"];
+/// Digits of a world-wide name after its `0x`, at least.
+const WIDE: usize = 12;
+
+/// Sweeps a document.
+pub(super) fn sweep(value: &mut Value, secrets: &Secrets, left_out: &mut LeftOut) {
+    match value {
+        Value::String(text) => *text = clean(text, secrets, left_out),
+        Value::Array(items) => items.iter_mut().for_each(|item| sweep(item, secrets, left_out)),
+        Value::Object(fields) => {
+            let named = std::mem::take(fields);
+            for (name, mut field) in named {
+                if name != "hdr" {
+                    if is_telling(&name) {
+                        put(&mut field, LEFT_OUT, Rule::Identifier, left_out);
+                    } else if PATHS.contains(&name.as_str()) {
+                        put(&mut field, PATH, Rule::Path, left_out);
+                    }
+                    sweep(&mut field, secrets, left_out);
+                }
+                let name = clean(&name, secrets, left_out);
+                fields.insert(free(fields, name), field);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A name that the object does not have yet.
+fn free(fields: &Map<String, Value>, name: String) -> String {
+    let numbered = (2..).map(|number: u32| format!("{name} {number}"));
+    let found = std::iter::once(name.clone()).chain(numbered).find(|name| !fields.contains_key(name));
+    found.unwrap_or(name)
+}
+
+fn is_telling(name: &str) -> bool {
+    let name = name.to_lowercase().replace(['-', ' '], "_");
+    TELLING.iter().any(|part| name.contains(part))
+}
+
+/// Puts a word in the place of a text, or of each text of a list; whatever else has the name is left alone.
+fn put(value: &mut Value, word: &str, rule: Rule, left_out: &mut LeftOut) {
+    let stays = |text: &str| text.is_empty() || text == word || EVERYWHERE.contains(&text);
+    match value {
+        Value::String(text) if !stays(text) => {
+            left_out.note(rule);
+            *text = word.into();
+        }
+        Value::Array(items) => {
+            items.iter_mut().filter(|item| item.is_string()).for_each(|item| put(item, word, rule, left_out));
+        }
+        _ => {}
+    }
+}
+
+/// A text without all of it.
+pub(super) fn clean(text: &str, secrets: &Secrets, left_out: &mut LeftOut) -> String {
+    let mut text = secrets.replaced(text, left_out);
+    // Most texts hold nothing of the kind.
+    if text.contains('-') {
+        text = without_uuids(&text, left_out);
+    }
+    if text.contains('@') || text.contains("0x") || text.contains("eui.") {
+        text = without_names(&text, left_out);
+    }
+    if text.contains('/') {
+        text = without_paths(&text, left_out);
+    }
+    text
+}
+
+/// Absolute paths, whatever stands around them. Units such as MB/s hold no leading slash and stay.
+fn without_paths(text: &str, left_out: &mut LeftOut) -> String {
+    let mut out = String::new();
+    let mut letters = text.char_indices().peekable();
+    let mut before = ' ';
+    while let Some((at, letter)) = letters.next() {
+        let begins = letter == '/' && !before.is_alphanumeric() && before != ')' && before != '/';
+        let first = text[at + letter.len_utf8()..].chars().next();
+        if !begins || !first.is_some_and(|first| first.is_alphanumeric() || "._-~".contains(first)) {
+            out.push(letter);
+            before = letter;
+            continue;
+        }
+        let mut end = at + letter.len_utf8();
+        while let Some((_, next)) = letters.next_if(|(_, next)| !next.is_whitespace() && !"\"',;:()<>|".contains(*next)) {
+            end += next.len_utf8();
+        }
+        let path = &text[at..end];
+        let is_everywhere = path == "/dev/shm" || EVERYWHERE[..3].iter().any(|known| path.starts_with(known));
+        if is_everywhere {
+            out.push_str(path);
+        } else {
+            left_out.note(Rule::Path);
+            out.push_str(PATH);
+        }
+        before = ')';
+    }
+    out
+}
+
+/// Words such as `user@host`, and world-wide names of devices.
+fn without_names(text: &str, left_out: &mut LeftOut) -> String {
+    let ends = |letter: char| letter.is_whitespace() || "\"',;()<>|=[]{}".contains(letter);
+    let mut out = String::new();
+    for piece in text.split_inclusive(ends) {
+        let word = piece.trim_end_matches(ends);
+        let rule = if is_address(word) {
+            Rule::User
+        } else if is_wide(word) {
+            Rule::Serial
+        } else {
+            out.push_str(piece);
+            continue;
+        };
+        left_out.note(rule);
+        out.push_str(LEFT_OUT);
+        out.push_str(&piece[word.len()..]);
+    }
+    out
+}
+
+fn is_address(word: &str) -> bool {
+    let part = |part: &str| part.chars().any(char::is_alphabetic);
+    word.split_once('@').is_some_and(|(user, host)| part(user) && part(host))
+}
+
+fn is_wide(word: &str) -> bool {
+    let digits = |from: &str| word.rsplit_once(from).map(|(_, rest)| rest);
+    let hexadecimal = |text: &str| text.len() >= WIDE && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    digits("0x").or_else(|| digits("eui.")).is_some_and(hexadecimal)
+}
+
+/// Identifiers of the form 8-4-4-4-12, which tools print of what they made.
+fn without_uuids(text: &str, left_out: &mut LeftOut) -> String {
+    const DASHES: [usize; 4] = [8, 13, 18, 23];
+    const LENGTH: usize = 36;
+    let is_uuid = |part: &[u8]| {
+        part.iter().enumerate().all(
+            |(at, byte)| {
+                if DASHES.contains(&at) { *byte == b'-' } else { byte.is_ascii_hexdigit() }
+            },
+        )
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.as_bytes().windows(LENGTH).position(is_uuid) {
+        left_out.note(Rule::Identifier);
+        out.push_str(&rest[..at]);
+        out.push_str(LEFT_OUT);
+        rest = &rest[at + LENGTH..];
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,46 @@
+//! A published run's files: its ledger, anonymous and compressed, for one folder that others put into a gallery.
+//! In: a run's records, or the bytes of such a file, taken as hostile. Out: bytes, or the text that they hold, never more than a limit.
+
+use crate::import::{self, FILE_LIMIT, Imported};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use std::io::{Read, Write};
+
+/// Name of a published run's ledger; `bakeoff import` reads it.
+pub const LEDGER_FILE: &str = "ledger.json.gz";
+/// Name of the file that states its results.
+pub const RESULTS_FILE: &str = "results.json";
+/// Largest compressed ledger that is read, in bytes.
+pub const PACKED_LIMIT: u64 = 64 << 20;
+/// What a compressed file begins with (RFC 1952).
+const SIGN: [u8; 2] = [0x1f, 0x8b];
+
+/// Whether bytes begin as a compressed file does.
+pub(crate) fn is_packed(beginning: &[u8]) -> bool {
+    beginning.starts_with(&SIGN)
+}
+
+/// A run's ledger as one compressed file. The same records give the same bytes: no time or name goes into it.
+///
+/// # Errors
+/// Never in practice: it is written to memory.
+pub fn packed(imported: &Imported) -> std::io::Result<Vec<u8>> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::best());
+    out.write_all(import::document(imported).to_string().as_bytes())?;
+    out.finish()
+}
+
+/// What a compressed file holds.
+///
+/// # Errors
+/// It is damaged, or holds more than any ledger that is read.
+pub fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let mut held = Vec::new();
+    let most = FILE_LIMIT + 1;
+    GzDecoder::new(bytes).take(most).read_to_end(&mut held).map_err(|error| format!("it cannot be unpacked: {error}"))?;
+    match held.len() as u64 {
+        length if length < most => Ok(held),
+        _ => Err(format!("unpacked it is larger than {} MiB", FILE_LIMIT >> 20)),
+    }
+}
