@@ -7,7 +7,7 @@ mod served;
 mod what;
 
 use gallery::PUBLISH_EXAMPLES;
-pub use gallery::PublishArgs;
+pub use gallery::{GalleryArgs, PublishArgs};
 pub use own::{Own, Start};
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
 pub use served::{FaultsArgs, OnServedDisk, PowercutArgs, ServeDiskArgs};
@@ -83,6 +83,8 @@ pub enum Verb {
     /// Show what of runs can be given to everybody, and write it: ledgers and results without names, serial numbers and paths
     #[command(after_help = PUBLISH_EXAMPLES)]
     Publish(PublishArgs),
+    /// Make one page of many published runs: judged anew, filtered by disk, kernel, filesystem and work, with ratios over all of them
+    Gallery(GalleryArgs),
     /// Cut the power again and again: what each contender keeps of what it promised, and what it loses of the rest
     #[command(after_help = POWERCUT_EXAMPLES)]
     Powercut(PowercutArgs),

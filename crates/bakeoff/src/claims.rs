@@ -13,6 +13,8 @@ pub use literature::{Clock, Published};
 use crate::failure::Failure;
 use judge::Claim;
 use records::Contender;
+use report::Material;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const PUBLISHED: &str = include_str!("../../../published/claims.csv");
@@ -41,6 +43,22 @@ pub fn called(asked: &Contender) -> String {
         plain.label = axes::label(&plain);
     }
     plain.label
+}
+
+/// Ages that contenders of the run were given, by label.
+pub fn ages(material: &Material) -> BTreeMap<String, String> {
+    let aged = material.contenders.iter().filter_map(|contender| {
+        let (age, _) = contender.asked.as_ref()?.ageing()?;
+        Some((contender.label.clone(), age.to_owned()))
+    });
+    aged.collect()
+}
+
+/// What claims call contenders whose label is another.
+pub fn other_names(material: &Material) -> BTreeMap<String, String> {
+    let asked = material.contenders.iter().filter_map(|contender| Some((&contender.label, contender.asked.as_ref()?)));
+    let named = asked.map(|(label, asked)| (label.clone(), called(asked)));
+    named.filter(|(label, called)| label != called).collect()
 }
 
 /// `xfs-flat` against `xfs-hashed` are one contender in two variants of an operation: (`xfs`, `flat`, `hashed`).

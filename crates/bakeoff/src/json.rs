@@ -67,6 +67,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("compare", schema::<verbs::compare::Answered>()),
         ("claims", schema::<verbs::claims::Held>()),
         ("publish", schema::<verbs::publish::Published>()),
+        ("gallery", schema::<verbs::gallery::Made>()),
         ("powercut", schema::<crate::power_cuts::PowerCuts>()),
         ("faults", schema::<crate::fault_table::AllFaults>()),
         ("clean", schema::<verbs::clean::Outcome>()),

@@ -87,6 +87,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
         Verb::Publish(args) => verbs::publish::publish(ledger, args),
+        Verb::Gallery(args) => verbs::gallery::gallery(args),
         Verb::Powercut(args) => verbs::powercut::powercut(args),
         Verb::Faults(args) => verbs::faults::faults(args),
         Verb::ServeDisk(args) => verbs::serve_disk::serve_disk(args),

@@ -3,9 +3,11 @@
 //! with a prediction interval where machines are enough.
 //!
 //! Machines differ by more than their samples scatter, so each machine has a true ratio of its own, drawn around a common one (random effects).
-//! Their variance is estimated by Paule and Mandel (1982), the interval of the mean is that of Hartung and Knapp (2001) with the
-//! variance never below the one that the runs' own errors give (Röver, Knapp and Friede 2015), and the prediction interval is that of Higgins,
-//! Thompson and Spiegelhalter (2009). A run's error rests on few samples, so its square is enlarged by what Student's t loses: df / (df - 2).
+//! Their variance is estimated by Paule and Mandel (1982), and the interval of the mean is that of Hartung and Knapp (2001) with the
+//! variance never below the one that the runs' own errors give (Röver, Knapp and Friede 2015). A squared error that rests on few samples
+//! is drawn towards the mean of all, as if that were worth [`PRIOR`] degrees of freedom: weights would follow chance otherwise. The prediction
+//! interval is that of Higgins, Thompson and Spiegelhalter (2009) for what a further machine shows in a run like these, its own error
+//! included: without it the interval would be too narrow wherever no variance between machines is seen by chance.
 
 use crate::numbers::t_critical;
 use schemars::JsonSchema;
@@ -13,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// Chance that an interval misses the truth.
 const ALPHA: f64 = 0.05;
-/// Most by which a squared error is enlarged for resting on few samples.
-const ENLARGED: f64 = 3.0;
+/// Degrees of freedom that the mean of all squared errors is worth.
+const PRIOR: f64 = 8.0;
 /// Fewest machines from which something is said of a further one.
 const PREDICTING: usize = 3;
 /// Halvings of the range in which the variance between machines lies.
@@ -49,7 +51,7 @@ pub struct Pooled {
     pub ratio: f64,
     /// 95 % interval of that: of one machine, where there is only one.
     pub interval: Span,
-    /// Where the ratio of a further machine lies with 95 %; `None` below three machines.
+    /// Where the ratio that a run on a further machine shows lies with 95 %; `None` below three machines.
     pub prediction: Option<Span>,
     /// Standard deviation of machines' own ratios, on logarithms: 0.1 for a spread of about 10 %.
     pub between: f64,
@@ -75,7 +77,7 @@ pub fn pooled(studies: &[Study]) -> Option<Pooled> {
     sound.sort_by_key(|study| study.machine);
     let machines: Vec<Study> =
         sound.chunk_by(|one, other| one.machine == other.machine).filter_map(of_one_machine).collect();
-    let points: Vec<(f64, f64)> = machines.iter().map(|study| (study.log, variance(study))).collect();
+    let points = points(&machines);
     let count = machines.len();
     let (mean, df) = match machines.as_slice() {
         [] => return None,
@@ -83,7 +85,8 @@ pub fn pooled(studies: &[Study]) -> Option<Pooled> {
         _ => (mean(&points), count as f64 - 1.0),
     };
     let span = |half: f64| Span { low: (mean.log - half).exp(), high: (mean.log + half).exp() };
-    let further = || (mean.between.powi(2) + mean.variance).sqrt() * t_critical(ALPHA, count as f64 - 2.0);
+    let own = points.iter().map(|(_, variance)| variance).sum::<f64>() / count as f64;
+    let further = || (mean.between.powi(2) + own + mean.variance).sqrt() * t_critical(ALPHA, count as f64 - 2.0);
     Some(Pooled {
         ratio: mean.log.exp(),
         interval: span(t_critical(ALPHA, df) * mean.variance.sqrt()),
@@ -100,17 +103,18 @@ fn of_one_machine(runs: &[Study]) -> Option<Study> {
     match runs {
         [only] => Some(*only),
         _ => {
-            let points: Vec<(f64, f64)> = runs.iter().map(|run| (run.log, variance(run))).collect();
-            let mean = mean(&points);
+            let mean = mean(&points(runs));
             Some(Study { log: mean.log, error: mean.variance.sqrt(), df: runs.len() as f64 - 1.0, ..*first })
         }
     }
 }
 
-/// Squared error of a run, enlarged for resting on few samples.
-fn variance(study: &Study) -> f64 {
-    let enlarged = if study.df > 2.0 { (study.df / (study.df - 2.0)).min(ENLARGED) } else { ENLARGED };
-    study.error.powi(2) * enlarged
+/// Log ratios with their squared errors, those that rest on few samples drawn towards the mean of all.
+fn points(studies: &[Study]) -> Vec<(f64, f64)> {
+    let squares = || studies.iter().map(|study| study.error.powi(2));
+    let middle = squares().sum::<f64>() / studies.len() as f64;
+    let drawn = |(study, square): (&Study, f64)| (study.log, (study.df * square + PRIOR * middle) / (study.df + PRIOR));
+    studies.iter().zip(squares()).map(drawn).collect()
 }
 
 /// The mean of values with variances of their own, whose truths scatter, too.

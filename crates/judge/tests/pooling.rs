@@ -33,12 +33,12 @@ fn close(found: f64, wanted: f64) {
 #[test]
 fn three_machines_of_equal_errors_are_pooled_as_by_hand() {
     // Mean 0.4; squares 0.09 + 0.01 + 0.16 = 0.26. Paule-Mandel: 0.26 / (0.04 + tau2) = 2, so tau2 = 0.09.
-    // Hartung-Knapp: variance 0.13 / 3 = 0.043333. t(2) = 4.30265, t(1) = 12.7062.
+    // Hartung-Knapp: variance 0.13 / 3 = 0.043333. t(2) = 4.30265, t(1) = 12.7062. A further machine has an error of its own, 0.04.
     let found = whole(&runs(&[(0.1, 0.04), (0.3, 0.04), (0.8, 0.04)], KNOWN));
     close(found.ratio.ln(), 0.4);
     close(found.between, 0.3);
     close(half(found.interval), 4.302_65 * 0.043_333_f64.sqrt());
-    close(half(found.prediction.expect("three are enough")), 12.706_2 * (0.09 + 0.043_333_f64).sqrt());
+    close(half(found.prediction.expect("three are enough")), 12.706_2 * (0.09 + 0.04 + 0.043_333_f64).sqrt());
     assert_eq!((found.runs, found.machines), (3, 3));
 }
 
@@ -51,10 +51,11 @@ fn two_machines_of_unequal_errors_are_pooled_as_by_hand_and_predict_nothing() {
     close(found.between, 0.3_f64.sqrt());
     close(half(found.interval), 12.706_2 * 0.24_f64.sqrt());
     assert_eq!(found.prediction, None);
-    // With four degrees of freedom a squared error counts twice.
-    let few = whole(&runs(&points.map(|(log, variance)| (log, variance / 2.0)), 4.0));
-    close(few.ratio.ln(), 0.4);
-    close(half(few.interval), half(found.interval));
+    // With eight degrees of freedom half of the mean, 0.2, counts: 0.15 and 0.25. Weights 1/0.45 and 1/0.55, mean 0.45.
+    let few = whole(&runs(&points, 8.0));
+    close(few.between, 0.3_f64.sqrt());
+    close(few.ratio.ln(), 0.45);
+    close(half(few.interval), 12.706_2 * 0.2475_f64.sqrt());
 }
 
 #[test]
@@ -74,7 +75,8 @@ fn one_run_has_its_own_interval_and_runs_of_one_machine_are_one_machine() {
     several[1].machine = 0;
     let together = whole(&several);
     assert_eq!((together.runs, together.machines, apart.machines), (4, 3, 4));
-    close(together.ratio.ln(), 0.5);
+    // Means 0.1, 0.9 and 0.5 of three machines, instead of 0.1, 0.1, 0.9 and 0.5.
+    assert!((together.ratio.ln() - 0.5).abs() < 0.01, "{together:?}");
     assert!(apart.ratio < together.ratio, "a machine that was measured twice must not count twice");
 }
 
@@ -102,7 +104,8 @@ fn coverage(machines: usize, between: f64, rounds: usize) -> (f64, f64) {
             Study { machine, log: own + normal(error).sample(&mut random), error: found, df: DF }
         };
         let studies: Vec<Study> = (0..machines).map(&mut study).collect();
-        let further = TRUTH + normal(between).sample(&mut random);
+        let error = random.random_range(0.05..0.2);
+        let further = TRUTH + normal(between).sample(&mut random) + normal(error).sample(&mut random);
         let found = whole(&studies);
         let holds = |span: Span, log: f64| usize::from(span.low.ln() <= log && log <= span.high.ln());
         held.0 += holds(found.interval, TRUTH);
@@ -127,7 +130,7 @@ fn intervals_hold_the_truth_and_predictions_a_further_machine_as_often_as_they_s
 #[test]
 fn an_interval_is_no_wider_than_it_must_be_where_machines_are_many() {
     let (interval, prediction) = coverage(30, 0.4, 2000);
-    assert!(interval < 97.5 && prediction < 98.0, "{interval} % and {prediction} %");
+    assert!(interval < 97.5 && prediction < 97.5, "{interval} % and {prediction} %");
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn an_anonymous_export_names_no_host_serial_or_path() {
     let mut ledger = Ledger::open(&folder.path().join("a.db"), Access::Write).expect("a ledger");
     let mut imported = read("dd-english.txt");
     imported.run.new.machine =
-        Some(Machine { hostname: "secret-box".into(), boot_parameters: "memory=64 MB/s".into(), ..Machine::default() });
+        Some(Machine { hostname: "secret-box".into(), kernel_version: "memory=64 MB/s".into(), ..Machine::default() });
     let disk = BlockDevice { serial: Some("WD-123456".into()), model: Some("A disk".into()), ..BlockDevice::default() };
     imported.trials[0].found = Some(Found { device: Some(disk), ..Found::nothing() });
     imported.run.new.command_line = [

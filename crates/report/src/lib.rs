@@ -6,6 +6,7 @@ pub mod chart;
 mod error;
 pub mod export;
 mod findings;
+pub mod gallery;
 pub mod html;
 mod number;
 mod safe;

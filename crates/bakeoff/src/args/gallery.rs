@@ -27,3 +27,17 @@ pub struct PublishArgs {
     #[arg(long)]
     pub json: bool,
 }
+
+/// `bakeoff gallery`
+#[derive(Debug, Args)]
+pub struct GalleryArgs {
+    /// Folders that hold what `bakeoff publish` wrote, at any depth up to four
+    #[arg(required = true, value_name = "FOLDER")]
+    pub folders: Vec<PathBuf>,
+    /// Folder for the site: made, or the site of an earlier time, which is replaced
+    #[arg(long, value_name = "SITE")]
+    pub out: PathBuf,
+    /// As JSON: every entry with its answer, what was refused and why, ratios over all entries, and how published claims fared
+    #[arg(long)]
+    pub json: bool,
+}

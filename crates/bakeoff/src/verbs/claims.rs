@@ -13,7 +13,6 @@ use records::BlockDevice;
 use report::{Material, View};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// `bakeoff claims --json`.
@@ -156,7 +155,7 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
         Ok(_) => format!("{name} is not in this run"),
         Err(why) => format!("{name} is not in this run, and {why}"),
     };
-    let ground = Ground { ages: ages(&material), called: called(&material), absent: &absent };
+    let ground = Ground { ages: claims::ages(&material), called: claims::other_names(&material), absent: &absent };
     let verdicts = claims::held(&claims, &view.table, &ground);
     if args.json {
         let one = |(claim, verdict)| HeldClaim::of(claim, verdict, nearest(&material, claim));
@@ -166,22 +165,6 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
     }
     print!("{}", told(&material, &claims, &verdicts));
     Ok(0)
-}
-
-/// Ages that contenders of the run were given, by label.
-fn ages(material: &Material) -> BTreeMap<String, String> {
-    let aged = material.contenders.iter().filter_map(|contender| {
-        let (age, _) = contender.asked.as_ref()?.ageing()?;
-        Some((contender.label.clone(), age.to_owned()))
-    });
-    aged.collect()
-}
-
-/// What claims call contenders whose label is another.
-fn called(material: &Material) -> BTreeMap<String, String> {
-    let asked = material.contenders.iter().filter_map(|contender| Some((&contender.label, contender.asked.as_ref()?)));
-    let named = asked.map(|(label, asked)| (label.clone(), claims::called(asked)));
-    named.filter(|(label, called)| label != called).collect()
 }
 
 /// Contenders of the run that stand for an option set of the claim, in its nearest form.

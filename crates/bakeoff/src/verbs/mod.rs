@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod export;
 pub mod faults;
 pub mod features;
+pub mod gallery;
 pub mod import;
 pub mod kernels;
 pub mod manual;

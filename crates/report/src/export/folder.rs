@@ -18,10 +18,10 @@ const TITLE: &str = "bakeoff report 1";
 const MARK_LIMIT: u64 = 4 << 20;
 
 /// Folders within a report.
-const INNER: [&str; 3] = ["charts", "tables", "histograms"];
+const INNER: [&str; 4] = ["charts", "tables", "histograms", "ledgers"];
 
 /// A file of a report: its name below the folder, and its content.
-pub(super) type File = (String, Vec<u8>);
+pub(crate) type File = (String, Vec<u8>);
 
 /// What stands in a mark.
 #[derive(Debug, Default, PartialEq)]
@@ -42,7 +42,7 @@ pub fn check_folder(path: &Path) -> Result<(), ReportError> {
 }
 
 /// Puts the files of a run's report in place; answers with their paths.
-pub(super) fn write(path: &Path, run: &str, files: &[File]) -> Result<Vec<PathBuf>, ReportError> {
+pub(crate) fn write(path: &Path, run: &str, files: &[File]) -> Result<Vec<PathBuf>, ReportError> {
     // The id of a foreign ledger's run may hold anything; in the mark it is one line.
     let run = &crate::safe::terminal(run);
     let folder = create::Folder::make(path).map_err(refused(path))?;

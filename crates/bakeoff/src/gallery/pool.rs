@@ -1,0 +1,78 @@
+//! Ratios between contenders over many published runs: all of them, and those of each disk and kernel that readers filter by.
+//! In: the runs' pairs, by numbers of the gallery. Out: a [`Pool`] each.
+//! Never absolute figures: what one machine does in a second says nothing about another.
+
+use judge::{Pooled, Study, pooled};
+use report::gallery::{Gallery, Pool};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most ratios of one page.
+pub const MOST: usize = 30_000;
+
+/// One run's word on two contenders of a line.
+#[derive(Debug, Clone)]
+pub struct Word {
+    /// Index of the run's disk.
+    pub disk: usize,
+    /// Indices of its kernels.
+    pub kernels: Vec<usize>,
+    /// Index of the line.
+    pub line: usize,
+    /// Indices of the contenders, the lower one first.
+    pub contenders: [usize; 2],
+    /// What it measured.
+    pub study: Study,
+}
+
+/// Runs that are pooled together: an index each of disk and kernel, `None` for all.
+type Kind = (Option<usize>, Option<usize>);
+
+/// Pools words over all runs, over each disk, over each kernel, and over each disk with each kernel, in this order, as long as the page
+/// can bear them; whether it could bear all.
+pub fn pools(words: &[Word]) -> (Vec<Pool>, bool) {
+    let disks: BTreeSet<usize> = words.iter().map(|word| word.disk).collect();
+    let kernels: BTreeSet<usize> = words.iter().flat_map(|word| word.kernels.iter().copied()).collect();
+    let mut kinds: Vec<Kind> = vec![(None, None)];
+    kinds.extend(disks.iter().map(|disk| (Some(*disk), None)));
+    kinds.extend(kernels.iter().map(|kernel| (None, Some(*kernel))));
+    kinds.extend(disks.iter().flat_map(|disk| kernels.iter().map(|kernel| (Some(*disk), Some(*kernel)))));
+    let (mut all, mut whole) = (Vec::new(), true);
+    for kind in kinds {
+        let mut own = of_kind(words, kind);
+        // A kind is there whole or not at all, but for the first, of which the lines with most runs are there.
+        if all.len() + own.len() > MOST {
+            whole = false;
+            match kind {
+                (None, None) => own.truncate(MOST),
+                _ => continue,
+            }
+        }
+        all.extend(own);
+    }
+    (all, whole)
+}
+
+fn of_kind(words: &[Word], (disk, kernel): Kind) -> Vec<Pool> {
+    let fits = |word: &&Word| {
+        disk.is_none_or(|disk| word.disk == disk) && kernel.is_none_or(|kernel| word.kernels.contains(&kernel))
+    };
+    let mut together: BTreeMap<(usize, [usize; 2]), Vec<Study>> = BTreeMap::new();
+    for word in words.iter().filter(fits) {
+        together.entry((word.line, word.contenders)).or_default().push(word.study);
+    }
+    let number = |index: Option<usize>| index.map_or(-1, |index| index as i32);
+    let one = |((line, [first, second]), studies): ((usize, [usize; 2]), Vec<Study>)| {
+        let found = pooled(&studies)?;
+        Some(Pool(number(disk), number(kernel), line, first, second, numbers(&found), found.runs, found.machines))
+    };
+    let mut pools: Vec<Pool> = together.into_iter().filter_map(one).collect();
+    pools.sort_by_key(|pool| std::cmp::Reverse(pool.6));
+    pools
+}
+
+/// Ratio, interval and prediction, as the page has them.
+fn numbers(found: &Pooled) -> Vec<f64> {
+    let spans = std::iter::once(found.interval).chain(found.prediction);
+    let ends = spans.flat_map(|span| [span.low, span.high]);
+    std::iter::once(found.ratio).chain(ends).map(|value| Gallery::rounded(value.clamp(1e-6, 1e6))).collect()
+}
