@@ -94,7 +94,11 @@
     const counts = new Map();
     for (const pool of own) for (const at of [pool[3], pool[4]]) counts.set(at, (counts.get(at) || 0) + pool[6]);
     const named = state.fs >= 0 ? data.contenders.indexOf(data.filesystems[state.fs]) : -1;
-    if (!counts.has(state.against)) state.against = counts.has(named) ? named : most(counts)[0] ?? -1;
+    if (!counts.has(state.against)) {
+      const usual = data.contenders.indexOf("ext4");
+      const first = most(counts)[0] ?? -1;
+      state.against = counts.has(named) ? named : counts.get(usual) === counts.get(first) ? usual : first;
+    }
     return [lines, own, [...counts.keys()].sort((a, b) => a - b)];
   };
   const picture = (low, mark, high, next, least, largest) => {
@@ -188,37 +192,46 @@
     fill("runs", shown.length ? [table, more].filter((part) => part) : make("p", { class: "quiet" }, "No run fits these filters."));
   };
 
-  const claims = (shown) => {
+  const scored = (shown) => {
     const known = new Set(shown.map((entry) => data.entries.indexOf(entry)));
-    const scored = data.claims.map((claim) => [claim, claim.tested.filter(([at]) => known.has(at))]);
-    scored.sort((a, b) => b[1].length - a[1].length);
+    return data.claims.map((claim) => [claim, claim.tested.filter(([at]) => known.has(at))]);
+  };
+  const count = (tested, wanted) => tested.filter(([, outcome]) => outcome === wanted).length;
+  const score = (tested) => `holds on ${count(tested, 0)} of ${tested.length}`;
+  const claims = (shown) => {
+    const all = scored(shown).sort((a, b) => b[1].length - a[1].length);
     const row = ([claim, tested]) => {
-      const holds = tested.filter(([, outcome]) => outcome === 0).length;
       const source = claim.source === null ? "" : `${data.sources[claim.source].title}, ${data.sources[claim.source].year}`;
       const inner = () => make("div", { class: "inner scroll" }, make("table", null, make("tbody", null, tested.map(([at, outcome]) => make("tr", null,
         make("td", null, make("a", { href: ledger(data.entries[at]), download: "" }, data.entries[at].id)), make("td", null, data.disks[data.entries[at].disk]), make("td", null, OUTCOMES[outcome]))))));
       return make("tr", { "data-claim": claim.id }, make("td", null, claim.text, make("br"), make("small", null, [source, claim.device].filter((part) => part).join("; "))),
-        make("td", { class: "n" }, tested.length ? opener(`holds on ${holds} of ${tested.length}`, 2, inner) : make("small", null, "not tested yet")));
+        make("td", { class: "n" }, tested.length ? opener(score(tested), 2, inner) : make("small", null, "not tested yet"),
+          count(tested, 1) ? [make("br"), make("small", { class: "far" }, `reversed on ${count(tested, 1)}`)] : null));
     };
-    const tested = scored.filter(([, list]) => list.length);
-    const untested = scored.filter(([, list]) => !list.length);
+    const tested = all.filter(([, list]) => list.length);
+    const untested = all.filter(([, list]) => !list.length);
     const table = (list) => make("table", null, make("thead", null, make("tr", null, make("th", null, "Claim"), make("th", { class: "n" }, "On these runs"))), make("tbody", null, list.map(row)));
     fill("claims", tested.length ? table(tested) : make("p", { class: "quiet" }, "No claim could be tested on these runs."),
       untested.length ? make("details", null, make("summary", null, `${plural(untested.length, "claim")} that no run here could test`), table(untested)) : []);
   };
 
   const sources = () => {
-    const one = (source) => {
-      const details = make("details", null, make("summary", null, make("b", null, source.year), ` ${source.title} `, make("small", null, plural(source.figures.length, "figure"))));
+    const all = scored(data.entries);
+    const table = (heads, rows) => make("div", { class: "scroll" }, make("table", null,
+      make("thead", null, make("tr", null, heads.map((head) => make("th", null, head)))), make("tbody", null, rows.map((cells) => make("tr", null, cells.map((text) => make("td", null, text)))))));
+    const one = (source, number) => {
+      const own = all.filter(([claim]) => claim.source === number);
+      const parts = [source.figures.length ? plural(source.figures.length, "figure") : null, own.length ? plural(own.length, "claim") : null];
+      const details = make("details", { "data-year": source.year }, make("summary", null, make("b", null, source.year), ` ${source.title} `, make("small", null, parts.filter((part) => part).join(", "))));
       details.addEventListener("toggle", () => {
         if (details.children.length > 1) return;
-        details.append(make("p", null, source.hardware), make("div", { class: "scroll" }, make("table", null,
-          make("thead", null, make("tr", null, ["Work", "Operation", "Filesystem", "Published"].map((head) => make("th", null, head)))),
-          make("tbody", null, source.figures.map((figure) => make("tr", null, figure.map((text) => make("td", null, text))))))));
+        details.append(make("p", null, source.hardware));
+        if (own.length) details.append(table(["Claim", "On all runs here"], own.map(([claim, tested]) => [claim.text, tested.length ? score(tested) : "not tested yet"])));
+        if (source.figures.length) details.append(table(["Work", "Operation", "Filesystem", "Published"], source.figures));
       });
       return details;
     };
-    fill("sources", make("p", { class: "quiet" }, "What others have measured, in their year and on their machines: part of no ratio above."), data.sources.map(one));
+    fill("sources", make("p", { class: "quiet" }, "What others have measured and said, in their year and on their machines: part of no ratio above."), data.sources.map(one));
   };
 
   const refusals = () => {

@@ -4,6 +4,7 @@
 
 use crate::ReportError;
 use crate::export::write_files;
+use crate::view::plural;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -212,7 +213,7 @@ fn head(gallery: &Gallery, entries: usize) -> Markup {
         header {
             h1 { "Which filesystem is best?" }
             p {
-                (entries) " published runs of Bakeoff on " (machines) " machines, each judged anew from its ledger when this page was made. \
+                (plural(entries, "published run")) " of Bakeoff on " (plural(machines, "machine")) ", each judged anew from its ledger when this page was made. \
                 Machines are never compared with each other: what is pooled are ratios between contenders of one run."
             }
             noscript { p class="refused" { "This page filters with a program of its own; please allow scripts. The ledgers lie in the folder ledgers beside it." } }
@@ -232,7 +233,7 @@ fn main() -> Markup {
             }
             section { h2 { "Runs" } div id="runs" {} }
             section { h2 { "Published claims" } div id="claims" {} }
-            section { h2 { "Published figures" } div id="sources" {} }
+            section { h2 { "Published by others" } div id="sources" {} }
             section id="refusals" hidden { h2 { "Refused" } div id="refused" {} }
         }
         footer {
