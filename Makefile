@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults judge-real install clean
+.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults gallery judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -85,6 +85,10 @@ powercut: packages build
 # What filesystems report, return and keep when their disk fails: the tables of docs/faults.md; as root, about half an hour.
 faults: packages build
 	scripts/faults $(BAKEOFF)
+
+# The page of our published runs and of the same runs measured here: bakeoff-gallery/site/index.html; as root, some two minutes. MEASURE=no: ours alone.
+gallery: packages build
+	scripts/gallery $(BAKEOFF) $(or $(GALLERY),bakeoff-gallery) $(MEASURE)
 
 # The judge held to known truth on real filesystems; as root, about ten minutes.
 judge-real: build

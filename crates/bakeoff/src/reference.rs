@@ -26,6 +26,9 @@ pub fn files() -> Result<Vec<(String, String)>, Failure> {
         ("filesystems.md".to_owned(), filesystems()?),
         ("claims.md".to_owned(), claims()?),
     ];
+    let mut published = schema_for!(crate::gallery::Stated);
+    published.insert("$comment".into(), SIGN.into());
+    files.push(("published.schema.json".to_owned(), serde_json::to_string_pretty(&published)? + "\n"));
     for (verb, mut schema) in json::schemas() {
         schema.insert("$comment".into(), SIGN.into());
         files.push((format!("{verb}.schema.json"), serde_json::to_string_pretty(&schema)? + "\n"));

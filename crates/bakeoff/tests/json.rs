@@ -129,6 +129,24 @@ fn the_doctor_answers_by_his_schema_and_with_his_status() {
 }
 
 #[test]
+fn what_is_published_and_put_into_a_gallery_is_told_by_its_schema() {
+    let place = measured();
+    let preview = answer(&place, "publish", "publish --json");
+    assert_eq!((&preview["folder"], &preview["runs"][0]["written"]), (&Value::Null, &json!(false)));
+    let written = answer(&place, "publish", "publish --out pub --json");
+    assert_eq!((&written["folder"], &written["runs"][0]["written"]), (&json!("pub"), &json!(true)));
+    let run = written["runs"][0]["run"].as_str().expect("an id");
+    std::fs::create_dir(place.path("pub/broken")).expect("made");
+    place.write("pub/broken/results.json", "{}");
+    let gallery = answer(&place, "gallery", "gallery pub --out site --json");
+    assert_eq!((&gallery["entries"][0]["run"], &gallery["machines"]), (&json!(run), &json!(1)));
+    assert_eq!(gallery["refused"].as_array().map(Vec::len), Some(1));
+    assert!(gallery["ratios"].as_array().is_some_and(|ratios| !ratios.is_empty()), "{gallery}");
+    let stated = std::fs::read_to_string(place.path(&format!("pub/{run}/results.json"))).expect("it was written");
+    assert_eq!(faults("published", &serde_json::from_str(&stated).expect("JSON")), Vec::<String>::new());
+}
+
+#[test]
 fn a_plan_is_forecast_by_its_schema() {
     let place = Place::new();
     let plan = answer(&place, "plan", "plan small-files --dir . --seed 7 --samples 4 --json --commands");

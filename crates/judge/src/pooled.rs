@@ -72,7 +72,8 @@ struct Mean {
 
 /// Pools the ratios of many runs; `None` where none of them has a finite ratio with an error above zero.
 pub fn pooled(studies: &[Study]) -> Option<Pooled> {
-    let is_sound = |study: &&Study| study.log.is_finite() && study.error.is_finite() && study.error > 0.0 && study.df > 0.0;
+    let is_sound =
+        |study: &&Study| study.log.is_finite() && study.error.is_finite() && study.error > 0.0 && study.df > 0.0;
     let mut sound: Vec<Study> = studies.iter().filter(is_sound).copied().collect();
     sound.sort_by_key(|study| study.machine);
     let machines: Vec<Study> =

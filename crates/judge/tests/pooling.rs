@@ -13,7 +13,8 @@ const KNOWN: f64 = 1e9;
 
 /// A run on a machine of its own, by its log ratio and the variance of that.
 fn runs(points: &[(f64, f64)], df: f64) -> Vec<Study> {
-    let study = |(machine, (log, variance)): (usize, &(f64, f64))| Study { machine, log: *log, error: variance.sqrt(), df };
+    let study =
+        |(machine, (log, variance)): (usize, &(f64, f64))| Study { machine, log: *log, error: variance.sqrt(), df };
     points.iter().enumerate().map(study).collect()
 }
 

@@ -50,16 +50,8 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Rule; 8] = [
-        Rule::Host,
-        Rule::User,
-        Rule::Serial,
-        Rule::Identifier,
-        Rule::Path,
-        Rule::Boot,
-        Rule::Group,
-        Rule::Output,
-    ];
+    pub const ALL: [Rule; 8] =
+        [Rule::Host, Rule::User, Rule::Serial, Rule::Identifier, Rule::Path, Rule::Boot, Rule::Group, Rule::Output];
 
     /// What it takes away, in words.
     pub fn name(self) -> &'static str {

@@ -38,7 +38,10 @@ pub fn packed(imported: &Imported) -> std::io::Result<Vec<u8>> {
 pub fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut held = Vec::new();
     let most = FILE_LIMIT + 1;
-    GzDecoder::new(bytes).take(most).read_to_end(&mut held).map_err(|error| format!("it cannot be unpacked: {error}"))?;
+    GzDecoder::new(bytes)
+        .take(most)
+        .read_to_end(&mut held)
+        .map_err(|error| format!("it cannot be unpacked: {error}"))?;
     match held.len() as u64 {
         length if length < most => Ok(held),
         _ => Err(format!("unpacked it is larger than {} MiB", FILE_LIMIT >> 20)),

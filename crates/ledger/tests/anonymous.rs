@@ -19,7 +19,15 @@ const PLANTED: &str = "made on annas-kitchen.example.org by annabel (Annabel@ann
                        6b1c2f6e-1b7a-4c55-9d3e-7a1f00c0ffee; ann";
 /// What may not be found, in lower case.
 const SECRETS: [&str; 9] = [
-    "annas-kitchen", "example.org", "annabel", "s4planted77", "holiday", "5000c500a1b2c3d4", "c0ffee", "/srv", "/home",
+    "annas-kitchen",
+    "example.org",
+    "annabel",
+    "s4planted77",
+    "holiday",
+    "5000c500a1b2c3d4",
+    "c0ffee",
+    "/srv",
+    "/home",
 ];
 
 fn owner() -> Owner {
@@ -31,7 +39,8 @@ fn run(name: &str) -> Imported {
     let earlier = Earlier::ledger(name);
     let ledger = Ledger::open(&earlier.path, Access::Read).expect("the ledger opens");
     let run = ledger.run(None).expect("a run");
-    let (contenders, trials) = (ledger.contenders(&run.id).expect("contenders"), ledger.trials(&run.id).expect("trials"));
+    let (contenders, trials) =
+        (ledger.contenders(&run.id).expect("contenders"), ledger.trials(&run.id).expect("trials"));
     Imported { run, contenders, trials: trials.into_iter().take(2).collect() }
 }
 
@@ -40,7 +49,8 @@ fn annabels(name: &str) -> Imported {
     let mut imported = run(name);
     if let Some(machine) = &mut imported.run.new.machine {
         machine.hostname = "annas-kitchen".into();
-        machine.boot_parameters = "root=UUID=6b1c2f6e-1b7a-4c55-9d3e-7a1f00c0ffee owner=annabel mitigations=off quiet".into();
+        machine.boot_parameters =
+            "root=UUID=6b1c2f6e-1b7a-4c55-9d3e-7a1f00c0ffee owner=annabel mitigations=off quiet".into();
         machine.cgroups = vec!["0::/user.slice/user-annabel.slice".into()];
     }
     let disk = BlockDevice {
@@ -199,7 +209,8 @@ fn figures_and_what_they_depend_on_stay() {
     assert!(machine.settings.iter().any(|(name, _)| name == "/proc/sys/vm/dirty_ratio"), "{:?}", machine.settings);
     let device = after.trials[0].found.as_ref().and_then(|found| found.device.as_ref()).expect("a device");
     assert_eq!(device.model.as_deref(), Some("Disk 77"));
-    let labels = |imported: &[records::ContenderRecord]| imported.iter().map(|one| one.label.clone()).collect::<Vec<_>>();
+    let labels =
+        |imported: &[records::ContenderRecord]| imported.iter().map(|one| one.label.clone()).collect::<Vec<_>>();
     assert_eq!(labels(&after.contenders), labels(&before.contenders));
 }
 
@@ -224,7 +235,8 @@ fn a_word_that_everybody_uses_is_no_secret_and_a_short_name_is_only_one_where_it
     let mut imported = run("plain");
     let trial = &mut imported.trials[0];
     trial.remarks = vec!["ext4 on root, written by eva: 3 inodes, evaluated".into()];
-    let owner = Owner { hosts: vec!["debian".into(), "ext4".into(), "node".into()], users: vec!["root".into(), "Eva".into()] };
+    let owner =
+        Owner { hosts: vec!["debian".into(), "ext4".into(), "node".into()], users: vec!["root".into(), "Eva".into()] };
     let (clean, _) = anonymous(imported, &owner).expect("anonymous");
     assert_eq!(clean.trials[0].remarks, ["ext4 on root, written by (left out): 3 inodes, evaluated"]);
 }

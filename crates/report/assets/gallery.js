@@ -76,11 +76,11 @@
     return [fit, kernels];
   };
   const option = (at, text, chosen) => make("option", { value: at, selected: at === chosen ? "" : null }, text);
-  const lineTitle = (line) => {
-    const work = data.works[line.work];
+  const workTitle = (work) => {
     const of = [work.scale, work.settings].filter((part) => part).join(", ");
-    return `${work.title}${of ? ` (${of})` : ""}: ${line.title}`;
+    return `${work.title}${of ? ` (${of})` : ""}`;
   };
+  const lineTitle = (line) => `${workTitle(data.works[line.work])}: ${line.title}`;
   const most = (counts) => [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([at]) => at);
   const choose = (fit) => {
     const weight = new Map();
@@ -166,15 +166,20 @@
   };
 
   const figures = (entry) => {
+    let work = -1;
     const columns = [...new Set(entry.ranks.flatMap((rank) => ranksOf(entry, rank[0]).map(([at]) => at)))];
     const cell = (found) => (found ? make("td", { class: "n" }, make("span", { class: found[2] === 0 || found[2] === 3 ? "good" : found[2] === 1 ? "far" : null, title: RELATIONS[found[2]] }, found[2] === 0 ? "best" : `${times(found[1])}x${found[2] > 3 ? " ?" : ""}`)) : make("td", { class: "n" }, "-"));
     const row = (rank) => {
       const found = ranksOf(entry, rank[0]);
-      return make("tr", null, make("td", null, lineTitle(data.lines[rank[0]])), columns.map((at) => cell(found.find(([one]) => one === at))));
+      const line = data.lines[rank[0]];
+      const row = make("tr", null, make("td", null, line.sum ? make("b", null, line.title) : line.title), columns.map((at) => cell(found.find(([one]) => one === at))));
+      if (line.work === work) return row;
+      work = line.work;
+      return [make("tr", null, make("th", { colspan: columns.length + 1 }, workTitle(data.works[work]))), row];
     };
     return make("div", { class: "inner scroll" },
       make("p", null, `${entry.machine}. Times slower than the best of this run; ? can't tell from the best. Each figure follows from the `, make("a", { href: ledger(entry), download: "" }, "ledger"), "."),
-      make("table", null, make("thead", null, make("tr", null, make("th", null, "Work"), columns.map((at) => make("th", { class: "n" }, data.contenders[at])))), make("tbody", null, entry.ranks.map(row))));
+      make("table", null, make("thead", null, make("tr", null, make("th", null, "Work"), columns.map((at) => make("th", { class: "n" }, data.contenders[at])))), make("tbody", null, entry.ranks.flatMap(row))));
   };
   const runs = (shown) => {
     const list = state.all ? shown : shown.slice(0, SHOWN);

@@ -20,8 +20,8 @@ use crate::view::{AxisView, Material, View};
 use std::path::{Path, PathBuf};
 
 pub use costs::costs_sheet;
-pub use folder::{MARK, check_folder};
 pub(crate) use folder::write as write_files;
+pub use folder::{MARK, check_folder};
 pub use json::results;
 pub use pivots::{pivot_csv, pivot_sheets};
 pub use samples::samples_csv;

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 const STYLE: &str = include_str!("../assets/gallery.css");
 const PROGRAM: &str = include_str!("../assets/gallery.js");
 /// Nothing is loaded from anywhere, and nothing but the page's own program runs.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// Everything that the page shows.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -168,7 +169,12 @@ pub fn ledger_name(id: &str) -> String {
 ///
 /// # Errors
 /// A folder that cannot be written or holds something else.
-pub fn write(folder: &Path, gallery: &Gallery, ledgers: Vec<(String, Vec<u8>)>, stamp: &str) -> Result<PathBuf, ReportError> {
+pub fn write(
+    folder: &Path,
+    gallery: &Gallery,
+    ledgers: Vec<(String, Vec<u8>)>,
+    stamp: &str,
+) -> Result<PathBuf, ReportError> {
     let page = ("index.html".to_owned(), page(gallery)?.into_bytes());
     let ledgers = ledgers.into_iter().map(|(id, bytes)| (ledger_name(&id), bytes));
     // Two galleries are two reports to the folder, so that nothing of the earlier one stays.
@@ -182,7 +188,8 @@ pub fn write(folder: &Path, gallery: &Gallery, ledgers: Vec<(String, Vec<u8>)>, 
 /// Never in practice: all of it is text and numbers.
 pub fn page(gallery: &Gallery) -> Result<String, ReportError> {
     // Within a script nothing may look like its end.
-    let refused = |error: serde_json::Error| ReportError::Judging { run: "of the gallery".into(), answer: error.to_string() };
+    let refused =
+        |error: serde_json::Error| ReportError::Judging { run: "of the gallery".into(), answer: error.to_string() };
     let data = serde_json::to_string(gallery).map_err(refused)?.replace('<', "\\u003c");
     let entries = gallery.entries.len();
     let body = html! {

@@ -28,7 +28,9 @@ pub fn disk(material: &Material) -> (String, String) {
     let machine = material.run.new.machine.as_ref();
     match devices.iter().find(|device| device.rotational).or(devices.first()) {
         Some(device) => (class(device, machine).into(), model(device)),
-        None if found.any(|found| ["tmpfs", "ramfs"].contains(&found.filesystem.as_str())) => (MEMORY.into(), String::new()),
+        None if found.any(|found| ["tmpfs", "ramfs"].contains(&found.filesystem.as_str())) => {
+            (MEMORY.into(), String::new())
+        }
         None => (UNKNOWN.into(), String::new()),
     }
 }
@@ -48,7 +50,9 @@ fn class(device: &BlockDevice, machine: Option<&Machine>) -> &'static str {
         () if name.starts_with("nvme") => "NVMe SSD",
         () if name.starts_with("mmcblk") => "SD card or eMMC",
         // What a virtual machine says of turning says nothing of what lies beneath it.
-        () if driver.starts_with("virtio") || ["vd", "xvd"].iter().any(|kind| name.starts_with(kind)) || is_guest => "virtual disk",
+        () if driver.starts_with("virtio") || ["vd", "xvd"].iter().any(|kind| name.starts_with(kind)) || is_guest => {
+            "virtual disk"
+        }
         () if device.rotational => "hard disk",
         () => "SSD",
     }

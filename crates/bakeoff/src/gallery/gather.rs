@@ -116,7 +116,9 @@ impl Finding {
             let entry = entry.map_err(failed)?;
             self.names += 1;
             if self.names > MOST_NAMES {
-                let why = format!("it and what lies beside it hold more than {MOST_NAMES} files; name folders of published runs alone");
+                let why = format!(
+                    "it and what lies beside it hold more than {MOST_NAMES} files; name folders of published runs alone"
+                );
                 return Err(Failure::new(format!("reading the folder {}: {why}", folder.display())));
             }
             // A link leads elsewhere, perhaps back.
@@ -158,12 +160,17 @@ fn all_judged(places: &[PathBuf], claims: &[Published]) -> Vec<(PathBuf, Result<
 
 /// One published run, read and judged.
 fn read(place: &Path, claims: &[Published]) -> Result<Judged, String> {
-    let stated = stated(&place.join(RESULTS_FILE)).map_err(|why| format!("its {RESULTS_FILE} cannot be read: {why}"))?;
-    let bytes = ledger_bytes(&place.join(LEDGER_FILE)).map_err(|why| format!("its {LEDGER_FILE} cannot be read: {why}"))?;
+    let stated =
+        stated(&place.join(RESULTS_FILE)).map_err(|why| format!("its {RESULTS_FILE} cannot be read: {why}"))?;
+    let bytes =
+        ledger_bytes(&place.join(LEDGER_FILE)).map_err(|why| format!("its {LEDGER_FILE} cannot be read: {why}"))?;
     let imported = import_bytes(&bytes, LEDGER_FILE).map_err(|error| error.to_string())?;
     drop(bytes);
     if imported.run.id != stated.run {
-        return Err(format!("it states results of run {}, and its ledger is that of run {}", stated.run, imported.run.id));
+        return Err(format!(
+            "it states results of run {}, and its ledger is that of run {}",
+            stated.run, imported.run.id
+        ));
     }
     let (again, left_out) = anonymous(imported.clone(), &Owner::default())?;
     if !left_out.is_empty() || again != imported {

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Most lines of one run that a gallery shows.
 const MOST_LINES: usize = 400;
+/// Letters of a heading at most.
+const TITLE: usize = 200;
 /// Bytes of a GiB.
 const GIB: u64 = 1 << 30;
 
@@ -114,20 +116,23 @@ impl Judged {
         let Imported { run, contenders, trials } = imported;
         let material = Material::new(run, contenders, trials);
         let table = samples::table(&material.run, &material.contenders, &material.trials);
-        let verdict = Verdict::of(&table).map_err(|failure| format!("its ledger cannot be judged: {}", failure.text))?;
+        let verdict =
+            Verdict::of(&table).map_err(|failure| format!("its ledger cannot be judged: {}", failure.text))?;
         if let Some(difference) = stated.verdict.difference(&verdict) {
             return Err(format!("{difference} (judged by bakeoff {}, it says)", stated.bakeoff));
         }
         let (disk, model) = disk::disk(&material);
         let called = called(&material);
-        let mut works = works(&material);
+        let works = works(&material);
         let (lines, operations) = lines(&table, &verdict, &called, &material, &works);
-        works.iter_mut().for_each(|work| work.title.truncate(work.title.floor_char_boundary(200)));
         Ok(Self {
             id: material.run.id.clone(),
-            day: jiff::Timestamp::from_millisecond(material.run.began_ms).unwrap_or_default().strftime("%Y-%m-%d").to_string(),
+            day: jiff::Timestamp::from_millisecond(material.run.began_ms)
+                .unwrap_or_default()
+                .strftime("%Y-%m-%d")
+                .to_string(),
             machine: material.run.new.machine.as_ref().map_or_else(|| "several machines".into(), machine),
-            machine_key: machine_key(&material, &disk, &model),
+            machine_key: machine_key(&material),
             kernels: kernels(&material),
             filesystems: filesystems(&material),
             pairs: pairs(&table, &lines, &operations, &called)?,
@@ -151,7 +156,10 @@ fn called(material: &Material) -> BTreeMap<String, String> {
         .filter_map(|contender| Some((contender.label.clone(), claims::called(contender.asked.as_ref()?))))
         .collect();
     let often = |called: &str| named.iter().filter(|(_, other)| other == called).count() > 1;
-    named.iter().map(|(label, called)| (label.clone(), if often(called) { label.clone() } else { called.clone() })).collect()
+    named
+        .iter()
+        .map(|(label, called)| (label.clone(), if often(called) { label.clone() } else { called.clone() }))
+        .collect()
 }
 
 fn works(material: &Material) -> Vec<WorkKey> {
@@ -159,7 +167,7 @@ fn works(material: &Material) -> Vec<WorkKey> {
         name: work.name.clone(),
         scale: work.scale.clone(),
         settings: work.settings.clone(),
-        title: if work.title.is_empty() { work.name.clone() } else { work.title.clone() },
+        title: if work.title.is_empty() { work.name.clone() } else { work.title.chars().take(TITLE).collect() },
     };
     material.run.new.works.iter().map(work).collect()
 }
@@ -177,7 +185,10 @@ fn lines(
     let (mut lines, mut operations) = (Vec::new(), Vec::new());
     for ranked in verdict.rankings.iter().take(MOST_LINES) {
         let id = |id: &judge::OperationId| {
-            id.workload == ranked.workload && id.operation == ranked.operation && id.cache == ranked.cache && id.figure.is_empty()
+            id.workload == ranked.workload
+                && id.operation == ranked.operation
+                && id.cache == ranked.cache
+                && id.figure.is_empty()
         };
         let place = table.operations.iter().position(|operation| id(&operation.id));
         let work = names.iter().position(|name| *name == ranked.workload).filter(|at| *at < works.len());
@@ -188,7 +199,12 @@ fn lines(
     (lines, operations)
 }
 
-fn line(table: &Table, ranked: &Ranked, called: &BTreeMap<String, String>, (place, work): (usize, usize)) -> RankedLine {
+fn line(
+    table: &Table,
+    ranked: &Ranked,
+    called: &BTreeMap<String, String>,
+    (place, work): (usize, usize),
+) -> RankedLine {
     let operation = &table.operations[place];
     let own = if operation.phrase.is_empty() { &ranked.operation } else { &operation.phrase };
     let alike = table.operations.iter().filter(|other| other.phrase == operation.phrase && !other.secondary).count();
@@ -264,7 +280,13 @@ fn filesystems(material: &Material) -> BTreeSet<String> {
     let name = |contender: &records::ContenderRecord| {
         let asked = contender.asked.as_ref().filter(|_| contender.twin_of.is_none())?;
         // Of a directory the kernel says what it is.
-        let found = || material.trials.iter().filter(|trial| trial.contender == contender.index).find_map(|trial| trial.found.as_ref());
+        let found = || {
+            material
+                .trials
+                .iter()
+                .filter(|trial| trial.contender == contender.index)
+                .find_map(|trial| trial.found.as_ref())
+        };
         match asked.filesystem.as_str() {
             records::DIRECTORY => found().map(|found| found.filesystem.clone()),
             records::DEVICE => None,
@@ -277,19 +299,20 @@ fn filesystems(material: &Material) -> BTreeSet<String> {
 fn machine(machine: &Machine) -> String {
     let threads = format!("{} threads", machine.cpu.threads);
     let guest = Some(machine.virtualisation.kind.as_str()).filter(|kind| !["", "none"].contains(kind));
-    let parts = [machine.cpu.model.clone(), threads, show_bytes(machine.memory_bytes), format!("kernel {}", machine.kernel)];
+    let parts =
+        [machine.cpu.model.clone(), threads, show_bytes(machine.memory_bytes), format!("kernel {}", machine.kernel)];
     let guest = guest.map(|kind| format!("virtual machine ({kind})"));
     parts.into_iter().filter(|part| !part.is_empty()).chain(guest).collect::<Vec<_>>().join(", ")
 }
 
-/// Two runs with the same processor, memory and disk are taken for two of one machine: like machines behave alike, and counting them
-/// twice would promise too much.
-fn machine_key(material: &Material, disk: &str, model: &str) -> String {
+/// Two runs with the same processor and memory are taken for two of one machine, whatever disks they were on: like machines behave alike,
+/// and counting them twice would promise too much.
+fn machine_key(material: &Material) -> String {
     let machine = material.run.new.machine.as_ref().map(|machine| {
         let memory = (machine.memory_bytes + GIB / 2) / GIB;
         format!("{} {} {memory} {}", machine.cpu.model, machine.cpu.threads, machine.virtualisation.kind)
     });
-    format!("{} / {disk} / {model}", machine.unwrap_or_else(|| material.run.id.clone()))
+    machine.unwrap_or_else(|| material.run.id.clone())
 }
 
 #[cfg(test)]

@@ -144,7 +144,8 @@ impl Names {
         }
         let words = one.pairs.iter().map(|found| {
             let numbers = [0, 1].map(|at| self.contenders.of(&found.contenders[at]));
-            let (contenders, sign) = if numbers[0] <= numbers[1] { (numbers, 1.0) } else { ([numbers[1], numbers[0]], -1.0) };
+            let (contenders, sign) =
+                if numbers[0] <= numbers[1] { (numbers, 1.0) } else { ([numbers[1], numbers[0]], -1.0) };
             let study = Study { machine, log: sign * found.pair.log, error: found.pair.error, df: found.pair.df };
             Word { disk, kernels: kernels.clone(), line: lines[found.line], contenders, study }
         });
@@ -201,7 +202,8 @@ fn certainty(certainty: Option<Certainty>) -> &'static str {
 /// Works with what tells those of one name and scale apart.
 fn works(keys: &[WorkKey]) -> Vec<Work> {
     let one = |key: &WorkKey| {
-        let alike: Vec<&WorkKey> = keys.iter().filter(|other| other.name == key.name && other.scale == key.scale).collect();
+        let alike: Vec<&WorkKey> =
+            keys.iter().filter(|other| other.name == key.name && other.scale == key.scale).collect();
         let differs = |name: &&String| alike.iter().any(|other| other.settings.get(*name) != key.settings.get(*name));
         let settings = key.settings.keys().filter(differs).map(|name| format!("{name} {}", key.settings[name]));
         Work {

@@ -137,10 +137,9 @@ pub fn gallery(args: &GalleryArgs) -> Result<u8, Failure> {
 
 fn unwritten(error: ReportError) -> Failure {
     match error {
-        ReportError::Writing { path, answer } => Failure::new(format!(
-            "writing the gallery: {}: {answer}; name another folder with --out",
-            path.display()
-        )),
+        ReportError::Writing { path, answer } => {
+            Failure::new(format!("writing the gallery: {}: {answer}; name another folder with --out", path.display()))
+        }
         other => Failure::new(other),
     }
 }

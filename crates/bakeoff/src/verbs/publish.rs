@@ -128,7 +128,9 @@ fn made_ready(ledger: &Ledger, run: RunRecord, owner: &Owner) -> Result<Ready, F
     // What is left to be taken away by a second look was missed by the first.
     let (again, rest) = anonymous::anonymous(clean.clone(), owner).map_err(|why| refused(&why))?;
     if !rest.is_empty() || again != clean {
-        return Err(refused("not everything that tells whose machine it is could be taken out of it; please report this"));
+        return Err(refused(
+            "not everything that tells whose machine it is could be taken out of it; please report this",
+        ));
     }
     let table = samples::table(&clean.run, &clean.contenders, &clean.trials);
     let stated = Stated::of(&clean.run, &table).map_err(|failure| refused(&failure.text))?;

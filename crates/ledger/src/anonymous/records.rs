@@ -7,16 +7,39 @@ use super::{LEFT_OUT, LeftOut, PATH, Rule};
 use crate::import::Imported;
 use records::custody::{Backing, Identity, Promise, Terms};
 use records::{
-    BlockDevice, CommandRecord, Contender, ContenderRecord, DIRECTORY, Found, Machine, NewRun, Origin, Part, PhaseRecord, Place,
-    PlannedContender, ResolvedPlan, RunRecord, TWIN, TrialRecord,
+    BlockDevice, CommandRecord, Contender, ContenderRecord, DIRECTORY, Found, Machine, NewRun, Origin, Part,
+    PhaseRecord, Place, PlannedContender, ResolvedPlan, RunRecord, TWIN, TrialRecord,
 };
 use std::path::{Path, PathBuf};
 
 /// Boot parameters that a figure may depend on; the values of no other leave.
 const BOOT: [&str; 26] = [
-    "mitigations", "isolcpus", "nohz", "nohz_full", "rcu_nocbs", "intel_pstate", "amd_pstate", "cpufreq", "idle", "iommu",
-    "intel_iommu", "amd_iommu", "transparent_hugepage", "hugepages", "hugepagesz", "numa_balancing", "clocksource", "tsc",
-    "preempt", "maxcpus", "nosmt", "mem", "swapaccount", "elevator", "pcie_aspm", "spectre_v2",
+    "mitigations",
+    "isolcpus",
+    "nohz",
+    "nohz_full",
+    "rcu_nocbs",
+    "intel_pstate",
+    "amd_pstate",
+    "cpufreq",
+    "idle",
+    "iommu",
+    "intel_iommu",
+    "amd_iommu",
+    "transparent_hugepage",
+    "hugepages",
+    "hugepagesz",
+    "numa_balancing",
+    "clocksource",
+    "tsc",
+    "preempt",
+    "maxcpus",
+    "nosmt",
+    "mem",
+    "swapaccount",
+    "elevator",
+    "pcie_aspm",
+    "spectre_v2",
 ];
 /// Options whose value is a path or a device.
 const PATH_OPTIONS: [&str; 9] =
@@ -309,7 +332,10 @@ impl Cleaner<'_> {
             loop_direct: _,
             queue: _,
         } = device;
-        self.path(path);
+        // A modelled disk has no file in /dev, and a name that stays.
+        if path.is_absolute() {
+            self.path(path);
+        }
         serial.iter().chain(wwid.iter()).chain(by_id.iter()).for_each(|name| self.secrets.serial(name));
         for name in [serial, wwid] {
             if name.take().is_some() {

@@ -12,10 +12,52 @@ const SHORTEST: usize = 3;
 const LONG: usize = 6;
 /// Words that name nobody and no machine.
 const GENERIC: [&str; 46] = [
-    "(left out)", "(path)", "left", "out", "path", "root", "user", "users", "admin", "guest", "nobody", "test", "host",
-    "localhost", "localdomain", "local", "linux", "debian", "ubuntu", "fedora", "arch", "suse", "data", "disk", "disks",
-    "file", "files", "image", "images", "bench", "work", "home", "mnt", "srv", "tmp", "var", "opt", "media", "scratch",
-    "memory", "none", "default", "bakeoff", "server", "system", "kernel",
+    "(left out)",
+    "(path)",
+    "left",
+    "out",
+    "path",
+    "root",
+    "user",
+    "users",
+    "admin",
+    "guest",
+    "nobody",
+    "test",
+    "host",
+    "localhost",
+    "localdomain",
+    "local",
+    "linux",
+    "debian",
+    "ubuntu",
+    "fedora",
+    "arch",
+    "suse",
+    "data",
+    "disk",
+    "disks",
+    "file",
+    "files",
+    "image",
+    "images",
+    "bench",
+    "work",
+    "home",
+    "mnt",
+    "srv",
+    "tmp",
+    "var",
+    "opt",
+    "media",
+    "scratch",
+    "memory",
+    "none",
+    "default",
+    "bakeoff",
+    "server",
+    "system",
+    "kernel",
 ];
 
 /// One word.
@@ -41,11 +83,15 @@ impl Secrets {
         let mut stay: BTreeSet<String> = GENERIC.map(str::to_owned).into();
         for asked in imported.contenders.iter().filter_map(|contender| contender.asked.as_ref()) {
             stay.insert(asked.filesystem.to_lowercase());
-            stay.extend(asked.scheduler.iter().map(|scheduler| scheduler.to_lowercase()));
+            let is_file = |value: &&String| value.contains('/') || value.ends_with(".toml");
+            let values = asked.scheduler.iter().chain(asked.axes.values().filter(|value| !is_file(value)));
+            stay.extend(values.map(|value| value.to_lowercase()));
         }
         for work in &imported.run.new.works {
             stay.extend([work.name.to_lowercase(), work.scale.to_lowercase()]);
-            stay.extend(work.phases.iter().flat_map(|phase| [phase.name.to_lowercase(), phase.operation.to_lowercase()]));
+            stay.extend(
+                work.phases.iter().flat_map(|phase| [phase.name.to_lowercase(), phase.operation.to_lowercase()]),
+            );
         }
         let mut secrets = Secrets { all: Vec::new(), known: BTreeSet::new(), stay };
         owner.hosts.iter().for_each(|host| secrets.host(host));

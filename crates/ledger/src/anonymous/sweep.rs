@@ -97,7 +97,8 @@ fn without_paths(text: &str, left_out: &mut LeftOut) -> String {
             continue;
         }
         let mut end = at + letter.len_utf8();
-        while let Some((_, next)) = letters.next_if(|(_, next)| !next.is_whitespace() && !"\"',;:()<>|".contains(*next)) {
+        while let Some((_, next)) = letters.next_if(|(_, next)| !next.is_whitespace() && !"\"',;:()<>|".contains(*next))
+        {
             end += next.len_utf8();
         }
         let path = &text[at..end];
