@@ -2,12 +2,15 @@
 //! In: words typed by a person. Out: [`Arguments`], parsed and not yet resolved.
 
 mod gallery;
+mod browser;
 mod own;
 mod served;
 mod what;
 
 use gallery::PUBLISH_EXAMPLES;
 pub use gallery::{GalleryArgs, PublishArgs};
+use browser::SERVE_EXAMPLES;
+pub use browser::ServeArgs;
 pub use own::{Own, Start};
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
 pub use served::{FaultsArgs, OnServedDisk, PowercutArgs, ServeDiskArgs};
@@ -69,6 +72,9 @@ pub enum Verb {
     Report(ReportArgs),
     /// Compare two runs, or two contenders of one run
     Compare(CompareArgs),
+    /// Show the ledger in a browser: its runs, what their figures rest on, two of them side by side; read only
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArgs),
     /// Hold published claims against what was measured here
     Claims(ClaimsArgs),
     /// Watch a program of your own, and write down what it does to the files of a folder; `run` does that again on each contender

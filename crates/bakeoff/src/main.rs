@@ -11,6 +11,7 @@ mod args;
 mod catalogue;
 mod claims;
 mod combinations;
+mod comparing;
 mod contenders;
 mod estimate;
 mod failure;
@@ -22,6 +23,7 @@ mod forecast;
 mod gallery;
 mod json;
 mod leaderboard;
+mod ledger_pages;
 mod log;
 mod measured;
 mod mix_report;
@@ -91,6 +93,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Powercut(args) => verbs::powercut::powercut(args),
         Verb::Faults(args) => verbs::faults::faults(args),
         Verb::ServeDisk(args) => verbs::serve_disk::serve_disk(args),
+        Verb::Serve(args) => verbs::serve::serve(ledger, args),
         Verb::Systems(args) => verbs::systems::systems(args),
         Verb::Features(args) => verbs::features::features(args),
         Verb::Workloads(args) => verbs::workloads::workloads(args),

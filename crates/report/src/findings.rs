@@ -76,7 +76,7 @@ impl Cell {
 }
 
 impl Tone {
-    fn class(self) -> &'static str {
+    pub(crate) fn class(self) -> &'static str {
         match self {
             Tone::Plain => "plain",
             Tone::Good => "good",

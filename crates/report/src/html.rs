@@ -13,7 +13,7 @@ mod section;
 use crate::ReportError;
 use crate::chart::{CHARTS, ChartData, LIBRARY};
 use crate::number;
-use crate::view::{Material, SentenceView, View, WorkloadView, plural};
+use crate::view::{Material, RowView, SentenceView, View, WorkloadView, plural};
 use judge::{NoteKind, duration};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -22,11 +22,37 @@ const SCRIPT: &str = include_str!("../assets/page.js");
 /// Sentences of one workload that the verdict shows at once; the rest unfolds.
 const SENTENCES: usize = 5;
 
+/// Where a page leads where it is one of several; a page that stands alone leads nowhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Links {
+    /// Addresses and their words, at the top of the page.
+    pub top: Vec<(String, String)>,
+    /// What comes before the name of a cell, `workload/operation/contender` with reserved signs encoded, in the address of what its
+    /// figure rests on.
+    pub why: Option<String>,
+}
+
+impl Links {
+    /// The address of what a cell's figure rests on.
+    fn why(&self, workload: &WorkloadView, row: &RowView, contender: &str) -> Option<String> {
+        let cell = format!("{}/{}/{contender}", workload.name, row.key);
+        self.why.as_ref().map(|before| format!("{before}{}", crate::pages::encoded(&cell)))
+    }
+}
+
 /// The page of a run.
 ///
 /// # Errors
 /// Values that JSON cannot carry.
 pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<String, ReportError> {
+    linked_page(material, view, charts, &Links::default())
+}
+
+/// The page of a run as one of several.
+///
+/// # Errors
+/// As [`page`].
+pub fn linked_page(material: &Material, view: &View, charts: &ChartData, links: &Links) -> Result<String, ReportError> {
     let values = serde_json::to_string(charts)
         .map_err(|error| ReportError::Drawing { chart: "the page's charts".into(), answer: error.to_string() })?;
     let page = html! {
@@ -44,16 +70,16 @@ pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<Stri
             }
             body {
                 a.skip href="#answer" { "To the answer" }
-                header.top { (head(view)) }
+                header.top { (crate::pages::way(&links.top)) (head(view)) }
                 main {
                     (answer(view))
                     (forest::forest(view))
                     (contents(view))
                     (verdict(view))
                     (reliable(view))
-                    (overview::overview(view))
+                    (overview::overview(view, links))
                     (controls(view))
-                    @for workload in &view.workloads { (section::section(view, workload, charts)) }
+                    @for workload in &view.workloads { (section::section(view, workload, charts, links)) }
                     (pivot::scalings(view, charts))
                     (pivot::pivots(view, charts))
                     (costs::costs(view))

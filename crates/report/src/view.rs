@@ -17,6 +17,7 @@ mod scaling;
 mod spread;
 mod story;
 mod variants;
+mod why;
 
 pub use answer::{AnswerView, WorkloadLine};
 pub use axes::{AxisGroup, AxisView};
@@ -31,6 +32,7 @@ pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
 pub(crate) use story::plural;
 pub use variants::VariantsView;
+pub use why::{Point, Why, why};
 
 use crate::number::Unit;
 use judge::{Backend, Durability, NoteKind, Table};

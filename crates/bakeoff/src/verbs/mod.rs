@@ -21,6 +21,7 @@ pub mod record;
 pub mod report;
 pub mod resume;
 pub mod run;
+pub mod serve;
 pub mod serve_disk;
 pub mod show;
 pub mod systems;

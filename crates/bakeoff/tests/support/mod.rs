@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
+pub mod browser;
+
 use ledger::{Access, Ledger, TrialRecord};
 use records::PhaseRecord;
 use std::os::unix::process::ExitStatusExt;
@@ -83,6 +85,11 @@ impl Place {
             Unread::Err => command.stderr(writer).stdout(Stdio::piped()),
         };
         Said::from(command.spawn().and_then(std::process::Child::wait_with_output).expect("the program starts"))
+    }
+
+    /// Starts the program with its output and its complaints going there.
+    pub fn spawn_with(&self, words: &str, out: Stdio, err: Stdio) -> Child {
+        self.command(words).stdout(out).stderr(err).spawn().expect("the program starts")
     }
 
     /// Starts the program and goes on.

@@ -1,6 +1,7 @@
 //! The overview: operations by contenders as ratios to the best, ties visible.
 //! In: a view. Out: one table.
 
+use super::Links;
 use crate::number;
 use crate::view::{CellView, RowView, Standing, View, WorkloadView};
 use judge::NoteKind;
@@ -9,7 +10,7 @@ use maud::{Markup, html};
 /// Ratios that a bar shows at most.
 const LONGEST: f64 = 5.0;
 
-pub(super) fn overview(view: &View) -> Markup {
+pub(super) fn overview(view: &View, links: &Links) -> Markup {
     html! {
         section aria-labelledby="overview" {
             h2 id="overview" { "Overview" }
@@ -35,7 +36,7 @@ pub(super) fn overview(view: &View) -> Markup {
                                 tr {
                                     th scope="row" { a href={ "#" (workload.slug) "-" (row.slug) } { (row.title) } }
                                     @for &place in &view.answer.order {
-                                        @if view.contenders[place].error.is_none() { (ratio_cell(workload, row, &row.cells[place])) }
+                                        @if view.contenders[place].error.is_none() { (ratio_cell(view, (workload, row, &row.cells[place]), links)) }
                                     }
                                 }
                             }
@@ -47,7 +48,8 @@ pub(super) fn overview(view: &View) -> Markup {
     }
 }
 
-fn ratio_cell(workload: &WorkloadView, row: &RowView, cell: &CellView) -> Markup {
+fn ratio_cell(view: &View, found: (&WorkloadView, &RowView, &CellView), links: &Links) -> Markup {
+    let (workload, row, cell) = found;
     let Some(figure) = &cell.figure else {
         let reason = cell.missing.as_deref().unwrap_or("not measured");
         return html! { td.n.missing data-c=(cell.contender) title=(reason) { "–" } };
@@ -61,7 +63,10 @@ fn ratio_cell(workload: &WorkloadView, row: &RowView, cell: &CellView) -> Markup
     let bar = cell.ratio.map_or(0.0, |ratio| (ratio.min(LONGEST) / LONGEST * 100.0).round());
     html! {
         td.n.front[front] data-c=(cell.contender) title=(told) {
-            (mark(cell.standing)) (ratio)
+            @match links.why(workload, row, &view.contenders[cell.contender].name) {
+                Some(way) => a.why href=(way) { (mark(cell.standing)) (ratio) },
+                None => { (mark(cell.standing)) (ratio) }
+            }
             @let notes = notes(cell);
             @if !notes.is_empty() {
                 sup { a href={ "#" (workload.slug) "-" (row.slug) } title=(notes) aria-label={ "Note: " (notes) } { "*" } }

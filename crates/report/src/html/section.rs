@@ -1,13 +1,14 @@
 //! One workload in the page: its sentences, and for each operation a chart with the table behind it.
 //! In: a workload of the view and the chart values. Out: HTML.
 
+use super::Links;
 use super::overview::{mark, spoken, weighs};
 use crate::chart::{ChartCell, ChartData, ChartRow};
 use crate::number;
 use crate::view::{CellView, FigureView, RowView, View, WorkloadView};
 use maud::{Markup, html};
 
-pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData) -> Markup {
+pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData, links: &Links) -> Markup {
     let settings: Vec<String> = workload.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
     html! {
         section aria-labelledby=(workload.slug) {
@@ -28,7 +29,7 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData) 
                 @for row in &workload.rows {
                     @let id = format!("{}/{}", workload.slug, row.slug);
                     @let place = charts.rows.iter().position(|chart| chart.id == id);
-                    (figure(view, workload, row, place.map(|place| (place, &charts.rows[place]))))
+                    (figure(view, (workload, row), place.map(|place| (place, &charts.rows[place])), links))
                 }
             }
         }
@@ -40,7 +41,12 @@ fn told_in_name(workload: &WorkloadView) -> bool {
     workload.scale.is_empty() || workload.name.contains(&workload.scale)
 }
 
-fn figure(view: &View, workload: &WorkloadView, row: &RowView, chart: Option<(usize, &ChartRow)>) -> Markup {
+fn figure(
+    view: &View,
+    (workload, row): (&WorkloadView, &RowView),
+    chart: Option<(usize, &ChartRow)>,
+    links: &Links,
+) -> Markup {
     let id = format!("{}-{}", workload.slug, row.slug);
     html! {
         figure id=(id) {
@@ -69,7 +75,7 @@ fn figure(view: &View, workload: &WorkloadView, row: &RowView, chart: Option<(us
             }
             details {
                 summary { "Figures" span.quiet { " of " (row.title) } }
-                (table(view, row, chart.map(|(_, chart)| chart)))
+                (table(view, (workload, row), chart.map(|(_, chart)| chart), links))
             }
         }
     }
@@ -160,7 +166,7 @@ fn show(row: &RowView, value: f64, figure: &FigureView) -> String {
     row.unit.show(value, figure.half_width())
 }
 
-fn table(view: &View, row: &RowView, chart: Option<&ChartRow>) -> Markup {
+fn table(view: &View, (workload, row): (&WorkloadView, &RowView), chart: Option<&ChartRow>, links: &Links) -> Markup {
     let unit = row.unit.sign;
     html! {
         div.scroll tabindex="0" role="region" aria-label={ "Figures of " (row.title) } {
@@ -177,14 +183,21 @@ fn table(view: &View, row: &RowView, chart: Option<&ChartRow>) -> Markup {
                     th.n scope="col" { "CPU, %" }
                     th.n scope="col" { "p50" } th.n scope="col" { "p99" } th.n scope="col" { "Longest" }
                 } }
-                tbody { @for cell in &row.cells { (line(view, row, cell, chart)) } }
+                tbody { @for cell in &row.cells { (line(view, (workload, row, cell), chart, links)) } }
             }
         }
     }
 }
 
-fn line(view: &View, row: &RowView, cell: &CellView, chart: Option<&ChartRow>) -> Markup {
+fn line(
+    view: &View,
+    (workload, row, cell): (&WorkloadView, &RowView, &CellView),
+    chart: Option<&ChartRow>,
+    links: &Links,
+) -> Markup {
     let name = &view.contenders[cell.contender].name;
+    let way = links.why(workload, row, name);
+    let name = html! { @match way { Some(way) => a href=(way) { (name) }, None => { (name) } } };
     let Some(figure) = &cell.figure else {
         let reason = cell.missing.as_deref().unwrap_or("not measured");
         return html! { tr data-c=(cell.contender) { th scope="row" { (name) } td colspan="11" { (reason) } } };

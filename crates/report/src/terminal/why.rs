@@ -1,145 +1,34 @@
-//! One cell down to its samples: what a figure rests on.
+//! One cell down to its samples, in the terminal.
 //! In: a cell's name as `workload/operation/contender`. Out: text.
 
 use super::style::{Style, Tone, wrapped};
 use crate::ReportError;
-use crate::number::{self, Unit};
 use crate::safe;
-use crate::view::{self, CellView, FigureView, Material, RowView, View, WorkloadView};
+use crate::view::{self, Material, View, Why};
 use comfy_table::{CellAlignment, Table, presets};
-use records::{PhaseRecord, TrialRecord, TrialStatus};
 
 /// The figure of a cell, how it stands, its notes and every sample.
 ///
 /// # Errors
 /// A cell that is not there; the message lists what is.
 pub fn why(material: &Material, view: &View, asked: &str, style: Style) -> Result<String, ReportError> {
-    let (workload, row, cell) = find(view, asked)?;
-    let contender = &view.contenders[cell.contender];
-    let mut text = String::new();
-    let mut say = |tone: Option<Tone>, what: &str| {
-        let shown = style.fitted(&wrapped(&safe::terminal(what), style.width, "  "));
-        text.push_str(&tone.map_or(shown.clone(), |tone| style.paint(tone, &shown)));
+    let why = view::why(material, view, asked)?;
+    let shown = |what: &str| style.fitted(&wrapped(&safe::terminal(what), style.width, "  "));
+    let mut text = style.paint(Tone::Heading, &shown(&why.title)) + "\n";
+    for fact in &why.facts {
+        text.push_str(&shown(fact));
         text.push('\n');
-    };
-    say(Some(Tone::Heading), &format!("{}, {}, {}", workload.title, row.title, contender.name));
-    match &cell.figure {
-        None => say(None, cell.missing.as_deref().unwrap_or("not measured")),
-        Some(figure) => {
-            let until = if row.durable { " until durable" } else { "" };
-            say(None, &format!("{}{until}, {} trials", described(row, figure), figure.trials));
-        }
     }
-    if let Some(returned) = &cell.returned {
-        say(None, &format!("{} until the last call returned", described(row, returned)));
-    }
-    if let Some(said) = stands(view, row, cell) {
-        say(None, &said);
-    }
-    if let Some(cpu) = &cell.cpu {
-        say(None, &format!("CPU of the workers: {} % of one core", number::plain(cpu.median)));
-    }
-    if let Some(said) = programs(material, workload, row, contender.index) {
-        say(None, &said);
-    }
-    for note in cell.notes.iter().chain(&workload.notes) {
-        say(None, &format!("note: {}", note.text));
-    }
-    if let Some(safety) = &contender.safety {
-        say(None, &format!("safety: {safety}"));
-    }
-    if let Some(measured) = &contender.measured {
-        say(None, &format!("measured: {measured}"));
-    }
-    let found = view::latency(material, row, (base_name(material, workload), &workload.scale), contender.index);
-    if let Some(latency) = found {
-        let points = latency.percentiles.iter().map(|(p, ns)| format!("p{p} {}", Unit::of_nanoseconds(*ns as f64)));
-        let points = points.collect::<Vec<_>>().join(", ").replace("p100 ", "longest ");
-        say(None, &format!("latency of {} operations: {points}", latency.count));
-    }
-    text.push_str(&samples(row, cell, style));
+    text.push_str(&samples(&why, style));
     Ok(text)
 }
 
-/// The workload's name as trials know it.
-fn base_name<'a>(material: &'a Material, workload: &'a WorkloadView) -> &'a str {
-    crate::view::trial_name(material, workload)
-}
-
-/// What the programs of an operation used, and what the device did meanwhile: medians over the passes that count.
-fn programs(material: &Material, workload: &WorkloadView, row: &RowView, contender: usize) -> Option<String> {
-    let name = base_name(material, workload);
-    let mine = |trial: &&TrialRecord| {
-        let of_work = trial.workload == name && trial.scale == workload.scale;
-        of_work && trial.contender as usize == contender && trial.status == TrialStatus::Done
-    };
-    let runs =
-        |phase: &&PhaseRecord| row.phases.contains(&phase.name) && phase.counts() && !phase.outcome.commands.is_empty();
-    let passes: Vec<&PhaseRecord> =
-        material.trials.iter().filter(mine).flat_map(|trial| &trial.phases).filter(runs).collect();
-    let of = |value: &dyn Fn(&PhaseRecord) -> Option<u64>| {
-        judge::median(&passes.iter().filter_map(|phase| value(phase)).map(|value| value as f64).collect::<Vec<_>>())
-    };
-    let memory = of(&|phase| phase.outcome.commands.iter().map(|run| run.peak_memory_bytes).max())?;
-    let switches = of(&|phase| Some(phase.outcome.commands.iter().map(|run| run.context_switches).sum()))?;
-    let bytes = |value: Option<f64>| value.map_or_else(|| "unknown".into(), |bytes| records::show_bytes(bytes as u64));
-    let count = |value: Option<f64>| value.map_or_else(|| "unknown".into(), number::plain);
-    Some(format!(
-        "programs: {} of memory at most, {} context switches; the device read {}, wrote {} and flushed {} times",
-        bytes(Some(memory)),
-        number::plain(switches),
-        bytes(of(&|phase| phase.evidence.device_read_bytes)),
-        bytes(of(&|phase| phase.evidence.device_written_bytes)),
-        count(of(&|phase| phase.evidence.device_flushes))
-    ))
-}
-
-fn described(row: &RowView, figure: &FigureView) -> String {
-    let show = |value| row.unit.show(value, figure.half_width());
-    let interval = match figure.interval {
-        Some((low, high)) => format!(" (95 % interval {} to {})", show(low), show(high)),
-        None => String::new(),
-    };
-    let spread = figure.rsd.map(|rsd| format!(", varies by {}", number::percent(rsd))).unwrap_or_default();
-    let range = if figure.unstable { format!(", {} to {}", show(figure.min), show(figure.max)) } else { String::new() };
-    format!("median {} {}{interval}{spread}{range}", show(figure.median), row.unit.sign)
-}
-
-fn stands(view: &View, row: &RowView, cell: &CellView) -> Option<String> {
-    let ranking = view.judgement.rankings_of(row.operation).find(|ranking| {
-        let index = view.contenders[cell.contender].index;
-        ranking.best == index || ranking.others.iter().any(|other| other.contender == index)
-    })?;
-    let best = &view.table.contenders[ranking.best].name;
-    let ratio = cell.ratio.filter(|_| view.contenders[cell.contender].name != *best)?;
-    let interval =
-        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
-    Some(format!("{}x slower than {best}{}", number::ratio(ratio), interval.unwrap_or_default()))
-}
-
-fn samples(row: &RowView, cell: &CellView, style: Style) -> String {
+fn samples(why: &Why, style: Style) -> String {
     let mut table = Table::new();
     table.load_preset(if style.unicode { presets::UTF8_HORIZONTAL_ONLY } else { presets::ASCII_HORIZONTAL_ONLY });
-    let unit = row.unit.sign;
-    let headings =
-        ["trial", "block", "pass", &format!("returned {unit}"), &format!("durable {unit}"), "CPU %", "remark"];
-    table.set_header(headings.map(|heading| style.fitted(heading)));
-    let exact = |value: Option<f64>| value.map(|value| number::plain(value / row.unit.divisor)).unwrap_or_default();
-    for sample in &cell.samples {
-        let mut remark = sample.disturbed.clone().unwrap_or_default();
-        if !sample.counts {
-            remark = format!("set aside: {remark}");
-        }
-        let single = if sample.returned.is_none() && sample.durable.is_none() { sample.value } else { sample.returned };
-        table.add_row([
-            sample.trial.to_string(),
-            (sample.block + 1).to_string(),
-            (sample.pass + 1).to_string(),
-            exact(single),
-            exact(sample.durable),
-            sample.cpu.map(number::plain).unwrap_or_default(),
-            safe::terminal(&remark),
-        ]);
+    table.set_header(why.headings.iter().map(|heading| style.fitted(heading)));
+    for sample in &why.samples {
+        table.add_row(sample.iter().map(|text| safe::terminal(text)));
     }
     for at in 0..6 {
         if let Some(column) = table.column_mut(at) {
@@ -147,25 +36,4 @@ fn samples(row: &RowView, cell: &CellView, style: Style) -> String {
         }
     }
     format!("{}\n", style.fitted(&table.trim_fmt()))
-}
-
-fn find<'a>(view: &'a View, asked: &str) -> Result<(&'a WorkloadView, &'a RowView, &'a CellView), ReportError> {
-    let no_such = |why: String| ReportError::NoSuchCell { asked: safe::terminal(asked), why };
-    let parts: Vec<&str> = asked.splitn(3, '/').collect();
-    let [workload, row, contender] = parts[..] else {
-        return Err(no_such("write it as workload/operation/contender".into()));
-    };
-    if let Some(found) = view.find(workload, row, contender) {
-        return Ok(found);
-    }
-    let Some(section) = view.workloads.iter().find(|found| found.slug == workload || found.name == workload) else {
-        let known: Vec<&str> = view.workloads.iter().map(|found| found.name.as_str()).collect();
-        return Err(no_such(format!("the run has the workloads {}", known.join(", "))));
-    };
-    if section.row(row).is_none() {
-        let known: Vec<&str> = section.rows.iter().map(|found| found.key.as_str()).collect();
-        return Err(no_such(format!("{workload} has the operations {}", known.join(", "))));
-    }
-    let known: Vec<&str> = view.contenders.iter().map(|found| found.name.as_str()).collect();
-    Err(no_such(format!("the contenders are {}", known.join(", "))))
 }

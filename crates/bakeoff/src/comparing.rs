@@ -1,0 +1,136 @@
+//! Two runs, or two contenders, found in a ledger and held against each other.
+//! In: two names. Out: the judge's comparison, and what it comes to in words; the terminal and the browser show the same.
+
+use crate::failure::Failure;
+use judge::{Change, Compared, Comparison, Side, Table};
+use ledger::Ledger;
+use report::{Material, View};
+
+/// One side: a run's table, and one contender of it where that was named.
+pub struct Named {
+    /// As it was asked for.
+    pub name: String,
+    /// The run's id.
+    pub run: String,
+    /// Its table.
+    pub table: Table,
+    /// Index of the contender in it.
+    pub contender: Option<usize>,
+}
+
+/// Compares what two names stand for.
+///
+/// # Errors
+/// A name that stands for nothing, a run and a contender, and two that have nothing in common.
+pub fn compared(ledger: &Ledger, a: &str, b: &str) -> Result<(Comparison, Named, Named), Failure> {
+    let (a, b) = (side(ledger, a)?, side(ledger, b)?);
+    // Contenders of one run are paired by block, which the judge tells by their table being one and the same.
+    let other = if a.run == b.run { &a.table } else { &b.table };
+    let comparison = match (a.contender, b.contender) {
+        (Some(first), Some(second)) => judge::compare_contenders(
+            Side { table: &a.table, contender: first },
+            Side { table: other, contender: second },
+        ),
+        (None, None) => judge::compare(&a.table, &b.table),
+        _ => {
+            let text =
+                format!("{} is a run and {} a contender, or the other way round; name two of a kind", a.name, b.name);
+            return Err(Failure::usage(text));
+        }
+    };
+    if comparison.rows.is_empty() {
+        return Err(Failure::new(format!("{} and {} have no operation of one contender in common", a.name, b.name)));
+    }
+    Ok((comparison, a, b))
+}
+
+/// `RUN`, `CONTENDER` (of the latest run) or `RUN:CONTENDER`.
+fn side(ledger: &Ledger, name: &str) -> Result<Named, Failure> {
+    let (run, contender) = match name.split_once(':') {
+        Some((run, contender)) => (Some(run), Some(contender)),
+        None if ledger.run(Some(name)).is_ok() => (Some(name), None),
+        None => (None, Some(name)),
+    };
+    let material = Material::read(ledger, run)?;
+    let table = View::of(&material)?.table;
+    let Some(label) = contender else {
+        return Ok(Named { name: name.into(), run: material.run.id, table, contender: None });
+    };
+    let index = table.contender(label).ok_or_else(|| {
+        let labels = table.contenders.iter().filter(|contender| contender.twin_of.is_none());
+        let labels: Vec<&str> = labels.map(|contender| contender.name.as_str()).collect();
+        Failure::usage(format!(
+            "{name} is neither a run of this ledger nor a contender of run {}, which has {}",
+            material.run.id,
+            labels.join(", ")
+        ))
+    })?;
+    Ok(Named { name: name.into(), run: material.run.id, table, contender: Some(index) })
+}
+
+/// What it comes to, in a sentence or two: "Switching ext4 -> xfs: no clear gain; up to 2.8x slower (rewriting small files)."
+pub fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
+    let gains = |row: &&Compared| matches!(row.change, Change::Better | Change::LikelyBetter);
+    let losses = |row: &&Compared| matches!(row.change, Change::Worse | Change::LikelyWorse);
+    let furthest = |side: &dyn Fn(&&Compared) -> bool| -> Option<&Compared> {
+        let of_side = comparison.rows.iter().filter(|row| side(row));
+        of_side.max_by(|x, y| x.ratio.ln().abs().total_cmp(&y.ratio.ln().abs()))
+    };
+    let told = |row: &Compared, word: &str| {
+        let likely = matches!(row.change, Change::LikelyBetter | Change::LikelyWorse);
+        let likely = if likely { "likely " } else { "" };
+        let who = if a.contender.is_none() { format!(" of {}", row.a) } else { String::new() };
+        let ratio = if row.ratio < 1.0 { 1.0 / row.ratio } else { row.ratio };
+        let phrase =
+            a.table.operations.iter().find(|known| known.id == row.operation).map(|known| known.phrase.clone());
+        let doing = phrase.filter(|phrase| !phrase.is_empty()).unwrap_or_else(|| row.operation.operation.clone());
+        format!("up to {likely}{}x {word} ({doing}{who})", times(ratio))
+    };
+    let gain = furthest(&gains).map_or_else(|| "no clear gain".to_owned(), |row| told(row, "faster"));
+    let loss = furthest(&losses).map_or_else(|| "no clear loss".to_owned(), |row| told(row, "slower"));
+    let names = |named: &Named| named.contender.map_or(&named.name, |at| &named.table.contenders[at].name).clone();
+    let count = |wanted: &[Change]| comparison.rows.iter().filter(|row| wanted.contains(&row.change)).count();
+    let mut text = format!("Switching {} -> {}: {gain}; {loss}.", names(a), names(b));
+    if comparison.rows.iter().any(|row| row.unequal_durability) {
+        text.push_str(" The two do not keep data equally safe.");
+    }
+    let disturbed = comparison.rows.iter().filter(|row| row.disturbed > 0).count();
+    if disturbed > 0 {
+        text.push_str(&format!(" Disturbed trials are in {disturbed} of {} lines.", comparison.rows.len()));
+    }
+    text.push_str(&format!(
+        " Better in {}, worse in {}, the same in {}, can't tell yet in {}.",
+        count(&[Change::Better, Change::LikelyBetter]),
+        count(&[Change::Worse, Change::LikelyWorse]),
+        count(&[Change::Same]),
+        count(&[Change::Unresolved])
+    ));
+    text
+}
+
+/// What may be said of B, in a word or two.
+pub fn change(change: Change) -> &'static str {
+    match change {
+        Change::Better => "better",
+        Change::LikelyBetter => "likely better",
+        Change::Worse => "WORSE",
+        Change::LikelyWorse => "likely worse",
+        Change::Same => "same",
+        Change::Unresolved => "can't tell yet",
+    }
+}
+
+/// The interval of the ratio, or how few samples there are.
+pub fn interval(row: &Compared) -> String {
+    let few = format!("{} and {} only", row.samples.0, row.samples.1);
+    row.interval.map_or(few, |interval| format!("{} to {}", times(interval.low), times(interval.high)))
+}
+
+/// A ratio in three digits.
+pub fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 100.0 => format!("{r:.0}"),
+        r if r >= 10.0 => format!("{r:.1}"),
+        r => format!("{r:.2}"),
+    }
+}

@@ -1,0 +1,27 @@
+//! `bakeoff serve`: the ledger in a browser.
+//! In: a ledger, an address. Out: the address to open on standard output, then pages until it is ended.
+
+use crate::args::ServeArgs;
+use crate::failure::Failure;
+use crate::ledger_pages::LedgerPages;
+use ledger::{Access, Ledger};
+use std::path::Path;
+use web::Server;
+
+/// Serves the ledger until somebody ends this program.
+pub fn serve(ledger: &Path, args: &ServeArgs) -> Result<u8, Failure> {
+    // What cannot be read is refused now, and not only to the browser.
+    Ledger::open(ledger, Access::Read)?.runs()?;
+    let server = Server::bind(args.address)?;
+    println!("{}", server.url());
+    eprintln!("The ledger {} is shown there, read only; Ctrl-C ends it.", ledger.display());
+    if server.is_open_to_others() {
+        eprintln!("{}", OPEN_TO_OTHERS);
+    }
+    server.serve(&mut LedgerPages::of(ledger), None)?;
+    Ok(0)
+}
+
+/// What to know of an address that others can reach.
+pub const OPEN_TO_OTHERS: &str = "Others can reach this address. Pages go over the network unencrypted, and whoever sees the token in \
+                                  the address can read them; an ssh tunnel to 127.0.0.1 keeps them private.";

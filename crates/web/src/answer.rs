@@ -1,0 +1,143 @@
+//! Answers: a page, a script, a stream of news, or a refusal.
+//! In: what a site made. Out: the bytes that go to the browser, with headers that let it do no more than show them.
+
+/// What may run in a page, and what it may load. Nothing is loaded from elsewhere, no other page may hold it in a frame.
+const OWN_SCRIPTS: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/// The same for a report, which brings its scripts along and asks nobody for anything.
+const WITHIN: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What a site answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub(crate) status: u16,
+    kind: &'static str,
+    policy: &'static str,
+    pub(crate) body: Body,
+    /// Whether it is what a browser that follows the news waits for at their end.
+    pub(crate) last: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Body {
+    Bytes(Vec<u8>),
+    News,
+}
+
+impl Answer {
+    fn new(status: u16, kind: &'static str, policy: &'static str, body: Body) -> Answer {
+        Answer { status, kind, policy, body, last: false }
+    }
+
+    /// A page, which may run scripts of this site and none of its own.
+    pub fn page(html: String) -> Answer {
+        Answer::new(200, "text/html; charset=utf-8", OWN_SCRIPTS, Body::Bytes(html.into_bytes()))
+    }
+
+    /// A page that stands alone: its scripts are within it, and it loads nothing.
+    pub fn standing_alone(html: String) -> Answer {
+        Answer::new(200, "text/html; charset=utf-8", WITHIN, Body::Bytes(html.into_bytes()))
+    }
+
+    /// A script for pages of this site.
+    pub fn script(text: &str) -> Answer {
+        Answer::new(200, "text/javascript; charset=utf-8", OWN_SCRIPTS, Body::Bytes(text.into()))
+    }
+
+    /// The news, as they come (server-sent events).
+    pub fn news() -> Answer {
+        Answer::new(200, "text/event-stream", OWN_SCRIPTS, Body::News)
+    }
+
+    /// No page has this name.
+    pub fn nothing_there() -> Answer {
+        Answer::refusal(404)
+    }
+
+    /// The same page with another status, such as 404 for a run that is not there.
+    pub fn with_status(self, status: u16) -> Answer {
+        Answer { status, ..self }
+    }
+
+    /// The page that browsers which follow the news go to at their end: the server stays until they have it.
+    pub fn at_the_end(self) -> Answer {
+        Answer { last: true, ..self }
+    }
+
+    /// A refusal in a sentence.
+    pub(crate) fn refusal(status: u16) -> Answer {
+        let text = match status {
+            403 => {
+                "Refused: this address is meant for the browser that it was given to. Type or paste it as it was printed.\n"
+            }
+            404 => "There is no such page.\n",
+            405 => "Only reading is possible here.\n",
+            408 => "The request took too long.\n",
+            431 => "The request is too long.\n",
+            503 => "Too many browsers follow already.\n",
+            _ => "The request cannot be understood.\n",
+        };
+        Answer::new(status, "text/plain; charset=utf-8", OWN_SCRIPTS, Body::Bytes(text.into()))
+    }
+
+    /// Status line and headers, and the body where there is one and it was asked for.
+    pub(crate) fn bytes(&self, headers_only: bool) -> Vec<u8> {
+        let mut head = format!(
+            "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Security-Policy: {}\r\nX-Content-Type-Options: nosniff\r\n\
+             Referrer-Policy: no-referrer\r\nX-Frame-Options: DENY\r\nCross-Origin-Resource-Policy: same-origin\r\n\
+             Cross-Origin-Opener-Policy: same-origin\r\nCache-Control: no-store\r\nConnection: close\r\n",
+            self.status,
+            reason(self.status),
+            self.kind,
+            self.policy
+        );
+        if self.status == 405 {
+            head.push_str("Allow: GET, HEAD\r\n");
+        }
+        let Body::Bytes(body) = &self.body else { return (head + "\r\n").into_bytes() };
+        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+        let mut bytes = head.into_bytes();
+        if !headers_only {
+            bytes.extend_from_slice(body);
+        }
+        bytes
+    }
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        431 => "Request Header Fields Too Large",
+        503 => "Service Unavailable",
+        500 => "Internal Server Error",
+        _ => "Bad Request",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_is_guarded_and_allows_no_other_origin() {
+        for answer in [Answer::page("x".into()), Answer::script("x"), Answer::news(), Answer::refusal(404)] {
+            let text = String::from_utf8(answer.bytes(false)).expect("text");
+            for header in [
+                "nosniff",
+                "no-referrer",
+                "default-src 'none'",
+                "frame-ancestors 'none'",
+                "no-store",
+                "Connection: close",
+            ] {
+                assert!(text.contains(header), "{header}: {text}");
+            }
+            assert!(!text.to_lowercase().contains("access-control"), "{text}");
+        }
+        let bare = String::from_utf8(Answer::page("body".into()).bytes(true)).expect("text");
+        assert!(bare.contains("Content-Length: 4") && bare.ends_with("\r\n\r\n"), "{bare}");
+    }
+}

@@ -1,0 +1,196 @@
+//! One connection: a request that comes in, an answer that goes out, an end. Nothing here waits.
+//! In: a socket that is ready. Out: where the connection stands; each state has a limit of time and size.
+
+use crate::LONGEST_REQUEST;
+use crate::request::{self, Head, Reading};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Time in which a request must be here.
+const TO_ASK: Duration = Duration::from_secs(5);
+/// Time in which an answer must have been taken.
+const TO_TAKE: Duration = Duration::from_secs(60);
+/// Time in which news must have been taken by a browser that follows.
+const TO_FOLLOW: Duration = Duration::from_secs(30);
+/// Time that is left to read an answer, before a connection with unread bytes in it is torn down.
+const TO_PART: Duration = Duration::from_secs(1);
+/// Bytes that are read in one round at most.
+const ONE_READING: usize = 16 << 10;
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub stream: TcpStream,
+    /// The address at which it came in.
+    pub local: SocketAddr,
+    pub state: State,
+    pub until: Instant,
+    /// Whether it has shown the token.
+    pub entitled: bool,
+    /// Whether its answer is the last page of a run.
+    pub last: bool,
+}
+
+/// Where a connection stands.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// These bytes of a request are here.
+    Asking(Vec<u8>),
+    /// So much of these bytes has gone out.
+    Answering(Vec<u8>, usize),
+    /// It follows the news: the number of the newest that it was sent, and what of it has not gone out.
+    Following {
+        seen: u64,
+        rest: Vec<u8>,
+    },
+    /// All has gone out, and what still comes in is read and forgotten.
+    Parting,
+    Gone,
+}
+
+/// What a round brought.
+pub(crate) enum Brought {
+    Nothing,
+    Request(Head),
+    Refusal(u16),
+    /// The answer has gone out.
+    Taken,
+}
+
+impl Connection {
+    /// A connection that was accepted; `None` where it is gone already.
+    pub fn accepted(stream: TcpStream) -> Option<Connection> {
+        stream.set_nonblocking(true).ok()?;
+        let _ = stream.set_nodelay(true);
+        let local = stream.local_addr().ok()?;
+        let (state, until) = (State::Asking(Vec::new()), Instant::now() + TO_ASK);
+        Some(Connection { stream, local, state, until, entitled: false, last: false })
+    }
+
+    /// Whether it waits for room to write.
+    pub fn has_more(&self) -> bool {
+        match &self.state {
+            State::Answering(..) => true,
+            State::Following { rest, .. } => !rest.is_empty(),
+            _ => false,
+        }
+    }
+
+    pub fn is_following(&self) -> bool {
+        matches!(self.state, State::Following { .. })
+    }
+
+    /// Begins to send an answer.
+    pub fn answer(&mut self, bytes: Vec<u8>) {
+        self.state = State::Answering(bytes, 0);
+        self.until = Instant::now() + TO_TAKE;
+    }
+
+    /// Begins to follow: the head of the answer, and news from the first on.
+    pub fn follow(&mut self, head: Vec<u8>) {
+        self.state = State::Following { seen: 0, rest: head };
+        self.until = Instant::now() + TO_FOLLOW;
+    }
+
+    /// Hands news to a browser that has taken what came before; one that has not gets the newest later.
+    pub fn news(&mut self, since: impl FnOnce(u64) -> (u64, String)) {
+        if let State::Following { seen, rest } = &mut self.state
+            && rest.is_empty()
+        {
+            let (newest, events) = since(*seen);
+            *seen = newest;
+            *rest = events.into_bytes();
+            self.until = Instant::now() + TO_FOLLOW;
+        }
+    }
+
+    /// Reads and writes as far as that goes at once.
+    pub fn advance(&mut self) -> Brought {
+        let late = Instant::now() >= self.until;
+        match &mut self.state {
+            State::Asking(bytes) => {
+                if !take(&mut self.stream, Some(bytes)) {
+                    return self.gone();
+                }
+                match request::read(bytes) {
+                    Reading::More if late => Brought::Refusal(408),
+                    Reading::More => Brought::Nothing,
+                    Reading::Whole(head) => Brought::Request(head),
+                    Reading::Refused(status) => Brought::Refusal(status),
+                }
+            }
+            State::Answering(bytes, at) => {
+                let took = put(&mut self.stream, bytes, at);
+                match took {
+                    Ok(true) => {
+                        let _ = self.stream.shutdown(Shutdown::Write);
+                        self.state = State::Parting;
+                        self.until = Instant::now() + TO_PART;
+                        Brought::Taken
+                    }
+                    Ok(false) if !late => Brought::Nothing,
+                    _ => self.gone(),
+                }
+            }
+            State::Following { rest, .. } => {
+                let mut at = 0;
+                let sent = put(&mut self.stream, rest, &mut at);
+                rest.drain(..at);
+                let waits = late && !rest.is_empty();
+                if sent.is_err() || waits || !take(&mut self.stream, None) { self.gone() } else { Brought::Nothing }
+            }
+            State::Parting => {
+                if late || !take(&mut self.stream, None) {
+                    self.gone()
+                } else {
+                    Brought::Nothing
+                }
+            }
+            State::Gone => Brought::Nothing,
+        }
+    }
+
+    fn gone(&mut self) -> Brought {
+        self.state = State::Gone;
+        Brought::Nothing
+    }
+}
+
+/// Reads what is there, up to the limit of one round, and keeps it where it is wanted. Whether the other side is still there.
+fn take(stream: &mut TcpStream, mut kept: Option<&mut Vec<u8>>) -> bool {
+    let mut buffer = [0u8; 4096];
+    let mut read = 0;
+    while read < ONE_READING {
+        if kept.as_ref().is_some_and(|kept| kept.len() >= LONGEST_REQUEST) {
+            return true;
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) => return false,
+            Ok(count) => {
+                read += count;
+                if let Some(kept) = &mut kept {
+                    kept.extend_from_slice(&buffer[..count]);
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+/// Writes what goes out at once; whether that was all.
+fn put(stream: &mut TcpStream, bytes: &[u8], at: &mut usize) -> std::io::Result<bool> {
+    while *at < bytes.len() {
+        match stream.write(&bytes[*at..]) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => *at += count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
