@@ -18,6 +18,7 @@ pub use what::{Cold, Until, What};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Which filesystem, with which options and which I/O scheduler, is best on this disk for this work, and how certain is
@@ -179,6 +180,10 @@ pub struct RunArgs {
     /// Plain lines instead of a progress display
     #[arg(long, help_heading = "Output")]
     pub plain: bool,
+    /// Show the run in a browser while it goes on, at this address and port [default: 127.0.0.1 at any port that is free]; the address to
+    /// open, with a token in it, is printed. At an address that is not the loopback's, whoever can read the network can read the page
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true, default_missing_value = browser::ADDRESS, help_heading = "Output")]
+    pub serve: Option<SocketAddr>,
     /// Find out first what the filesystems can do, as `bakeoff features` does, each on its kernel, and show it in the report
     #[arg(long, help_heading = "Output")]
     pub features: bool,
@@ -224,6 +229,10 @@ pub struct ResumeArgs {
     /// Plain lines instead of a progress display
     #[arg(long)]
     pub plain: bool,
+    /// Show the run in a browser while it goes on, at this address and port [default: 127.0.0.1 at any port that is free]; the address to
+    /// open, with a token in it, is printed. At an address that is not the loopback's, whoever can read the network can read the page
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true, default_missing_value = browser::ADDRESS)]
+    pub serve: Option<SocketAddr>,
 }
 
 /// `bakeoff show`

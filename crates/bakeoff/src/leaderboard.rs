@@ -16,9 +16,12 @@ pub struct Leaderboard {
 
 /// Judges what there is; `None` where nothing can be compared yet.
 pub fn leaderboard(table: &Table) -> Option<Leaderboard> {
-    let judgement = judge::judge(table).ok()?;
-    let compared = |ranking: &&Ranking| !table.operations[ranking.operation].secondary && !ranking.others.is_empty();
-    let rankings: Vec<&Ranking> = judgement.rankings.iter().filter(compared).collect();
+    of(table, &judge::judge(table).ok()?)
+}
+
+/// The same of a table that is judged already.
+pub fn of(table: &Table, judgement: &Judgement) -> Option<Leaderboard> {
+    let rankings = compared(table, judgement);
     if rankings.is_empty() {
         return None;
     }
@@ -33,7 +36,13 @@ pub fn leaderboard(table: &Table) -> Option<Leaderboard> {
     if open > 0 {
         line.push_str(&format!("; {open} open"));
     }
-    Some(Leaderboard { line, whole: rankings.iter().map(|ranking| whole(table, &judgement, ranking)).collect() })
+    Some(Leaderboard { line, whole: rankings.iter().map(|ranking| whole(table, judgement, ranking)).collect() })
+}
+
+/// Rankings that say something of their own, of two contenders at least.
+pub fn compared<'j>(table: &Table, judgement: &'j Judgement) -> Vec<&'j Ranking> {
+    let says = |ranking: &&Ranking| !table.operations[ranking.operation].secondary && !ranking.others.is_empty();
+    judgement.rankings.iter().filter(says).collect()
 }
 
 /// The best, and those to which no difference is shown.

@@ -3,21 +3,19 @@
 
 use crate::leaderboard::leaderboard;
 use crate::log::Log;
+use crate::pace::Pace;
 use crate::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use records::{TrialRecord, TrialStatus};
 use runner::{News, Watcher};
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Shows a run on standard error.
 pub struct Progress {
     bar: Option<ProgressBar>,
-    began: Instant,
-    /// Seconds that trials of each workload took: sum and count.
-    took: BTreeMap<String, (f64, u32)>,
+    pace: Pace,
     now: String,
     step: String,
     block: u32,
@@ -39,7 +37,7 @@ impl Progress {
         });
         let now = String::new();
         let (step, leaderboard, log) = (now.clone(), now.clone(), Log::beside(ledger));
-        Self { bar, began: Instant::now(), took: BTreeMap::new(), step, now, block: 0, leaderboard, log }
+        Self { bar, pace: Pace::new(), step, now, block: 0, leaderboard, log }
     }
 
     fn line(&mut self, text: &str) {
@@ -64,26 +62,14 @@ impl Progress {
     }
 
     fn times(&self, done: u64, of: u64) -> String {
-        let gone = clock(self.began.elapsed());
-        let (seconds, count) = self.took.values().fold((0.0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
-        if count == 0 || done >= of {
-            return format!("{gone} gone");
-        }
-        let left = Duration::from_secs_f64(seconds / f64::from(count) * (of - done) as f64);
-        format!("{gone} gone, about {} left", clock(left))
+        let gone = clock(self.pace.gone());
+        let left = self.pace.left(done as usize, of as usize);
+        left.map_or_else(|| format!("{gone} gone"), |left| format!("{gone} gone, about {} left", clock(left)))
     }
 
     fn trial_ended(&mut self, contender: &str, trial: &TrialRecord, done: (usize, usize)) {
-        let seconds = trial.took();
-        let took = self.took.entry(trial.workload.clone()).or_default();
-        *took = (took.0 + seconds, took.1 + 1);
-        let outcome = match trial.status {
-            TrialStatus::Done => "done",
-            TrialStatus::Disturbed => "disturbed",
-            TrialStatus::Failed => "failed",
-        };
-        let place = format!("[{}/{}] block {}", done.0, done.1, trial.block + 1);
-        let told = format!("{place}  {:<14} {contender:<14} {outcome} in {seconds:.1} s", trial.workload);
+        self.pace.ended(trial);
+        let told = outcome(contender, trial, done);
         self.log.say(&told);
         self.log.say(&figures(trial));
         if let Some(bar) = &self.bar {
@@ -145,6 +131,17 @@ impl Watcher for Progress {
             }
         }
     }
+}
+
+/// What became of a trial, in a line.
+pub fn outcome(contender: &str, trial: &TrialRecord, done: (usize, usize)) -> String {
+    let outcome = match trial.status {
+        TrialStatus::Done => "done",
+        TrialStatus::Disturbed => "disturbed",
+        TrialStatus::Failed => "failed",
+    };
+    let place = format!("[{}/{}] block {}", done.0, done.1, trial.block + 1);
+    format!("{place}  {:<14} {contender:<14} {outcome} in {:.1} s", trial.workload, trial.took())
 }
 
 /// What was measured, a line a phase.

@@ -3,6 +3,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
+use crate::live::{self, Live};
 use crate::place;
 use crate::progress::Progress;
 use crate::resolve;
@@ -11,11 +12,13 @@ use crate::verbs::agent;
 use ledger::{Access, Ledger};
 use records::feature::Probed;
 use records::{Machine, NewRun, Origin, Place, RunRecord, RunStatus};
-use runner::{Ager, Ended, MachineClock, ResolvedPlan, Run, Sampling, Stop};
+use runner::{Ager, Ended, MachineClock, News, ResolvedPlan, Run, Sampling, Stop, Watcher};
 use staging::Registry;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use web::Server;
 use workload::plan::Until;
 
 /// Exit status of a run that the user stopped.
@@ -29,9 +32,16 @@ pub struct Output {
     pub write_report: bool,
     /// Plain lines instead of a display.
     pub plain: bool,
+    /// Where the run is shown in a browser while it goes on; `None`: nowhere.
+    pub serve: Option<SocketAddr>,
 }
 
 impl Output {
+    /// Listens where the run is to be shown, before anything is begun.
+    fn listen(&self) -> Result<Option<Server>, Failure> {
+        self.serve.map(live::listen).transpose()
+    }
+
     /// Refuses a folder that cannot take the report, and not only hours later.
     fn check(&self) -> Result<(), Failure> {
         let folder = self.report.as_deref().filter(|_| self.write_report);
@@ -53,6 +63,7 @@ pub fn begin(
     plan.terms.promised = place::check(&plan, filesystems)?;
     let plan = &plan;
     let mut ledger = Ledger::open(path, Access::Write)?;
+    let server = output.listen()?;
     let new = NewRun {
         title: plan.title.clone(),
         plan: Some(plan.clone()),
@@ -65,7 +76,7 @@ pub fn begin(
         works: plan.work_records(),
     };
     let id = ledger.begin_run(&new, &plan.contender_records())?;
-    carry_on(&mut ledger, &id, plan, filesystems, output)
+    carry_on(&mut ledger, &id, plan, filesystems, (output, server))
 }
 
 /// What is asked of a run that goes on.
@@ -104,10 +115,11 @@ pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Fai
     if let Some(samples) = asked.samples {
         more_blocks(&mut ledger, run, &mut plan, samples)?;
     }
+    let server = output.listen()?;
     // For this sitting only: the run's record keeps the words that it began with.
     plan.terms.erase.extend_from_slice(asked.erase);
     clean_before(&plan)?;
-    carry_on(&mut ledger, &id, &plan, &filesystems, output)
+    carry_on(&mut ledger, &id, &plan, &filesystems, (output, server))
 }
 
 /// Removes what interrupted runs left, and says so. It comes first: a mount that was left would have the device refused.
@@ -184,18 +196,34 @@ fn with_samples(words: &[String], samples: u32) -> Vec<String> {
     kept
 }
 
+/// Who watches a run: the terminal, and a browser where one is asked for.
+struct Watchers {
+    progress: Progress,
+    live: Option<Live>,
+}
+
+impl Watcher for Watchers {
+    fn news(&mut self, news: News) {
+        if let Some(live) = &mut self.live {
+            live.news(&news);
+        }
+        self.progress.news(news);
+    }
+}
+
 fn carry_on(
     ledger: &mut Ledger,
     id: &str,
     plan: &ResolvedPlan,
     filesystems: &Registry,
-    output: &Output,
+    (output, server): (&Output, Option<Server>),
 ) -> Result<u8, Failure> {
     output.check()?;
     let stop = stop_on_signals()?;
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
     let mut venue = place::venue(plan, filesystems, ager)?;
-    let mut progress = Progress::new(output.plain, ledger.path());
+    let live = server.map(|server| Live::start(server, plan, id)).transpose()?;
+    let mut watchers = Watchers { progress: Progress::new(output.plain, ledger.path()), live };
     system::process::stay_in_memory();
     let clock = MachineClock::default();
     let ended = Run {
@@ -203,18 +231,36 @@ fn carry_on(
         id,
         ledger,
         venue: &mut *venue,
-        watcher: &mut progress,
+        watcher: &mut watchers,
         agent: agent::command()?,
         stop,
         clock: &clock,
     }
     .carry_on();
+    let Watchers { progress, live } = watchers;
     drop(progress);
     drop(venue);
-    let ended = ended?;
+    let told = ended.map_err(Failure::from).and_then(|ended| conclude(ledger, id, &ended, output));
+    if let Some(live) = live {
+        live.end(&last_words(id, &told), show::page(ledger, id).ok());
+    }
+    told
+}
+
+/// How a run ended, for whoever watches it in a browser.
+fn last_words(id: &str, told: &Result<u8, Failure>) -> String {
+    match told {
+        Ok(0) => "The run has ended; its report follows.".into(),
+        Ok(_) => format!("The run was stopped. What was measured is kept; bakeoff resume {id} goes on."),
+        Err(failure) => format!("The run ended: {}", failure.text),
+    }
+}
+
+/// Tells what a run came to, and writes its report.
+fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result<u8, Failure> {
     let name = ledger.path().display().to_string();
     let resume = if name == "bakeoff.db" { String::new() } else { format!("--ledger {name} ") };
-    match &ended {
+    match ended {
         Ended::Stopped => {
             eprintln!("Stopped. What was measured is kept; go on with: bakeoff {resume}resume {id}");
             return Ok(STOPPED);

@@ -39,6 +39,14 @@ pub fn report(
     Ok(std::fs::canonicalize(&page).unwrap_or(page))
 }
 
+/// The page of a run's report, as it stands, with published figures beside one's own.
+pub fn page(ledger: &Ledger, id: &str) -> Result<String, Failure> {
+    let material = Material::read(ledger, Some(id))?;
+    let mut view = measured::beside(&material, View::of(&material)?);
+    view.published = published::views(&material, &view.table)?;
+    Ok(report::html::page(&material, &view, &report::chart::chart_data(&material, &view))?)
+}
+
 /// The folder of a run's report where none is named.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ pub mod export;
 mod findings;
 pub mod gallery;
 pub mod html;
+pub mod live;
 mod number;
 pub mod pages;
 mod safe;

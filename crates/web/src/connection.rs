@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     pub entitled: bool,
     /// Whether its answer is the last page of a run.
     pub last: bool,
+    /// Whether it was handed the last news.
+    pub heard_end: bool,
 }
 
 /// Where a connection stands.
@@ -65,7 +67,7 @@ impl Connection {
         let _ = stream.set_nodelay(true);
         let local = stream.local_addr().ok()?;
         let (state, until) = (State::Asking(Vec::new()), Instant::now() + TO_ASK);
-        Some(Connection { stream, local, state, until, entitled: false, last: false })
+        Some(Connection { stream, local, state, until, entitled: false, last: false, heard_end: false })
     }
 
     /// Whether it waits for room to write.
@@ -93,16 +95,19 @@ impl Connection {
         self.until = Instant::now() + TO_FOLLOW;
     }
 
-    /// Hands news to a browser that has taken what came before; one that has not gets the newest later.
-    pub fn news(&mut self, since: impl FnOnce(u64) -> (u64, String)) {
-        if let State::Following { seen, rest } = &mut self.state
-            && rest.is_empty()
-        {
-            let (newest, events) = since(*seen);
-            *seen = newest;
-            *rest = events.into_bytes();
-            self.until = Instant::now() + TO_FOLLOW;
+    /// Hands news to a browser that has taken what came before; one that has not gets the newest later. Whether these are its last.
+    pub fn news(&mut self, since: impl FnOnce(u64) -> (u64, String, bool)) -> bool {
+        let State::Following { seen, rest } = &mut self.state else { return false };
+        if !rest.is_empty() {
+            return false;
         }
+        let (newest, events, last) = since(*seen);
+        *seen = newest;
+        *rest = events.into_bytes();
+        self.until = Instant::now() + TO_FOLLOW;
+        let first = last && !self.heard_end;
+        self.heard_end |= last;
+        first
     }
 
     /// Reads and writes as far as that goes at once.

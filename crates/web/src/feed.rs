@@ -5,6 +5,7 @@
 use crate::error::WebError;
 use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 pub struct Feed {
     state: Mutex<State>,
     bell: OwnedFd,
+    /// Whether a browser follows; where none does, nobody is woken.
+    followed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -31,6 +34,18 @@ struct Topic {
     number: u64,
 }
 
+impl State {
+    fn put(&mut self, name: &'static str, value: &str) {
+        let value = value.replace(['\n', '\r'], " ");
+        self.number += 1;
+        let number = self.number;
+        match self.topics.iter_mut().find(|topic| topic.name == name) {
+            Some(topic) => (topic.value, topic.number) = (value, number),
+            None => self.topics.push(Topic { name, value, number }),
+        }
+    }
+}
+
 impl Feed {
     /// A feed without news.
     ///
@@ -39,21 +54,15 @@ impl Feed {
     pub fn new() -> Result<Feed, WebError> {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .map_err(|errno| WebError::Preparing { doing: "making a descriptor for news", answer: errno.into() })?;
-        Ok(Feed { state: Mutex::default(), bell })
+        Ok(Feed { state: Mutex::default(), bell, followed: AtomicBool::new(false) })
     }
 
     /// Replaces the value of a topic: one line of JSON.
-    pub fn tell(&self, name: &'static str, value: String) {
-        let value = value.replace(['\n', '\r'], " ");
-        let mut state = self.state();
-        state.number += 1;
-        let number = state.number;
-        match state.topics.iter_mut().find(|topic| topic.name == name) {
-            Some(topic) => (topic.value, topic.number) = (value, number),
-            None => state.topics.push(Topic { name, value, number }),
+    pub fn tell(&self, name: &'static str, value: &str) {
+        self.state().put(name, value);
+        if self.followed.load(Ordering::SeqCst) {
+            self.ring();
         }
-        drop(state);
-        self.ring();
     }
 
     /// Whether something is measured, so that the server keeps still: it works a few times a second at most, whatever comes in.
@@ -61,10 +70,19 @@ impl Feed {
         self.state().still = still;
     }
 
-    /// There will be no more news: the server ends once browsers that follow have the last page, or this time has gone.
-    pub fn end_within(&self, time: Duration) {
-        self.state().until = Some(Instant::now() + time);
+    /// Tells the last news: the server ends once browsers that follow have the last page, or this time has gone.
+    pub fn end(&self, name: &'static str, value: &str, within: Duration) {
+        // In one step: whoever has heard the last news, and leaves for the last page, is known to be waited for.
+        let mut state = self.state();
+        state.put(name, value);
+        state.until = Some(Instant::now() + within);
+        drop(state);
         self.ring();
+    }
+
+    /// Whether anybody follows. Whoever begins to is sent what is there after this was said.
+    pub(crate) fn is_followed(&self, followed: bool) {
+        self.followed.store(followed, Ordering::SeqCst);
     }
 
     pub(crate) fn is_still(&self) -> bool {
@@ -85,13 +103,13 @@ impl Feed {
         let _ = rustix::io::read(&self.bell, &mut count);
     }
 
-    /// Events that are newer than `seen`, and the number of the newest.
-    pub(crate) fn since(&self, seen: u64) -> (u64, String) {
+    /// Events that are newer than `seen`, the number of the newest, and whether the last news are among them.
+    pub(crate) fn since(&self, seen: u64) -> (u64, String, bool) {
         let state = self.state();
         let mut fresh: Vec<&Topic> = state.topics.iter().filter(|topic| topic.number > seen).collect();
         fresh.sort_by_key(|topic| topic.number);
         let events = fresh.iter().map(|topic| format!("event: {}\ndata: {}\n\n", topic.name, topic.value));
-        (state.number, events.collect())
+        (state.number, events.collect(), state.until.is_some())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -110,11 +128,13 @@ mod tests {
     #[test]
     fn whoever_comes_late_gets_the_newest_of_each_topic_once() {
         let feed = Feed::new().expect("a feed");
-        feed.tell("step", "1".into());
-        feed.tell("block", "\"a\nb\"".into());
-        feed.tell("step", "2".into());
-        let (seen, events) = feed.since(0);
-        assert_eq!(events, "event: block\ndata: \"a b\"\n\nevent: step\ndata: 2\n\n");
-        assert_eq!(feed.since(seen), (seen, String::new()));
+        feed.tell("step", "1");
+        feed.tell("block", "\"a\nb\"");
+        feed.tell("step", "2");
+        let (seen, events, last) = feed.since(0);
+        assert_eq!((events.as_str(), last), ("event: block\ndata: \"a b\"\n\nevent: step\ndata: 2\n\n", false));
+        assert_eq!(feed.since(seen), (seen, String::new(), false));
+        feed.end("ended", "true", Duration::ZERO);
+        assert_eq!(feed.since(seen), (seen + 1, "event: ended\ndata: true\n\n".into(), true));
     }
 }

@@ -72,7 +72,7 @@ impl Server {
         !self.address.ip().to_canonical().is_loopback()
     }
 
-    /// Answers in this thread: for ever without news, and with news until they end ([`Feed::end_within`]). With news, the thread
+    /// Answers in this thread: for ever without news, and with news until they end ([`Feed::end`]). With news, the thread
     /// is the last in line for a processor.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Server {
             let _ = rustix::process::setpriority_process(None, LAST_IN_LINE);
         }
         let address = self.address;
-        let serving = Serving { server: self, site, feed, open: Vec::new(), ticked: Instant::now(), owed: None };
+        let serving = Serving { server: self, site, feed, open: Vec::new(), ticked: Instant::now(), owed: 0 };
         serving.rounds().map_err(|errno| WebError::Waiting { address, answer: errno.into() })
     }
 }
@@ -99,8 +99,8 @@ struct Serving<'a> {
     feed: Option<&'a Feed>,
     open: Vec<Connection>,
     ticked: Instant,
-    /// At the end of the news: browsers that have not taken the last page yet.
-    owed: Option<usize>,
+    /// Browsers that were handed the last news, and have not taken the last page yet.
+    owed: usize,
 }
 
 impl Serving<'_> {
@@ -169,7 +169,7 @@ impl Serving<'_> {
             Brought::Request(head) => self.request(at, &head),
             Brought::Taken => {
                 if self.open[at].last {
-                    self.owed = self.owed.map(|owed| owed.saturating_sub(1));
+                    self.owed = self.owed.saturating_sub(1);
                 }
             }
         }
@@ -205,7 +205,9 @@ impl Serving<'_> {
     fn tell(&mut self) {
         let Some(feed) = self.feed else { return };
         feed.heard();
-        if !self.open.iter().any(Connection::is_following) {
+        let followed = self.open.iter().any(Connection::is_following);
+        feed.is_followed(followed);
+        if !followed {
             return;
         }
         if self.ticked.elapsed() >= TICK {
@@ -213,17 +215,16 @@ impl Serving<'_> {
             self.site.tick(own_cpu());
         }
         for connection in self.open.iter_mut().filter(|connection| connection.is_following()) {
-            connection.news(|seen| feed.since(seen));
+            // Counted before it is sent: whoever has it may be gone, and on the way to the last page, at once.
+            self.owed += usize::from(connection.news(|seen| feed.since(seen)));
             connection.advance();
         }
     }
 
     /// At the end of the news, each browser that follows is waited for until it has the last page.
-    fn is_over(&mut self) -> bool {
+    fn is_over(&self) -> bool {
         let Some(until) = self.feed.and_then(Feed::ends) else { return false };
-        let following = self.open.iter().filter(|connection| connection.is_following()).count();
-        let owed = *self.owed.get_or_insert(following);
-        let busy = self.open.iter().any(|connection| connection.entitled && connection.has_more());
-        (owed == 0 && !busy) || Instant::now() >= until
+        let waits = |open: &Connection| open.is_following() && !open.heard_end || open.entitled && open.has_more();
+        (self.owed == 0 && !self.open.iter().any(waits)) || Instant::now() >= until
     }
 }

@@ -8,7 +8,12 @@ use std::path::Path;
 
 /// Goes on where the ledger says the run stands.
 pub fn resume(ledger: &Path, args: &ResumeArgs) -> Result<u8, Failure> {
-    let output = session::Output { report: args.report.clone(), write_report: !args.no_report, plain: args.plain };
+    let output = session::Output {
+        report: args.report.clone(),
+        write_report: !args.no_report,
+        plain: args.plain,
+        serve: args.serve,
+    };
     let again = session::Again {
         run: args.run.as_deref(),
         samples: args.samples,

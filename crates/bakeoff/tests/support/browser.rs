@@ -1,10 +1,14 @@
-//! A server of this program, asked as a browser or an attacker would; and a headless browser.
+//! A server of this program, asked as a browser or an attacker would; and a headless browser, looked at or driven.
 
 use super::Place;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Time in which something that is waited for must have come.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A program that serves pages, ended when this is dropped.
 pub struct Server {
@@ -35,6 +39,54 @@ impl Server {
             }
         }
         Server::at(child, &url)
+    }
+
+    /// Starts a run that is shown while it goes on, and reads the address that it complains of.
+    pub fn of_run(place: &Place, words: &str) -> Server {
+        let mut child = place.spawn_with(words, Stdio::null(), Stdio::piped());
+        let mut lines = BufReader::new(child.stderr.take().expect("its complaints")).lines();
+        let mut heard = Vec::new();
+        let url = loop {
+            let line = lines.next().unwrap_or_else(|| panic!("no address among {heard:?}")).expect("a line");
+            match line.strip_prefix("live report: ") {
+                Some(url) => break url.to_owned(),
+                None => heard.push(line),
+            }
+        };
+        // The rest is read and forgotten, so that the program never waits for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        Server::at(child, &url)
+    }
+
+    /// Follows the news of a run: topics and what they bring, to the end of the stream or until somebody has heard enough.
+    pub fn follow(&self, mut enough: impl FnMut(&str, &Value) -> bool) {
+        let mut stream = TcpStream::connect(self.address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        let request = format!("GET /{}/events HTTP/1.1\r\nHost: {}\r\n\r\n", self.token(), self.address);
+        stream.write_all(request.as_bytes()).expect("asked");
+        let mut topic = String::new();
+        for line in BufReader::new(stream).lines() {
+            let line = line.expect("news");
+            if let Some(name) = line.strip_prefix("event: ") {
+                topic = name.to_owned();
+            } else if let Some(data) = line.strip_prefix("data: ")
+                && enough(&topic, &serde_json::from_str(data).expect("JSON"))
+            {
+                return;
+            }
+        }
+    }
+
+    /// The status with which the program ends.
+    pub fn ended(mut self) -> Option<i32> {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            if let Some(status) = self.child.try_wait().expect("it was started here") {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("it goes on");
     }
 
     /// A program that serves at an address it has printed.
@@ -142,17 +194,118 @@ impl Browser {
         self.dumped(url, &["--virtual-time-budget=5000"])
     }
 
-    /// What a person sees of a page after this time.
-    pub fn after(&self, url: &str, time: Duration) -> String {
-        self.dumped(url, &[&format!("--timeout={}", time.as_millis())])
-    }
-
     fn dumped(&self, url: &str, more: &[&str]) -> String {
         let output = self.command().args(more).args(["--dump-dom", url]).output().expect("chromium runs");
         let log = String::from_utf8_lossy(&output.stderr);
         let complaints: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
         assert_eq!(complaints, Vec::<&str>::new(), "{url}");
         without_scripts(&String::from_utf8_lossy(&output.stdout))
+    }
+}
+
+/// A tab of a browser that is driven: through two pipes, with Chromium's own protocol.
+pub struct Tab {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    session: Option<String>,
+    number: u64,
+    /// What the pages complained of.
+    pub complaints: Vec<String>,
+}
+
+impl Tab {
+    /// Opens a page.
+    pub fn open(place: &Place, url: &str) -> Tab {
+        let flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update";
+        let profile = place.path("chromium-tab");
+        let line = format!(
+            "exec chromium {flags} --user-data-dir={} --remote-debugging-pipe 3<&0 4>&1 >/dev/null 2>&1",
+            profile.display()
+        );
+        let mut command = Command::new("sh");
+        let mut child =
+            command.args(["-c", &line]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("chromium starts");
+        let (to, from) =
+            (child.stdin.take().expect("a way in"), BufReader::new(child.stdout.take().expect("a way out")));
+        let mut tab = Tab { child, to, from, session: None, number: 0, complaints: Vec::new() };
+        let target = tab.call("Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
+        let session =
+            tab.call("Target.attachToTarget", json!({ "targetId": target, "flatten": true }))["sessionId"].clone();
+        tab.session = session.as_str().map(str::to_owned);
+        for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
+            tab.call(domain, json!({}));
+        }
+        tab.go(url);
+        tab
+    }
+
+    /// Goes to a page, and waits until it is there.
+    pub fn go(&mut self, url: &str) {
+        self.call("Page.navigate", json!({ "url": url }));
+        self.until("document.readyState === 'complete' && location.href !== 'about:blank'");
+    }
+
+    /// Shows pages at this width, in the light or in the dark.
+    pub fn as_on(&mut self, width: u32, dark: bool) {
+        let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+        let scheme = if dark { "dark" } else { "light" };
+        self.call(
+            "Emulation.setEmulatedMedia",
+            json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] }),
+        );
+    }
+
+    /// The value of an expression in the page.
+    pub fn value(&mut self, expression: &str) -> Value {
+        self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }))["result"]["value"]
+            .clone()
+    }
+
+    /// Waits until an expression in the page is true.
+    pub fn until(&mut self, expression: &str) {
+        let began = Instant::now();
+        while self.value(expression) != Value::Bool(true) {
+            assert!(
+                began.elapsed() < PATIENCE,
+                "{expression} is not true of {}: {}",
+                self.value("location.href"),
+                self.value("document.body.innerText")
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn call(&mut self, method: &str, params: Value) -> Value {
+        self.number += 1;
+        let mut message = json!({ "id": self.number, "method": method, "params": params });
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        self.to.write_all(format!("{message}\0").as_bytes()).expect("chromium listens");
+        loop {
+            let mut bytes = Vec::new();
+            self.from.read_until(0, &mut bytes).expect("chromium answers");
+            bytes.pop();
+            assert!(!bytes.is_empty(), "chromium is gone");
+            let mut heard: Value = serde_json::from_slice(&bytes).expect("JSON");
+            if heard["id"] == json!(self.number) {
+                return heard["result"].take();
+            }
+            let wrong = heard["method"] == "Runtime.exceptionThrown"
+                || (heard["method"] == "Log.entryAdded" && heard["params"]["entry"]["level"] == "error");
+            if wrong {
+                self.complaints.push(heard["params"].to_string());
+            }
+        }
+    }
+}
+
+impl Drop for Tab {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -1,0 +1,320 @@
+//! The page of a run that is under way: it updates itself, and ends as the run's report.
+//! In: news, as whoever carries out the run makes them. Out: HTML, a script, and the JSON that the script reads.
+//! What is shown is what was judged: ratios, intervals and words are those of the report.
+
+use crate::ReportError;
+use maud::{DOCTYPE, PreEscaped, html};
+use serde::Serialize;
+
+const STYLE: &str = include_str!("../assets/page.css");
+const OWN_STYLE: &str = include_str!("../assets/live.css");
+
+/// The script of the page.
+pub const SCRIPT: &str = include_str!("../assets/live.js");
+
+/// One piece of news: the newest of each kind is what a page shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum News {
+    /// Where the run is.
+    Place(Place),
+    /// What a trial does.
+    Step(Step),
+    /// How far a phase is.
+    Progress(Progress),
+    /// Who is ahead.
+    Standings(Standings),
+    /// Latency of the phase at work.
+    Latency(Latency),
+    /// What the disk does.
+    Disk(Disk),
+    /// The last lines of the log, the oldest first.
+    Log(Vec<Line>),
+    /// What may make figures doubtful, the latest first.
+    Warnings(Vec<String>),
+    /// What this page costs.
+    Cost(Cost),
+    /// The run has ended.
+    Ended(Ended),
+}
+
+/// Where a run is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Place {
+    /// Trials in the ledger.
+    pub done: usize,
+    /// Trials planned at most.
+    pub of: usize,
+    /// Block, from 1; 0 before the first.
+    pub block: u32,
+    /// The contender at work.
+    pub contender: String,
+    /// The workload at work.
+    pub workload: String,
+    /// Seconds that the rest will take, by the trials so far; absent where none has ended.
+    pub left_s: Option<f64>,
+}
+
+/// What a trial does.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Step {
+    /// Making, mounting, the title of a phase.
+    pub text: String,
+    /// Whether it is a phase, whose progress follows.
+    pub phase: bool,
+}
+
+/// How far a phase is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Progress {
+    /// Files, entries or blocks done.
+    pub items: u64,
+    /// Of how many, where that is known.
+    pub of: Option<u64>,
+    /// Bytes moved.
+    pub bytes: u64,
+}
+
+/// Who is ahead after a block.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Standings {
+    /// Blocks that it rests on.
+    pub block: u32,
+    /// In a line.
+    pub line: String,
+    /// What the stopping rule says of going on.
+    pub decision: String,
+    /// Operations, in the order of the plan.
+    pub operations: Vec<Operation>,
+    /// Operations that are left out for their number.
+    pub more: usize,
+}
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Operation {
+    /// Its name.
+    pub title: String,
+    /// Contenders, the best estimate first.
+    pub members: Vec<Member>,
+}
+
+/// One contender in one operation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// `best` (the best estimate), `won`, `tie`, `open`, `likely` or `worse`.
+    pub stands: &'static str,
+    /// The figure of the best, with its unit; empty for the others.
+    pub figure: String,
+    /// How many times slower than the best.
+    pub ratio: f64,
+    /// Interval of that after each block, the oldest first; `None`: too few samples.
+    pub intervals: Vec<Option<(f64, f64)>>,
+}
+
+/// Latency of one phase, of all trials so far: a row for each contender.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Latency {
+    /// Workload and phase.
+    pub title: String,
+    /// Nanoseconds at which the columns begin; the last has no end.
+    pub from_ns: Vec<u64>,
+    /// The contenders.
+    pub rows: Vec<LatencyRow>,
+}
+
+/// Latency of one contender.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct LatencyRow {
+    /// Its name.
+    pub name: String,
+    /// Operations counted.
+    pub count: u64,
+    /// Share of them in each column.
+    pub shares: Vec<f64>,
+    /// Median of the latest trial, with its unit.
+    pub median: String,
+    /// 99th percentile of the latest trial.
+    pub p99: String,
+}
+
+/// What the disk does, a point a second as far as somebody watched.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Disk {
+    /// What is watched, in words.
+    pub name: String,
+    /// The last minutes, the oldest first.
+    pub points: Vec<DiskPoint>,
+}
+
+/// The disk in one second.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct DiskPoint {
+    /// Seconds since the run's sitting began.
+    pub at_s: f64,
+    /// Bytes read a second.
+    pub read: f64,
+    /// Bytes written a second.
+    pub written: f64,
+    /// Share of the time in which it had something to do.
+    pub busy: f64,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Line {
+    /// When, as people write it, UTC.
+    pub time: String,
+    /// What.
+    pub text: String,
+}
+
+/// What the page costs the machine that measures.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Cost {
+    /// CPU time of the thread that serves the page, milliseconds.
+    pub served_ms: f64,
+    /// Time in which the run made news, milliseconds.
+    pub told_ms: f64,
+    /// Seconds since the run's sitting began.
+    pub elapsed_s: f64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Ended {
+    /// In a sentence.
+    pub text: String,
+    /// Whether there is a report to go to.
+    pub report: bool,
+}
+
+impl News {
+    /// The kind, by which the page knows it.
+    pub fn topic(&self) -> &'static str {
+        match self {
+            News::Place(_) => "place",
+            News::Step(_) => "step",
+            News::Progress(_) => "progress",
+            News::Standings(_) => "standings",
+            News::Latency(_) => "latency",
+            News::Disk(_) => "disk",
+            News::Log(_) => "log",
+            News::Warnings(_) => "warnings",
+            News::Cost(_) => "cost",
+            News::Ended(_) => "ended",
+        }
+    }
+
+    /// As one line of JSON.
+    ///
+    /// # Errors
+    /// Values that JSON cannot carry.
+    pub fn json(&self) -> Result<String, ReportError> {
+        serde_json::to_string(self)
+            .map_err(|error| ReportError::Drawing { chart: "the live page".into(), answer: error.to_string() })
+    }
+}
+
+/// The page, before the first news.
+pub fn page(title: &str, id: &str) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "Bakeoff " (env!("CARGO_PKG_VERSION")) };
+                title { "Under way: " (title) }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) (PreEscaped(OWN_STYLE)) }
+                script src="live.js" defer {}
+            }
+            body.live {
+                header.top {
+                    p.quiet.asked { (title) }
+                    h1 id="ahead" { "Nothing is measured yet" }
+                    progress id="trials" value="0" max="1" aria-label="Trials done" {}
+                    p.quiet id="times" { "Waiting for news." }
+                }
+                main {
+                    noscript { p.warn { "This page needs its script to update itself; the report at the end needs none." } }
+                    section.now aria-labelledby="now-title" {
+                        h2 id="now-title" { "Now" }
+                        p.what id="now" aria-live="polite" { "–" }
+                        p.step id="step" { "–" }
+                        progress id="phase" value="0" max="1" aria-label="The phase at work" hidden {}
+                    }
+                    div.beside {
+                        section aria-labelledby="disk-title" {
+                            h2 id="disk-title" { "The disk" }
+                            p.quiet.small id="disk-name" { "Nobody has looked yet." }
+                            svg.disk id="disk" viewBox="0 0 640 150" role="img" aria-label="Bytes a second that the disk read and wrote" hidden {}
+                        }
+                        section id="latency" hidden aria-labelledby="latency-title" {
+                            h2 id="latency-title" { "Latency of the phase at work" }
+                            p.quiet.small id="latency-of" {}
+                            div.heat id="heat" {}
+                        }
+                    }
+                    section id="standings" hidden aria-labelledby="standings-title" {
+                        h2 id="standings-title" { "Who is ahead" }
+                        p.quiet id="decision" {}
+                        p.quiet.small { "Times slower than the best estimate of each operation, with the interval that decides; above it those of earlier blocks, fainter: they close in. Filled: a difference is shown; hollow: can't tell yet; blue: as good as the best." }
+                        div.cards id="operations" {}
+                        p.quiet.small id="more" {}
+                    }
+                    section id="warned" hidden aria-labelledby="warned-title" {
+                        h2 id="warned-title" { "Warnings" }
+                        ul.warn id="warnings" {}
+                    }
+                    section aria-labelledby="log-title" {
+                        h2 id="log-title" { "Log" }
+                        ol.log id="log" tabindex="0" aria-label="Log, the latest first" {}
+                    }
+                }
+                footer {
+                    p id="cost" { "What this page costs is not known yet." }
+                    p { "Run " span.mono { (id) } ", read only. " span id="link" role="status" { "Connecting." } }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_news_has_its_place_in_the_script() {
+        let all = [
+            News::Place(Place::default()),
+            News::Step(Step::default()),
+            News::Progress(Progress::default()),
+            News::Standings(Standings::default()),
+            News::Latency(Latency::default()),
+            News::Disk(Disk::default()),
+            News::Log(Vec::new()),
+            News::Warnings(Vec::new()),
+            News::Cost(Cost::default()),
+            News::Ended(Ended::default()),
+        ];
+        for news in all {
+            assert!(SCRIPT.contains(&format!("on('{}'", news.topic())), "{}", news.topic());
+            assert!(news.json().is_ok_and(|json| !json.contains('\n')));
+        }
+    }
+
+    #[test]
+    fn every_place_that_the_script_fills_is_in_the_page() {
+        let page = page("<b>x</b>", "1");
+        assert!(page.contains("&lt;b&gt;x"), "{page}");
+        let asked = SCRIPT.split("at('").skip(1).filter_map(|rest| rest.split_once('\'')).map(|(name, _)| name);
+        let missing: Vec<&str> = asked.filter(|name| !page.contains(&format!("id=\"{name}\""))).collect();
+        assert_eq!(missing, Vec::<&str>::new());
+    }
+}
