@@ -6,6 +6,7 @@ mod language;
 mod ledgers;
 mod literature;
 mod messages;
+mod requests;
 mod results;
 pub mod seeds;
 mod traces;
@@ -39,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "histogram", run: ledgers::histogram, largest: 4096 },
     Target { name: "literature", run: literature::all, largest: 2048 },
     Target { name: "messages", run: messages::lines, largest: 4096 },
+    Target { name: "request", run: requests::head, largest: 1024 },
     Target { name: "trace", run: traces::lines, largest: 4096 },
 ];
 

@@ -86,9 +86,26 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "messages" => messages(),
         "options" => options(),
         "literature" => literature(),
+        "request" => requests(),
         "trace" => traces(),
         _ => Vec::new(),
     }
+}
+
+/// Requests that are answered, and such as an attacker would send.
+fn requests() -> Vec<Vec<u8>> {
+    let target =
+        "/0123456789abcdef0123456789abcdef/why?run=20261120-160843-3f2a&cell=small-files%2Fcreate%3Acold%2Fext4+x";
+    let own = "Host: 127.0.0.1:8080\r\nOrigin: http://127.0.0.1:8080\r\nSec-Fetch-Site: same-origin\r\n";
+    let seeds = [
+        format!("GET {target} HTTP/1.1\r\n{own}\r\n"),
+        format!("HEAD {target} HTTP/1.1\r\nHost: localhost:8080\r\n\r\n"),
+        format!("GET {target} HTTP/1.1\r\nHost: [::1]:8080\r\nSec-Fetch-Site: cross-site\r\n\r\n"),
+        format!("POST {target} HTTP/1.1\r\n{own}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        "GET /0123456789abcdef0123456789abcdef/../secret HTTP/1.1\r\nHost: evil.example\r\n\r\n".into(),
+        format!("GET {target} HTTP/1.1\r\n{own}X: unended"),
+    ];
+    seeds.map(String::into_bytes).into()
 }
 
 /// The value that each column of a small ledger has, as the target takes it.

@@ -195,6 +195,11 @@ impl Live {
         self.shared.tell(news);
     }
 
+    /// All trials are done, and the report is being made.
+    pub fn concluding(&self) {
+        self.tell(&News::Step(Step { text: "judging, and making the report".into(), phase: false }));
+    }
+
     /// Ends it: browsers that follow get the report, where there is one, and a little time to fetch it.
     pub fn end(self, text: &str, report: Option<String>) {
         let has_report = report.is_some();

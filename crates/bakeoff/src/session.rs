@@ -240,6 +240,9 @@ fn carry_on(
     let Watchers { progress, live } = watchers;
     drop(progress);
     drop(venue);
+    if let Some(live) = &live {
+        live.concluding();
+    }
     let told = ended.map_err(Failure::from).and_then(|ended| conclude(ledger, id, &ended, output));
     if let Some(live) = live {
         live.end(&last_words(id, &told), show::page(ledger, id).ok());

@@ -195,12 +195,12 @@ fn as_plan(place: &Place, words: &[String]) -> Vec<String> {
         match word.as_str() {
             "--on" | "--erase" | "--report" | "--mix" => drop(words.next()),
             "--plain" | "--no-report" | "--features" => {}
-            word if word == "--serve" || word.starts_with("--serve=") => {}
             "--dir" | "--copy-in" => {
                 let folder = place.path(words.next().expect("a folder").trim_start_matches('/'));
                 std::fs::create_dir_all(&folder).expect("made");
                 plan.extend([word.clone(), folder.display().to_string()]);
             }
+            word if word.split('=').next() == Some("--serve") => {}
             _ => plan.push(word.clone()),
         }
     }

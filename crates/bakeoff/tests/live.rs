@@ -37,9 +37,7 @@ fn the_page_updates_itself_and_ends_as_the_report() {
     tab.until("document.querySelectorAll('#heat .row').length >= 2");
     tab.until("document.querySelectorAll('#operations .interval').length >= 1");
     for (width, dark) in [(390, false), (390, true), (1200, false)] {
-        tab.as_on(width, dark);
-        let wide = tab.value("document.documentElement.scrollWidth").as_u64().expect("a width");
-        assert!(wide <= u64::from(width), "{wide} pixels at {width}: something is cut off");
+        assert_eq!(tab.beyond(width, dark), Vec::<String>::new(), "something is cut off");
     }
     let shown = tab.value("document.body.innerText");
     let shown = shown.as_str().expect("text");

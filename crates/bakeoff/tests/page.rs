@@ -3,7 +3,7 @@
 mod support;
 
 use prerequisites::needs;
-use std::process::Command;
+use support::browser::Browser;
 use support::{Place, root};
 
 const WORK: &str = "--set small-files.files=300 --set small-files.some=60 --samples 3 --seed 11 --plain";
@@ -66,23 +66,5 @@ fn page_is_quiet(place: &Place) {
 
 /// What a person sees of a page, which the browser must open without a complaint.
 fn opened(place: &Place, page: &str) -> String {
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", place.path("chromium").display()))
-        .arg(format!("file://{}", place.path(page).display()))
-        .output()
-        .expect("chromium runs");
-    let log = String::from_utf8_lossy(&output.stderr);
-    let complaints: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-    assert_eq!(complaints, Vec::<&str>::new());
-    without_scripts(&String::from_utf8_lossy(&output.stdout))
-}
-
-/// What a person sees of a page: the words of its programs are not among it.
-fn without_scripts(page: &str) -> String {
-    let mut parts = page.split("<script");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.filter_map(|part| part.split_once("</script>")).fold(first, |seen, (_, after)| seen + after)
+    Browser::new(place).opened(&format!("file://{}", place.path(page).display()))
 }

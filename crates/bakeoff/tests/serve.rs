@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
-use support::browser::{Browser, Server};
+use support::browser::{Browser, Server, Tab};
 use support::{Place, Said};
 
 /// A ledger with two runs, the second of which has a slower xfs.
@@ -109,6 +109,7 @@ fn pages_open_in_a_browser_without_a_complaint() {
     let (place, one, two) = ledger();
     let server = Server::start(&place, "serve");
     let browser = Browser::new(&place);
+    let mut tab = Tab::open(&place, &server.url);
     for (page, has) in [
         (String::new(), "Compare A with B"),
         (format!("run?id={two}"), "<svg"),
@@ -117,7 +118,18 @@ fn pages_open_in_a_browser_without_a_complaint() {
     ] {
         let shown = browser.opened(&server.way(&page));
         assert!(shown.contains(has), "{page}: {shown}");
+        tab.go(&server.way(&page));
+        for (width, dark) in [(390, true), (390, false), (1200, true)] {
+            assert_eq!(tab.beyond(width, dark), Vec::<String>::new(), "{page}: something is cut off");
+        }
     }
+    // By its own buttons and links: from the list to a comparison, from there to a figure.
+    tab.go(&server.url);
+    tab.value("document.querySelector('.act button').click()");
+    tab.until("location.pathname.endsWith('/compare') && document.querySelector('td a.why') !== null");
+    tab.value("document.querySelector('td a.why').click()");
+    tab.until("location.pathname.endsWith('/why') && document.querySelector('svg.samples') !== null");
+    assert_eq!(tab.complaints, Vec::<String>::new());
 }
 
 #[test]

@@ -26,6 +26,8 @@ mod guard;
 mod request;
 mod server;
 
+use std::net::SocketAddr;
+
 pub use answer::Answer;
 pub use error::WebError;
 pub use feed::Feed;
@@ -40,3 +42,16 @@ pub const MOST_FOLLOWERS: usize = 8;
 pub const LONGEST_REQUEST: usize = 8 << 10;
 /// Headers of a request at most.
 pub const MOST_HEADERS: usize = 48;
+
+/// What bytes that came in at an address ask for, by the token: `None` where the request is not whole yet. It is what a server does with
+/// bytes of anybody, without a connection.
+///
+/// # Errors
+/// The status with which the request is refused: 400, 403, 404, 405 or 431.
+pub fn asked(bytes: &[u8], at: SocketAddr, token: &str) -> Result<Option<Asked>, u16> {
+    match request::read(bytes) {
+        request::Reading::More => Ok(None),
+        request::Reading::Refused(status) => Err(status),
+        request::Reading::Whole(head) => guard::admitted(&head, at, token).map(Some),
+    }
+}

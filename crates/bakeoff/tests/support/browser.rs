@@ -247,7 +247,7 @@ impl Tab {
     }
 
     /// Shows pages at this width, in the light or in the dark.
-    pub fn as_on(&mut self, width: u32, dark: bool) {
+    fn as_on(&mut self, width: u32, dark: bool) {
         let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         let scheme = if dark { "dark" } else { "light" };
@@ -261,6 +261,31 @@ impl Tab {
     pub fn value(&mut self, expression: &str) -> Value {
         self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }))["result"]["value"]
             .clone()
+    }
+
+    /// What reaches beyond the page at this width, in the light or in the dark; nothing where all can be seen without moving it sideways.
+    pub fn beyond(&mut self, width: u32, dark: bool) -> Vec<String> {
+        self.as_on(width, dark);
+        let mut wide = u64::MAX;
+        // Charts follow the width of the page a moment later.
+        for _ in 0..30 {
+            wide = self.value("document.documentElement.scrollWidth").as_u64().expect("a width");
+            if wide <= u64::from(width) {
+                return Vec::new();
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let told = "`${e.tagName}.${e.getAttribute('class')} ${e.textContent.slice(0, 60)}`";
+        let far = format!("e.getBoundingClientRect().right > {width} && !e.closest('.scroll')");
+        let found =
+            self.value(&format!("[...document.body.querySelectorAll('*')].filter((e) => {far}).map((e) => {told})"));
+        found
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(Value::to_string)
+            .chain([format!("{wide} pixels at {width}")])
+            .collect()
     }
 
     /// Waits until an expression in the page is true.
