@@ -3,7 +3,7 @@
 //! What is shown is what was judged: ratios, intervals and words are those of the report.
 
 use crate::ReportError;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -247,25 +247,8 @@ pub fn page(title: &str, id: &str) -> String {
                         p.step id="step" { "–" }
                         progress id="phase" value="0" max="1" aria-label="The phase at work" hidden {}
                     }
-                    div.beside {
-                        section aria-labelledby="disk-title" {
-                            h2 id="disk-title" { "The disk" }
-                            p.quiet.small id="disk-name" { "Nobody has looked yet." }
-                            svg.disk id="disk" viewBox="0 0 640 150" role="img" aria-label="Bytes a second that the disk read and wrote" hidden {}
-                        }
-                        section id="latency" hidden aria-labelledby="latency-title" {
-                            h2 id="latency-title" { "Latency of the phase at work" }
-                            p.quiet.small id="latency-of" {}
-                            div.heat id="heat" {}
-                        }
-                    }
-                    section id="standings" hidden aria-labelledby="standings-title" {
-                        h2 id="standings-title" { "Who is ahead" }
-                        p.quiet id="decision" {}
-                        p.quiet.small { "Times slower than the best estimate of each operation, with the interval that decides; above it those of earlier blocks, fainter: they close in. Filled: a difference is shown; hollow: can't tell yet; blue: as good as the best." }
-                        div.cards id="operations" {}
-                        p.quiet.small id="more" {}
-                    }
+                    (disk_and_latency())
+                    (standings())
                     section id="warned" hidden aria-labelledby="warned-title" {
                         h2 id="warned-title" { "Warnings" }
                         ul.warn id="warnings" {}
@@ -283,6 +266,35 @@ pub fn page(title: &str, id: &str) -> String {
         }
     };
     page.into_string()
+}
+
+fn disk_and_latency() -> Markup {
+    html! {
+        div.beside {
+            section aria-labelledby="disk-title" {
+                h2 id="disk-title" { "The disk" }
+                p.quiet.small id="disk-name" { "Nobody has looked yet." }
+                svg.disk id="disk" viewBox="0 0 640 150" role="img" aria-label="Bytes a second that the disk read and wrote" hidden {}
+            }
+            section id="latency" hidden aria-labelledby="latency-title" {
+                h2 id="latency-title" { "Latency of the phase at work" }
+                p.quiet.small id="latency-of" {}
+                div.heat id="heat" {}
+            }
+        }
+    }
+}
+
+fn standings() -> Markup {
+    html! {
+        section id="standings" hidden aria-labelledby="standings-title" {
+            h2 id="standings-title" { "Who is ahead" }
+            p.quiet id="decision" {}
+            p.quiet.small { "Times slower than the best estimate of each operation, with the interval that decides; above it those of earlier blocks, fainter: they close in. Filled: a difference is shown; hollow: can't tell yet; blue: as good as the best." }
+            div.cards id="operations" {}
+            p.quiet.small id="more" {}
+        }
+    }
 }
 
 #[cfg(test)]
