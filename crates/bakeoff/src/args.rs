@@ -1,16 +1,16 @@
 //! The command line, declared once: the parser, the help, the manual page and the completions come from it.
 //! In: words typed by a person. Out: [`Arguments`], parsed and not yet resolved.
 
-mod gallery;
 mod browser;
+mod gallery;
 mod own;
 mod served;
 mod what;
 
-use gallery::PUBLISH_EXAMPLES;
-pub use gallery::{GalleryArgs, PublishArgs};
 use browser::SERVE_EXAMPLES;
 pub use browser::ServeArgs;
+use gallery::PUBLISH_EXAMPLES;
+pub use gallery::{GalleryArgs, PublishArgs};
 pub use own::{Own, Start};
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
 pub use served::{FaultsArgs, OnServedDisk, PowercutArgs, ServeDiskArgs};
