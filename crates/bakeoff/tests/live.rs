@@ -29,25 +29,23 @@ fn run(place: &Place, samples: u32) -> Server {
 fn the_page_updates_itself_and_ends_as_the_report() {
     needs!(chromium);
     let place = Place::in_memory();
-    let server = run(&place, 12);
+    let server = run(&place, 14);
     let mut tab = Tab::open(&place, &server.url);
     tab.value("window.kept = 'as it was opened'");
     tab.until("Number(document.body.dataset.done) >= Number(document.body.dataset.opened) + 2");
     tab.until("document.querySelectorAll('#operations figure').length >= 6");
     tab.until("document.querySelectorAll('#heat .row').length >= 2");
     tab.until("document.querySelectorAll('#operations .interval').length >= 1");
-    for (width, dark) in [(390, false), (390, true), (1200, false)] {
-        assert_eq!(tab.beyond(width, dark), Vec::<String>::new(), "something is cut off");
-    }
     let shown = tab.value("document.body.innerText");
     let shown = shown.as_str().expect("text");
-    for said in
-        ["Ahead in", "left", "Latency of the phase at work", "small-files on", "of processor time in", "done in"]
-    {
+    for said in ["Ahead in", "trials", "Latency of the phase at work", "on /", "of processor time in", "block 1: "] {
         assert!(shown.contains(said), "{said}: {shown}");
     }
     for odd in ["NaN", "undefined", "Infinity", "null"] {
         assert!(!shown.contains(odd), "{odd}: {shown}");
+    }
+    for (width, dark) in [(390, false), (390, true), (1200, false)] {
+        assert_eq!(tab.beyond(width, dark), Vec::<String>::new(), "something is cut off");
     }
     assert_eq!(tab.value("window.kept"), "as it was opened", "it was not loaded again");
     tab.until("location.pathname.endsWith('/report') && document.readyState === 'complete'");
@@ -75,10 +73,9 @@ fn the_news_are_those_of_the_run_and_its_report() {
     for topic in ["place", "step", "standings", "latency", "log", "warnings", "disk", "cost", "ended"] {
         assert!(last.contains_key(topic), "{topic} is missing: {:?}", last.keys());
     }
-    assert!(
-        steps.iter().any(|step| step == "create") && steps.iter().any(|step| step == "making and mounting"),
-        "{steps:?}"
-    );
+    // Four times a second at most, while trials run: steps that are over by then are not told.
+    let during = steps.iter().filter(|step| *step != "judging, and making the report").count();
+    assert!(during >= 2 && during < steps.len(), "{steps:?}");
     assert_eq!(last["place"]["done"], last["place"]["of"], "{}", last["place"]);
     assert_eq!(last["ended"]["report"], true);
     let report = server.page("report");
@@ -147,10 +144,12 @@ fn attackers_get_nothing_and_slow_no_run() {
 #[test]
 fn a_run_that_is_stopped_says_so_to_whoever_watches() {
     let place = Place::in_memory();
-    let server = run(&place, 1000);
-    let mut said = Value::Null;
+    let server = run(&place, 100);
+    let (mut said, mut asked) = (Value::Null, false);
     server.follow(|topic, value| {
-        if topic == "place" && value["done"].as_u64() == Some(2) {
+        // Not every number is told while trials run.
+        if topic == "place" && value["done"].as_u64() >= Some(2) && !asked {
+            asked = true;
             let pid = Pid::from_child(&server.child);
             kill_process(pid, Signal::INT).expect("it lives");
         }

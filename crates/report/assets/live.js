@@ -101,9 +101,15 @@
     };
   }
 
+  // Names of contenders differ at their end where they are paths, and at their beginning elsewhere.
+  function short(name) {
+    if (name.length <= 14) return name;
+    return name.startsWith('/') ? '…' + name.slice(-13) : name.slice(0, 13) + '…';
+  }
+
   function drawn(member, x, y) {
     const group = make('g', { class: member.stands });
-    const name = make('text', { x: 0, y: y + 4, class: 'name' }, member.name.length > 14 ? member.name.slice(0, 13) + '…' : member.name);
+    const name = make('text', { x: 0, y: y + 4, class: 'name' }, short(member.name));
     name.append(make('title', {}, member.name));
     group.append(name);
     const past = member.intervals.slice(-6);
