@@ -153,7 +153,11 @@ fn names_of_a_machine_and_its_owner_leave_in_no_field_of_a_record() {
 fn what_is_planted_in_any_text_of_a_run_does_not_leave() {
     let mut planted = 0;
     for name in ["directory", "failing"] {
-        let whole = document(&annabels(name));
+        let mut imported = annabels(name);
+        // One trial with two phases has every field that all have.
+        imported.trials.truncate(1);
+        imported.trials[0].phases.truncate(2);
+        let whole = document(&imported);
         let mut all = BTreeSet::new();
         places(&whole, "", &mut all);
         for place in all {

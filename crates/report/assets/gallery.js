@@ -27,6 +27,8 @@
   const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
   const times = (value) => (value >= 99.5 ? value.toFixed(0) : value >= 9.95 ? value.toFixed(1) : value.toFixed(2));
   const range = (low, high) => `${times(low)} to ${times(high)}`;
+  // What was measured on no real disk is pooled by itself.
+  const apart = (entry) => data.disks[entry.disk] === "memory" || data.disks[entry.disk].startsWith("modelled ");
   const ledger = (entry) => `ledgers/${entry.id}.json.gz`;
   const names = FILTERS[3][2];
   const workOf = data.works.map((work) => names.indexOf(work.name));
@@ -117,7 +119,7 @@
     return { contender: is ? pool[4] : pool[3], ratio: turn(ratio), span: pair(low, high), next: nextLow === undefined ? null : pair(nextLow, nextHigh), runs: pool[6], machines: pool[7] };
   };
   const restsOn = (contender, kernels) => {
-    const rests = data.entries.filter((entry) => (state.disk < 0 || entry.disk === state.disk) && (kernels < 0 || entry.kernels.includes(kernels))
+    const rests = data.entries.filter((entry) => (state.disk < 0 ? !apart(entry) : entry.disk === state.disk) && (kernels < 0 || entry.kernels.includes(kernels))
       && [contender, state.against].every((one) => ranksOf(entry, state.line).some(([at]) => at === one)));
     const row = (entry) => {
       const of = (one) => ranksOf(entry, state.line).find(([at]) => at === one)[1];
@@ -141,7 +143,7 @@
     const [lines, own, contenders] = choose(fit);
     if (!own.length) {
       fill("choices");
-      return fill("pooled", make("p", { class: "quiet" }, "No two contenders were held against each other in these runs."));
+      return fill("pooled", make("p", { class: "quiet" }, data.entries.some(apart) && state.disk < 0 ? "No two contenders were held against each other in these runs on a real disk. Memory and modelled disks are pooled by themselves: choose one above." : "No two contenders were held against each other in these runs."));
     }
     const pick = (id, title, key, options) => make("label", null, title, make("select", { id, onchange: (event) => { state[key] = Number(event.target.value); ratios(); document.getElementById(id).focus(); } }, options));
     fill("choices", pick("line", "Work", "line", lines.map((at) => option(at, lineTitle(data.lines[at]), state.line))),
@@ -159,6 +161,7 @@
     const heads = ["Contender", "Takes", "95 %", "Your machine", "", "Rests on"];
     const note = [`How many times as long as ${data.contenders[state.against]}: below 1 is faster. `,
       "Dark bar: 95 % interval of a typical machine. Pale bar: where a further machine such as yours lies with 95 %. ",
+      state.disk < 0 && data.entries.some(apart) ? "Memory and modelled disks are pooled by themselves, where they are chosen above. " : "",
       kernels !== state.kernel ? "Over all kernels, since these runs are too few. " : "", state.fs >= 0 ? "Over all runs, whatever other filesystems were in them. " : "",
       data.cut ? "The page holds the ratios of the commonest lines only. " : ""];
     fill("pooled", make("p", { class: "quiet" }, note.join("")),

@@ -35,6 +35,11 @@ pub fn disk(material: &Material) -> (String, String) {
     }
 }
 
+/// Whether no real disk took part: what is measured there is not pooled with what disks show.
+pub fn is_apart(class: &str) -> bool {
+    class == MEMORY || class.starts_with("modelled ")
+}
+
 /// The devices that are no image and no guest's: a guest's own is made of what lies beneath.
 fn real(found: &Found) -> Vec<&BlockDevice> {
     let own = found.device.iter().filter(|_| found.backend.is_none());

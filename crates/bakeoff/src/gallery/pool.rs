@@ -14,6 +14,8 @@ pub const MOST: usize = 30_000;
 pub struct Word {
     /// Index of the run's disk.
     pub disk: usize,
+    /// Whether no real disk took part: it was modelled, or there was none but memory. Such runs are pooled by themselves alone.
+    pub apart: bool,
     /// Indices of its kernels.
     pub kernels: Vec<usize>,
     /// Index of the line.
@@ -27,7 +29,7 @@ pub struct Word {
 /// Runs that are pooled together: an index each of disk and kernel, `None` for all.
 type Kind = (Option<usize>, Option<usize>);
 
-/// Pools words over all runs, over each disk, over each kernel, and over each disk with each kernel, in this order, as long as the page
+/// Pools words over all runs on real disks, over each disk, over each kernel, and over each disk with each kernel, in this order, as long as the page
 /// can bear them; whether it could bear all.
 pub fn pools(words: &[Word]) -> (Vec<Pool>, bool) {
     let disks: BTreeSet<usize> = words.iter().map(|word| word.disk).collect();
@@ -54,7 +56,7 @@ pub fn pools(words: &[Word]) -> (Vec<Pool>, bool) {
 
 fn of_kind(words: &[Word], (disk, kernel): Kind) -> Vec<Pool> {
     let fits = |word: &&Word| {
-        disk.is_none_or(|disk| word.disk == disk) && kernel.is_none_or(|kernel| word.kernels.contains(&kernel))
+        disk.map_or(!word.apart, |disk| word.disk == disk) && kernel.is_none_or(|kernel| word.kernels.contains(&kernel))
     };
     let mut together: BTreeMap<(usize, [usize; 2]), Vec<Study>> = BTreeMap::new();
     for word in words.iter().filter(fits) {
@@ -75,4 +77,25 @@ fn numbers(found: &Pooled) -> Vec<f64> {
     let spans = std::iter::once(found.interval).chain(found.prediction);
     let ends = spans.flat_map(|span| [span.low, span.high]);
     std::iter::once(found.ratio).chain(ends).map(|value| Gallery::rounded(value.clamp(1e-6, 1e6))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_on_modelled_disks_are_pooled_by_themselves() {
+        let word = |disk: usize, apart: bool, log: f64| Word {
+            disk,
+            apart,
+            kernels: vec![0],
+            line: 0,
+            contenders: [0, 1],
+            study: Study { machine: disk, log, error: 0.01, df: 4.0 },
+        };
+        let (pools, whole) = pools(&[word(0, false, 2.0_f64.ln()), word(1, true, 8.0_f64.ln())]);
+        let ratios: Vec<(i32, i32, f64)> = pools.iter().map(|pool| (pool.0, pool.1, pool.5[0])).collect();
+        let wanted = [(-1, -1, 2.0), (0, -1, 2.0), (1, -1, 8.0), (-1, 0, 2.0), (0, 0, 2.0), (1, 0, 8.0)];
+        assert_eq!((ratios.as_slice(), whole), (&wanted[..], true));
+    }
 }

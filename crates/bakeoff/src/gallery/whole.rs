@@ -1,6 +1,7 @@
 //! The gallery's data: what was judged, with every name said once and numbered.
 //! In: judged runs, refused ones, published claims. Out: a [`Gallery`], and the ledgers by id.
 
+use super::disk;
 use super::gather::Refused;
 use super::judged::{Judged, LineKey, WorkKey};
 use super::literature;
@@ -142,12 +143,13 @@ impl Names {
             lines.push(number);
             ranks.push(self.rank(number, &line.contenders));
         }
+        let apart = disk::is_apart(&one.disk);
         let words = one.pairs.iter().map(|found| {
             let numbers = [0, 1].map(|at| self.contenders.of(&found.contenders[at]));
             let (contenders, sign) =
                 if numbers[0] <= numbers[1] { (numbers, 1.0) } else { ([numbers[1], numbers[0]], -1.0) };
             let study = Study { machine, log: sign * found.pair.log, error: found.pair.error, df: found.pair.df };
-            Word { disk, kernels: kernels.clone(), line: lines[found.line], contenders, study }
+            Word { disk, apart, kernels: kernels.clone(), line: lines[found.line], contenders, study }
         });
         let words: Vec<Word> = words.filter(|word| word.contenders[0] != word.contenders[1]).collect();
         let entry = Entry {

@@ -27,7 +27,7 @@ pub struct Made {
     entries: Vec<OneEntry>,
     /// Those that were refused.
     refused: Vec<OneRefused>,
-    /// Ratios over all runs, by line and contenders.
+    /// Ratios over runs, by line and contenders: over all on real disks, and over those of each class of disk.
     ratios: Vec<Ratio>,
     /// Published claims that a run could test.
     claims: Vec<Score>,
@@ -68,9 +68,11 @@ struct OneRefused {
     why: String,
 }
 
-/// How many times worse one contender is than another, over all runs that held them against each other.
+/// How many times worse one contender is than another, over the runs that held them against each other.
 #[derive(Serialize, JsonSchema)]
 struct Ratio {
+    /// Class of disk; null for all real disks together.
+    disk: Option<String>,
     /// Workload.
     workload: String,
     /// Its scale.
@@ -189,11 +191,12 @@ fn answer(page: String, page_bytes: u64, gallery: &Gallery, judged: &[Judged], r
 
 fn ratios(gallery: &Gallery) -> Vec<Ratio> {
     let span = |ends: &[f64]| Some(Span { low: *ends.first()?, high: *ends.get(1)? });
-    let of_all = gallery.pools.iter().filter(|pool| (pool.0, pool.1) == (-1, -1));
+    let of_all = gallery.pools.iter().filter(|pool| pool.1 == -1);
     let one = |pool: &report::gallery::Pool| {
         let line = &gallery.lines[pool.2];
         let work = &gallery.works[line.work];
         Some(Ratio {
+            disk: usize::try_from(pool.0).ok().map(|disk| gallery.disks[disk].clone()),
             workload: work.name.clone(),
             scale: work.scale.clone(),
             line: line.title.clone(),
