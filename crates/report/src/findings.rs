@@ -1,7 +1,8 @@
 //! Findings that are no figures of a run: sentences, and a table of what was seen of each contender.
 //! In: [`Findings`]. Out: one HTML file that needs no network; the terminal draws the same.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use crate::page_head::page_head;
+use maud::{DOCTYPE, Markup, html};
 
 const STYLE: &str = include_str!("../assets/page.css");
 const OWN_STYLE: &str = include_str!("../assets/findings.css");
@@ -86,20 +87,15 @@ impl Tone {
     }
 }
 
+/// A page without programs, which loads nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
 /// The page.
 pub fn page(findings: &Findings) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content={ "Bakeoff " (env!("CARGO_PKG_VERSION")) };
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
-                title { (findings.title) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) (PreEscaped(OWN_STYLE)) }
-            }
+            (page_head(&findings.title, env!("CARGO_PKG_VERSION"), Some(POLICY), &[STYLE, OWN_STYLE], &html! {}))
             body {
                 header.top {
                     p.quiet.asked { (findings.title) }

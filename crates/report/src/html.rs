@@ -13,12 +13,15 @@ mod section;
 use crate::ReportError;
 use crate::chart::{CHARTS, ChartData, LIBRARY};
 use crate::number;
+use crate::page_head::page_head;
 use crate::view::{Material, RowView, SentenceView, View, WorkloadView, plural};
 use judge::{NoteKind, duration};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
+/// The page's own programs alone run, and it loads nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 /// Sentences of one workload that the verdict shows at once; the rest unfolds.
 const SENTENCES: usize = 5;
 
@@ -58,16 +61,9 @@ pub fn linked_page(material: &Material, view: &View, charts: &ChartData, links: 
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content={ "Bakeoff " (view.run.version) };
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-                title { (view.run.title) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
+            (page_head(&view.run.title, &view.run.version, Some(POLICY), &[STYLE], &html! {
                 noscript { style { ".chart, .controls, .tabs { display: none; }" } }
-            }
+            }))
             body {
                 a.skip href="#answer" { "To the answer" }
                 header.top { (crate::pages::way(&links.top)) (head(view)) }

@@ -10,6 +10,7 @@ pub mod gallery;
 pub mod html;
 pub mod live;
 mod number;
+mod page_head;
 pub mod pages;
 mod safe;
 pub mod terminal;

@@ -3,7 +3,8 @@
 //! What is shown is what was judged: ratios, intervals and words are those of the report.
 
 use crate::ReportError;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use crate::page_head::page_head;
+use maud::{DOCTYPE, Markup, html};
 use serde::Serialize;
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -220,18 +221,11 @@ impl News {
 
 /// The page, before the first news.
 pub fn page(title: &str, id: &str) -> String {
+    let program = html! { script src="live.js" defer {} };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content={ "Bakeoff " (env!("CARGO_PKG_VERSION")) };
-                title { "Under way: " (title) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) (PreEscaped(OWN_STYLE)) }
-                script src="live.js" defer {}
-            }
+            (page_head(&format!("Under way: {title}"), env!("CARGO_PKG_VERSION"), None, &[STYLE, OWN_STYLE], &program))
             body.live {
                 header.top {
                     p.quiet.asked { (title) }

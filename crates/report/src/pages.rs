@@ -12,7 +12,8 @@ pub use runs::{RunLine, Runs, runs};
 pub use trouble::trouble;
 pub use why::{WhyPage, why};
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use crate::page_head::page_head;
+use maud::{DOCTYPE, Markup, html};
 
 const STYLE: &str = include_str!("../assets/page.css");
 const OWN_STYLE: &str = include_str!("../assets/pages.css");
@@ -43,14 +44,7 @@ fn framed(title: &str, top: &[(String, String)], heading: &Markup, main: &Markup
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content={ "Bakeoff " (env!("CARGO_PKG_VERSION")) };
-                title { (title) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) (PreEscaped(OWN_STYLE)) }
-            }
+            (page_head(title, env!("CARGO_PKG_VERSION"), None, &[STYLE, OWN_STYLE], &html! {}))
             body.plainly {
                 header.top { (way(top)) (heading) }
                 main { (main) }
