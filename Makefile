@@ -66,9 +66,10 @@ lint:
 reference:
 	$(CARGO) run --locked -p bakeoff -- manual --reference --folder docs/reference
 
+# FORM=brief: a third of the work, and no page written: each ratio is held against that of docs/benchmarks.md, and one that was lost fails.
 bench: build
 	@scripts/packages run bench
-	$(CARGO) run --release --locked -p benches -- --bakeoff $(BAKEOFF)
+	$(CARGO) run --release --locked -p benches -- --bakeoff $(BAKEOFF) $(if $(filter brief,$(FORM)),--brief --out $(TARGET)/benchmarks-brief.md --against docs/benchmarks.md)
 
 simulate:
 	$(CARGO) run --release --locked -p judge --example simulate

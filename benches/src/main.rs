@@ -2,6 +2,7 @@
 //! In: a scratch folder, how often. Out: one table of medians and ratios, on the terminal and in a Markdown file.
 //! `benches agent` and `benches bare ...` are what it starts as processes of their own.
 
+mod against;
 mod bare;
 mod machine;
 mod memory;
@@ -16,12 +17,13 @@ use std::io;
 use std::path::PathBuf;
 
 const USAGE: &str = "\
-usage: benches [--times N] [--scratch DIR] [--out FILE] [--brief | --quick] [--places tmpfs,ext4,xfs] [--bakeoff FILE]
+usage: benches [--times N] [--scratch DIR] [--out FILE] [--against FILE] [--brief | --quick] [--places tmpfs,ext4,xfs] [--bakeoff FILE]
 
   --times N      rounds, each with every tool once (5)
   --scratch DIR  where images are made and removed again (a folder of its own below the system's for temporary files)
   --out FILE     Markdown file to write (docs/benchmarks.md)
   --brief        a third of the work: shorter windows, for machines that others use too
+  --against FILE a page of earlier: each ratio then and now, and an error where one was lost
   --quick        a tenth of the work, to see that all tools run; its figures mean nothing
   --places LIST  tmpfs, ext4, xfs (all)
   --bakeoff FILE the program whose agent is measured (this one, which has the same engine built in)
@@ -32,6 +34,7 @@ pub struct Asked {
     times: usize,
     scratch: PathBuf,
     out: PathBuf,
+    against: Option<PathBuf>,
     quick: bool,
     brief: bool,
     places: Vec<String>,
@@ -40,7 +43,15 @@ pub struct Asked {
 fn asked(words: &[&str]) -> Result<Asked, String> {
     let scratch = std::env::temp_dir().join(format!("bakeoff-benches-{}", std::process::id()));
     let places = ["tmpfs", "ext4", "xfs"].map(String::from).to_vec();
-    let mut asked = Asked { times: 5, scratch, out: "docs/benchmarks.md".into(), quick: false, brief: false, places };
+    let mut asked = Asked {
+        times: 5,
+        scratch,
+        out: "docs/benchmarks.md".into(),
+        against: None,
+        quick: false,
+        brief: false,
+        places,
+    };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().map(|w| (*w).to_owned()).ok_or(format!("{word} needs a value\n\n{USAGE}"));
@@ -48,6 +59,7 @@ fn asked(words: &[&str]) -> Result<Asked, String> {
             "--times" => asked.times = value()?.parse().map_err(|_| "--times needs a number".to_owned())?,
             "--scratch" => asked.scratch = value()?.into(),
             "--out" => asked.out = value()?.into(),
+            "--against" => asked.against = Some(value()?.into()),
             "--places" => asked.places = value()?.split(',').map(str::to_owned).collect(),
             "--bakeoff" => ours::use_program(value()?.into())?,
             "--quick" => asked.quick = true,

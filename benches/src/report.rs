@@ -6,8 +6,9 @@ use crate::places::Place;
 use crate::rivals::Tool;
 use crate::rounds::{Scale, round, shrinkage};
 use crate::table::{OURS, Samples, Spread};
-use crate::{Asked, machine, memory, ours, rivals};
+use crate::{Asked, against, machine, memory, ours, rivals};
 use std::fmt::Write;
+use std::path::PathBuf;
 use workload::outcome::Ceiling;
 
 /// What is measured beside the table.
@@ -22,6 +23,9 @@ struct Others {
 /// Measure and write.
 pub fn make(asked: &Asked) -> Result<(), String> {
     let scale = scale(asked);
+    // Read first: it may be the page that is written anew.
+    let read = |file: &PathBuf| std::fs::read_to_string(file).map_err(|e| format!("reading {}: {e}", file.display()));
+    let earlier = asked.against.as_ref().map(read).transpose()?;
     std::fs::create_dir_all(&asked.scratch).map_err(|e| format!("making {}: {e}", asked.scratch.display()))?;
     let (mut samples, mut log, mut others) = (Samples::default(), Vec::new(), Others::default());
     let mut places = Vec::new();
@@ -45,7 +49,20 @@ pub fn make(asked: &Asked) -> Result<(), String> {
     let _ = std::fs::remove_dir(&asked.scratch);
     let page = page(asked, &scale, &samples, &others, &log);
     println!("{page}");
-    write(asked, &page)
+    write(asked, &page)?;
+    earlier.map_or(Ok(()), |earlier| hold_against(&samples, &earlier))
+}
+
+/// Each ratio then and now; an error where one was lost.
+fn hold_against(samples: &Samples, earlier: &str) -> Result<(), String> {
+    let changes = against::changes(samples, earlier)?;
+    println!("{}", against::lines(&changes));
+    match changes.iter().filter(|change| change.is_loss()).count() {
+        0 => Ok(()),
+        lost => {
+            Err(format!("{lost} of {} ratios to the bare loop are lower than in every round of then", changes.len()))
+        }
+    }
 }
 
 fn form(asked: &Asked) -> &'static str {
