@@ -166,7 +166,7 @@ fn others_lines(others: &Others, out: &mut String) {
 }
 
 fn commands(scale: &Scale, out: &mut String) {
-    let _ = writeln!(out, "\n## Commands\n\n`DIR` is the place. Files have 1 KiB, directories 200 of them.\n\n```");
+    let _ = writeln!(out, "\n## Commands\n\n`DIR` is the place. Files have 1 KiB, directories 200 of them.\n\n```text");
     let large = [
         rivals::random(scale.bytes, scale.reads),
         rivals::ring(scale.bytes, scale.reads),
