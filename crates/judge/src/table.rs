@@ -175,8 +175,6 @@ pub struct Facts {
     pub not_cold: bool,
     /// CPU seconds of the whole system that the operation took, median over trials.
     pub cpu_seconds: Option<f64>,
-    /// Bytes on the device for each byte of files, median over trials.
-    pub space: Option<f64>,
     /// Mean seconds that one trial takes, staging included. Used to plan a budget.
     pub trial_seconds: Option<f64>,
     /// Trials that failed, and why the first of them did.

@@ -237,15 +237,11 @@ fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
     for other in &ranking.others {
         let Some(theirs) = facts(other.contender) else { continue };
         let told = |seconds: Option<f64>| seconds.filter(|s| *s >= CPU_TOLD);
-        let costs = [(told(best.cpu_seconds), told(theirs.cpu_seconds), "CPU"), (best.space, theirs.space, "space")];
-        let said: Vec<String> = costs
-            .iter()
-            .filter_map(|(mine, theirs, what)| Some((mine.filter(|m| *m > 0.0)?, theirs.filter(|t| *t > 0.0)?, what)))
-            .filter(|(mine, theirs, _)| !(1.0 / COST_SAID..COST_SAID).contains(&(theirs / mine)))
-            .map(|(mine, theirs, what)| format!("{} times the {what}", factor(theirs / mine)))
-            .collect();
-        if !said.is_empty() {
-            parts.push(format!("{} used {}", table.contenders[other.contender].name, list_of(&said)));
+        let (Some(mine), Some(theirs)) = (told(best.cpu_seconds), told(theirs.cpu_seconds)) else { continue };
+        let ratio = theirs / mine;
+        if !(1.0 / COST_SAID..COST_SAID).contains(&ratio) {
+            let name = &table.contenders[other.contender].name;
+            parts.push(format!("{name} used {} times the CPU", factor(ratio)));
         }
     }
     if parts.is_empty() {
