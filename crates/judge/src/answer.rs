@@ -4,12 +4,12 @@
 
 use crate::assess::{self, Assessed};
 use crate::choice::{Group, choose, groups, shortfall};
-use crate::decide::{self, Known};
 use crate::decision::{Policy, RESOLUTION};
 use crate::figure::MIN_SAMPLES;
 use crate::judgement::Figure;
 use crate::numbers::median;
 use crate::rank::Fit;
+use crate::stopping_rule::{self, Known};
 use crate::table::{Table, TableError};
 use crate::verdict::{
     Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
@@ -153,10 +153,10 @@ fn less_safe(
 fn remaining(table: &Table, assessed: &Assessed) -> Remaining {
     let lines = assessed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary);
     let others: Vec<_> = lines.flat_map(|ranking| &ranking.others).collect();
-    let open = others.iter().filter(|other| !decide::is_resolved(other, RESOLUTION)).count();
+    let open = others.iter().filter(|other| !stopping_rule::is_resolved(other, RESOLUTION)).count();
     let policy = Policy { max_blocks: u32::MAX, ..Policy::default() };
     let known = Known { series: &assessed.series, fit: &assessed.fit, rankings: &assessed.rankings };
-    let decision = decide::decide_by(table, &policy, &known);
+    let decision = stopping_rule::decide_by(table, &policy, &known);
     let blocks = decision.blocks_left.filter(|_| open > 0);
     let trials = blocks.map(|blocks| (decision.next.len() as u32).saturating_mul(blocks));
     let seconds = decision.seconds_left.filter(|_| open > 0);

@@ -2,10 +2,10 @@
 //! In: how long trials take, what is open, seconds left. Out: [`BudgetPlan`], or the trials of the next block.
 //! Times come from trials that were run, or from the runner's estimates before any was.
 
-use crate::decide::{self, everyone};
 use crate::decision::{BudgetPlan, Needed, Open, Policy};
 use crate::figure::LEVEL;
 use crate::numbers::t_critical;
+use crate::stopping_rule::{self, everyone};
 use crate::table::{Table, TableError};
 
 /// Scatter that is assumed where none has been seen: 5 %, where the method calls a cell unstable.
@@ -16,10 +16,10 @@ const ASSUMED: f64 = 0.05;
 /// # Errors
 /// The table contradicts itself or passes a limit.
 pub fn plan_budget(table: &Table, policy: &Policy) -> Result<BudgetPlan, TableError> {
-    let decision = decide::decide(table, &Policy { seconds_left: None, ..*policy })?;
+    let decision = stopping_rule::decide(table, &Policy { seconds_left: None, ..*policy })?;
     let everything = everyone(table);
     let block_seconds = seconds(table, &everything).unwrap_or(0.0);
-    let done = decide::blocks_done(table);
+    let done = stopping_rule::blocks_done(table);
     let cap = policy.max_blocks.saturating_sub(done);
     let blocks = match policy.seconds_left {
         Some(left) if block_seconds > 0.0 => ((left / block_seconds).max(0.0) as u32).min(cap),
@@ -121,7 +121,7 @@ pub fn within(table: &Table, next: &[Needed], open: &[Open], left: f64) -> Vec<N
         let of_it = open.iter().filter(|figure| table.operations[figure.operation].id.workload == name);
         let blocks = of_it.filter_map(|figure| figure.blocks_left).max().unwrap_or(1);
         let cells = table.cells.iter().filter(|cell| table.operations[cell.operation].id.workload == name);
-        workloads.push((decide::blocks_of(cells), block * f64::from(blocks), block, name));
+        workloads.push((stopping_rule::blocks_of(cells), block * f64::from(blocks), block, name));
     }
     workloads.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let mut spare = left;

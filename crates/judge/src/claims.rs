@@ -2,12 +2,85 @@
 //! In: a table and [`Claim`]s. Out: a [`ClaimVerdict`] for each: holds, reversed, no difference shown, not testable and why.
 //! Published factors stand beside measured ones and never enter the statistics.
 
-use crate::comparison::{Claim, ClaimOutcome, ClaimRelation, ClaimVerdict};
-use crate::judgement::Relation;
+use crate::judgement::{Interval, Relation};
 use crate::rank::{Fit, Versus};
 use crate::series::Series;
 use crate::table::{Operation, Table};
 use crate::words;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A published statement: `left` is `relation` than `right` by `factor` in an operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Its id in `claims.csv`.
+    pub id: String,
+    /// Where it was published.
+    pub source: String,
+    /// Workload.
+    pub workload: String,
+    /// Operation; `operation cpu` for claims about CPU.
+    pub operation: String,
+    /// Cache state; empty: any.
+    pub cache: String,
+    /// Left contender.
+    pub left: String,
+    /// What it is said to be.
+    pub relation: ClaimRelation,
+    /// Right contender.
+    pub right: String,
+    /// How many times, where it was said.
+    pub factor: Option<f64>,
+    /// In words.
+    pub statement: String,
+}
+
+/// What a claim says of left and right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimRelation {
+    /// Left is better.
+    Faster,
+    /// Neither is.
+    Equal,
+    /// Left needs less (CPU, space).
+    Less,
+}
+
+/// A claim held against measurements.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimVerdict {
+    /// Its id.
+    pub id: String,
+    /// What became of it.
+    pub outcome: ClaimOutcome,
+    /// Measured factor: how many times worse right is than left.
+    pub measured: Option<f64>,
+    /// 95 % interval of it.
+    pub interval: Option<Interval>,
+    /// Published factor.
+    pub published: Option<f64>,
+    /// Whether the interval contains the published factor, where both are there.
+    pub factor_agrees: Option<bool>,
+    /// In a sentence.
+    pub text: String,
+    /// Indices into [`crate::Table::cells`] that it rests on.
+    pub cells: Vec<usize>,
+}
+
+/// What became of a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimOutcome {
+    /// As claimed.
+    Holds,
+    /// The other way round (for a claim of equality: they differ).
+    Reversed,
+    /// The samples show no difference (for a claim of equality: they do not tell).
+    NoDifferenceShown,
+    /// Why it cannot be tested here.
+    NotTestable(String),
+}
 
 /// A claim that can be tested, with what was measured.
 struct Tested {

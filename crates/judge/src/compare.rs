@@ -1,16 +1,102 @@
 //! Two runs or two contenders held against each other, and the gate that fails a build.
 //! In: two tables, or two contenders of one. Out: a [`Comparison`].
-//! Runs share no blocks, so their samples are compared as two groups; contenders of one run are judged as in its own table.
+//! A ratio above 1 always means that the right-hand side is worse. Runs share no blocks, so their samples are compared as two groups; contenders of one run are judged as in its own table.
 
-use crate::comparison::{Change, Compared, Comparison, FailOn, FailOnError, Side};
 use crate::evidence::Evidence;
 use crate::judgement::{Interval, Relation};
 use crate::numbers::median;
 use crate::rank::{ALPHA, Fit, Versus, Worth};
 use crate::row::Member;
 use crate::series::Series;
-use crate::table::{Backend, Table};
+use crate::table::{Backend, OperationId, Table};
 use crate::words;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// One side of a comparison: a contender of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// Its table.
+    pub table: &'a crate::Table,
+    /// Index of the contender in it.
+    pub contender: usize,
+}
+
+/// Two runs or two contenders, operation by operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// One for each operation (and contender, where runs are compared) that both have.
+    pub rows: Vec<Compared>,
+    /// Smallest difference that is called one.
+    pub smallest_effect: f64,
+    /// Operations that only one of the two has.
+    pub unmatched: Vec<String>,
+    /// In sentences.
+    pub sentences: Vec<String>,
+}
+
+/// One operation of a comparison: B against A.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Compared {
+    /// Which operation.
+    pub operation: OperationId,
+    /// Contender of A.
+    pub a: String,
+    /// Contender of B.
+    pub b: String,
+    /// Median of A, in the operation's unit.
+    pub a_median: f64,
+    /// Median of B.
+    pub b_median: f64,
+    /// Samples of A and of B.
+    pub samples: (usize, usize),
+    /// How many times worse B is than A (below 1: better).
+    pub ratio: f64,
+    /// Interval of the ratio, the one that decides what is likely.
+    pub interval: Option<Interval>,
+    /// Interval corrected for all rows: each end is what may be said of all rows together, beyond doubt.
+    pub corrected: Option<Interval>,
+    /// What may be said of B.
+    pub change: Change,
+    /// Whether the two differ in what they do for the safety of data.
+    pub unequal_durability: bool,
+    /// Samples of either that were disturbed.
+    pub disturbed: usize,
+}
+
+/// What may be said of B against A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// B is better, beyond doubt.
+    Better,
+    /// B is likely better.
+    LikelyBetter,
+    /// B is worse, beyond doubt.
+    Worse,
+    /// B is likely worse.
+    LikelyWorse,
+    /// As good: the whole interval lies within the margin.
+    Same,
+    /// The samples do not tell.
+    Unresolved,
+}
+
+/// What makes a comparison fail: `worse:5%`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FailOn {
+    /// B is worse by more than this share, beyond doubt.
+    pub worse: f64,
+}
+
+/// A `--fail-on` that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("cannot understand --fail-on \"{given}\": write worse:5% (a share from 0 % to 1000 %)")]
+pub struct FailOnError {
+    /// What was given.
+    pub given: String,
+}
 
 /// One row before correction.
 struct Raw {

@@ -11,8 +11,6 @@ mod budget;
 mod choice;
 mod claims;
 mod compare;
-mod comparison;
-mod decide;
 mod decision;
 mod evidence;
 mod figure;
@@ -30,14 +28,11 @@ mod row;
 mod scatter;
 mod series;
 mod steady;
+mod stopping_rule;
 mod table;
 mod verdict;
 mod words;
 
-pub use comparison::{
-    Change, Claim, ClaimOutcome, ClaimRelation, ClaimVerdict, Compared, Comparison, FailOn, FailOnError, Mix, MixError,
-    MixJudgement, MixTime, Side,
-};
 pub use decision::{
     BudgetPlan, Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, RESOLUTION, Reason, SteadyState, Unsettled, Until,
 };
@@ -50,17 +45,17 @@ pub use table::{
 pub use answer::answer;
 pub use assess::judge;
 pub use budget::{duration, plan_budget};
-pub use claims::judge_claims;
-pub use compare::{compare, compare_contenders};
-pub use decide::decide;
+pub use claims::{Claim, ClaimOutcome, ClaimRelation, ClaimVerdict, judge_claims};
+pub use compare::{Change, Compared, Comparison, FailOn, FailOnError, Side, compare, compare_contenders};
 pub use looks::Looks;
-pub use mix::judge_mix;
+pub use mix::{Mix, MixError, MixJudgement, MixTime, judge_mix};
 pub use numbers::{median, normal_quantile};
 pub use pairs::{MOST_PAIRED, Pair, pairs};
 pub use passes::{MOST_PASSES, SCREEN_MOST, SCREEN_PASSES, SCREEN_SECONDS, passes};
 pub use pooled::{Pooled, Span, Study, pooled};
 pub use proportion::proportion;
 pub use steady::steady_state;
+pub use stopping_rule::decide;
 pub use verdict::{
     Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
     WorkloadAnswer,

@@ -3,14 +3,86 @@
 //! Times are added within each block and only then compared, so that what operations share is not counted twice.
 
 use crate::assess;
-use crate::comparison::{Mix, MixError, MixJudgement, MixTime};
 use crate::judgement::{Estimand, Figure, Interval, Ranking, Relation, Sentence};
 use crate::series::Series;
 use crate::table::{Cell, Direction, Operation, OperationId, Sample, Table};
 use crate::words;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// Most parts of a mix.
 const MAX_PARTS: usize = 64;
+
+/// Parts of a mix: `create=1,read-random=10,delete=1`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Mix {
+    /// Name of the operation (`workload/operation` where workloads share the name), and how many times it is done.
+    pub parts: Vec<(String, f64)>,
+    /// What it is called in a sentence; empty: by its parts.
+    #[serde(default)]
+    pub name: String,
+}
+
+/// Why a mix cannot be judged.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MixError {
+    /// It cannot be read.
+    #[error("cannot understand the mix \"{given}\": write create=1,read-random=10,delete=1")]
+    Unreadable {
+        /// What was given.
+        given: String,
+    },
+    /// An operation is not in the table.
+    #[error("cannot mix in \"{name}\": the table has {known}")]
+    NoSuchOperation {
+        /// The name.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A name fits more than one operation.
+    #[error("cannot tell which operation \"{name}\" of the mix is: {candidates}")]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// Which it could be.
+        candidates: String,
+    },
+    /// The units do not add up to a time.
+    #[error("cannot add up \"{name}\": {unit} is neither a time nor a number of items a second")]
+    NoTime {
+        /// The operation.
+        name: String,
+        /// Its unit.
+        unit: String,
+    },
+}
+
+/// The time that a mix takes each contender.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MixJudgement {
+    /// Time of each contender that has all operations; index of the contender, seconds, interval.
+    pub times: Vec<MixTime>,
+    /// Contenders that lack an operation, and which.
+    pub left_out: Vec<(usize, String)>,
+    /// How they stand, one ranking for each backend; `operation` is that of the first part.
+    pub rankings: Vec<Ranking>,
+    /// The verdict.
+    pub sentences: Vec<Sentence>,
+}
+
+/// The time that a mix takes one contender.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MixTime {
+    /// Index into [`crate::Table::contenders`].
+    pub contender: usize,
+    /// Seconds for the mix.
+    pub seconds: f64,
+    /// 95 % interval, in seconds.
+    pub interval: Option<Interval>,
+    /// Share of the time that each part takes, in the order of the mix.
+    pub shares: Vec<f64>,
+}
 
 impl Mix {
     /// Reads `create=1,read-random=10,delete=1`.
