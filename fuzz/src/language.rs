@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use workload::age_profiles::{history, parse_fill, parse_profile, without_repeats};
-use workload::axes::{Axes, PRODUCT_LIMIT};
+use workload::axes::Axes;
+use workload::product::PRODUCT_LIMIT;
 use workload::quantity::{QUANTITY_LIMIT, parse_bytes, parse_duration, parse_share, show_bytes};
 use workload::{Plan, Workload, parse_aliases, parse_contenders};
 

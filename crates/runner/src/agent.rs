@@ -150,7 +150,7 @@ impl Agent {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // The mark by which `clean` knows an engine that outlived its run.
-            .env(system::command::OWNER_VARIABLE, system::process::Process::current().to_string())
+            .env(system::process::OWNER_VARIABLE, system::process::Process::current().to_string())
             // A group of its own: Ctrl-C reaches the runner alone, which then ends things in order.
             .process_group(0)
             .spawn()

@@ -47,7 +47,7 @@ impl ServedFolder {
         command.arg(VERB).arg(&served.point).arg(room.to_string());
         command.args(model.iter().flat_map(|model| ["--model", model]));
         // The mark by which `clean` knows a process that outlived its run, and a group that Ctrl-C does not reach.
-        command.env(system::command::OWNER_VARIABLE, Process::current().to_string()).process_group(0);
+        command.env(system::process::OWNER_VARIABLE, Process::current().to_string()).process_group(0);
         let disk = Disk::start(&mut command).map_err(|error| failed(&error))?;
         let process = Process::of(disk.process());
         served.disk = Some(disk);

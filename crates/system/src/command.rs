@@ -4,7 +4,7 @@
 
 use crate::cause;
 use crate::journal::{Journal, Record, typed};
-use crate::process::Process;
+use crate::process::{OWNER_VARIABLE, Process};
 use records::Cause;
 use std::fs::File;
 use std::io::Read;
@@ -23,10 +23,6 @@ const REAP_LIMIT: Duration = Duration::from_secs(5);
 
 /// Bytes of standard output, and as many of standard error, that are kept.
 pub const OUTPUT_LIMIT: usize = 256 << 10;
-
-/// Variable in the environment of everything that is started here: `PID:START` of the process that started it, so that what
-/// outlives a killed run can be told from everything else.
-pub const OWNER_VARIABLE: &str = "BAKEOFF_OWNER";
 
 /// One command, not yet run.
 #[derive(Debug, Clone)]

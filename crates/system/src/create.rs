@@ -12,8 +12,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use crate::way::resolved;
-use crate::way::walk;
+use crate::way::{FOLDER_MODE, refused, walk};
+pub use crate::way::{resolved, split};
 
 /// Names that are tried for a file on its way to its place.
 const FRESH_NAMES_LIMIT: u32 = 100;
@@ -22,7 +22,6 @@ const FRESH_NAMES_LIMIT: u32 = 100;
 const NAMES_LIMIT: usize = 100_000;
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
-pub(crate) const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
 
 /// An open folder: whatever is renamed or linked above it afterwards, files go into this one.
 #[derive(Debug)]
@@ -260,16 +259,6 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Folder::open(&folder)?.replace_durably(name, bytes)
 }
 
-/// The folder above a path, `.` where none is named, and the last name.
-///
-/// # Errors
-/// A path that ends in no name (`/`, `..`).
-pub fn split(path: &Path) -> io::Result<(PathBuf, OsString)> {
-    let name = path.file_name().ok_or_else(|| refused(format!("{} ends in no name", path.display())))?;
-    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok((above.to_owned(), name.to_owned()))
-}
-
 /// A name that stays in its folder.
 fn plain(name: &OsStr) -> io::Result<&OsStr> {
     let mut parts = Path::new(name).components();
@@ -299,10 +288,6 @@ fn own_plain_file(file: OwnedFd, path: &Path) -> io::Result<File> {
 
 fn is_link(path: &Path) -> io::Error {
     refused(format!("{} is a symbolic link, which is not followed", path.display()))
-}
-
-pub(crate) fn refused(text: String) -> io::Error {
-    io::Error::new(ErrorKind::InvalidInput, text)
 }
 
 #[cfg(test)]

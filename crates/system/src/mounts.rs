@@ -2,7 +2,7 @@
 //! In: /proc/PID/mountinfo. Out: [`Mount`].
 //! A device is compared by number, never by the text of its name.
 
-use crate::block::Number;
+use records::Number;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -6,6 +6,10 @@ use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
+/// Variable in the environment of everything that is started here: `PID:START` of the process that started it, so that what
+/// outlives a killed run can be told from everything else.
+pub const OWNER_VARIABLE: &str = "BAKEOFF_OWNER";
+
 /// One process, also after its id was given to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
@@ -132,7 +136,7 @@ fn pid_namespace_of(process: &str) -> String {
 }
 
 fn names_owner(pid: u32, owner: Process) -> bool {
-    let told = format!("{}={owner}", crate::command::OWNER_VARIABLE);
+    let told = format!("{}={owner}", OWNER_VARIABLE);
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes())
 }

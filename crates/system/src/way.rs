@@ -2,7 +2,6 @@
 //! In: a path. Out: the folder that it leads to, or where a file really lies.
 //! Links of root, of the caller and of whoever called sudo are followed, those of strangers never.
 
-use crate::create::{FOLDER_MODE, refused, split};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawMode};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -12,6 +11,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
+
+/// How folders are made: nobody else may write into them.
+pub const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
 
 /// Symbolic links on one way; the kernel's own limit.
 const LINKS_LIMIT: usize = 40;
@@ -98,6 +100,21 @@ fn may_lead(user: u32) -> bool {
 
 fn strangers(what: &dyn Display, user: u32) -> io::Error {
     refused(format!("{what} is a symbolic link of user {user}, which is not followed"))
+}
+
+/// The folder above a path, `.` where none is named, and the last name.
+///
+/// # Errors
+/// A path that ends in no name (`/`, `..`).
+pub fn split(path: &Path) -> io::Result<(PathBuf, OsString)> {
+    let name = path.file_name().ok_or_else(|| refused(format!("{} ends in no name", path.display())))?;
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((above.to_owned(), name.to_owned()))
+}
+
+/// An error that says what is not done, and why.
+pub fn refused(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, text)
 }
 
 #[cfg(test)]

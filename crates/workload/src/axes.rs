@@ -10,8 +10,6 @@ use records::Contender;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use crate::product::PRODUCT_LIMIT;
-
 /// Values of each axis.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Axes {

@@ -3,10 +3,10 @@
 //! Where it does not take what it is told, it is ended.
 
 use super::message::{self, Heard};
-use super::serve::Port;
 use std::io::{self, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use system::process::{Process, how_it_ended};
 
@@ -16,6 +16,21 @@ const LINES_WAITING: usize = 16;
 const END_LIMIT: Duration = Duration::from_secs(5);
 /// How long its last words may take to arrive after it ended; longer only where a process of its own keeps its output.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The stream, shared by answers, the sign of life and the engine's lines.
+#[derive(Clone)]
+pub(super) struct Port(pub(super) Arc<Mutex<dyn Write + Send>>);
+
+impl Port {
+    pub fn say(&self, message: &Heard) -> io::Result<()> {
+        message::send(&mut *self.0.lock().unwrap_or_else(|poison| poison.into_inner()), message)
+    }
+
+    /// Passes a line of the engine on.
+    pub fn pass(&self, line: &[u8]) -> io::Result<()> {
+        message::send_engine(&mut *self.0.lock().unwrap_or_else(|poison| poison.into_inner()), line)
+    }
+}
 
 /// A running engine. Dropped, it has ended.
 pub(super) struct RunningEngine {
@@ -31,7 +46,7 @@ impl RunningEngine {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // The mark by which `clean` knows an engine that outlived who started it.
-            .env(system::command::OWNER_VARIABLE, Process::current().to_string())
+            .env(system::process::OWNER_VARIABLE, Process::current().to_string())
             .spawn()?;
         let process = Process::of(child.id());
         let mut stdin = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;

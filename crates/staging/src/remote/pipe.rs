@@ -55,7 +55,7 @@ impl Pipe {
             .stdout(OwnedFd::from(theirs))
             .stderr(Stdio::piped())
             // The mark by which `clean` knows a process that outlived its run.
-            .env(system::command::OWNER_VARIABLE, Process::current().to_string())
+            .env(system::process::OWNER_VARIABLE, Process::current().to_string())
             // A group of its own: Ctrl-C reaches the runner alone, which then ends things in order.
             .process_group(0)
             .spawn()

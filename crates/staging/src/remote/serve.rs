@@ -2,7 +2,7 @@
 //! In: [`Ask`]s. Out: [`Heard`], a sign of life each second, and the engine's lines.
 //! What the stage stands on is said by whoever starts the process, never by a message.
 
-use super::engine::RunningEngine;
+use super::engine::{Port, RunningEngine};
 use super::message::{self, Answer, Answered, Ask, Asked, Beside, ENGINE, Fault, Heard, Hello, Waking};
 use crate::error::StagingError;
 use crate::features::{self, Feature};
@@ -54,21 +54,6 @@ pub(crate) fn serve_copies(
     let mut serving = Serving { input: BufReader::new(input), port, journal, beside, running: None, looked: None };
     if let Err(error) = serving.converse(wake, open) {
         system::note(&format!("the other end cannot be told: {error}"));
-    }
-}
-
-/// The stream, shared by answers, the sign of life and the engine's lines.
-#[derive(Clone)]
-pub(super) struct Port(Arc<Mutex<dyn Write + Send>>);
-
-impl Port {
-    pub fn say(&self, message: &Heard) -> io::Result<()> {
-        message::send(&mut *self.0.lock().unwrap_or_else(|poison| poison.into_inner()), message)
-    }
-
-    /// Passes a line of the engine on.
-    pub fn pass(&self, line: &[u8]) -> io::Result<()> {
-        message::send_engine(&mut *self.0.lock().unwrap_or_else(|poison| poison.into_inner()), line)
     }
 }
 

@@ -2,7 +2,7 @@
 //! In: the names and the table that apt-cache answers. Out: [`Offer`]s, one for each series.
 //! Meant are plain kernels for amd64: none for clouds or real time, no debugging symbols; an unsigned one only where a series has no other.
 
-use super::parts::Parts;
+use super::parts::{Parts, UNSIGNED, release_of};
 use super::version;
 use serde::{Deserialize, Serialize};
 
@@ -34,19 +34,6 @@ impl Offer {
     fn is_unsigned(&self) -> bool {
         self.package.ends_with(UNSIGNED)
     }
-}
-
-const START: &str = "linux-image-";
-const FLAVOUR: &str = "-amd64";
-const UNSIGNED: &str = "-amd64-unsigned";
-
-/// The release in the name of a plain kernel's package, signed or not: `6.12.117+deb13` or `7.3`; None for other packages.
-pub(super) fn release_of(package: &str) -> Option<&str> {
-    let rest = package.strip_prefix(START)?;
-    let release = rest.strip_suffix(UNSIGNED).or_else(|| rest.strip_suffix(FLAVOUR))?;
-    let begins = release.chars().next().is_some_and(|first| first.is_ascii_digit());
-    let plain = !["cloud", "rt"].iter().any(|kind| release.split('-').any(|part| part == *kind));
-    (begins && plain).then_some(release)
 }
 
 /// The series of a release: its first two numbers.

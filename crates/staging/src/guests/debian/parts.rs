@@ -2,7 +2,10 @@
 //! In: what `apt-cache depends` answers of kernels. Out: for each of them its parts, and the one that is missing.
 //! Debian's backports keep kernels whose modules were removed; such a kernel cannot be had.
 
-use super::choice::release_of;
+const START: &str = "linux-image-";
+const FLAVOUR: &str = "-amd64";
+/// How the names of packages of unsigned kernels end.
+pub(super) const UNSIGNED: &str = "-amd64-unsigned";
 
 /// What apt is asked; what a kernel recommends or excludes is of no use here.
 pub(super) const QUESTION: [&str; 8] = [
@@ -15,6 +18,15 @@ pub(super) const QUESTION: [&str; 8] = [
     "--no-replaces",
     "--no-enhances",
 ];
+
+/// The release in the name of a plain kernel's package, signed or not: `6.12.117+deb13` or `7.3`; None for other packages.
+pub(super) fn release_of(package: &str) -> Option<&str> {
+    let rest = package.strip_prefix(START)?;
+    let release = rest.strip_suffix(UNSIGNED).or_else(|| rest.strip_suffix(FLAVOUR))?;
+    let begins = release.chars().next().is_some_and(|first| first.is_ascii_digit());
+    let plain = !["cloud", "rt"].iter().any(|kind| release.split('-').any(|part| part == *kind));
+    (begins && plain).then_some(release)
+}
 
 /// A kernel's package and its parts.
 #[derive(Debug, PartialEq, Eq)]

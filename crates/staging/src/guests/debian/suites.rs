@@ -119,7 +119,7 @@ impl Suites {
             answer.map(|answer| answer.stdout)
         };
         let names = ask(vec!["apt-cache", "pkgnames", "linux-image-"])?;
-        let named: Vec<&str> = names.lines().filter(|name| choice::release_of(name).is_some()).collect();
+        let named: Vec<&str> = names.lines().filter(|name| parts::release_of(name).is_some()).collect();
         if named.is_empty() {
             return Ok(Read::default());
         }
