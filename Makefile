@@ -45,7 +45,7 @@ test: test-packages
 # What takes minutes, for before a release: a million files, and fifty runs ended at random moments.
 long: test-packages
 	$(CARGO) build --locked -p bakeoff
-	BAKEOFF_MANY_FILES=1000000 $(CARGO) test --locked -p engine --test files many_files
+	BAKEOFF_MANY_FILES=1000000 $(CARGO) test --locked -p bakeoff-engine --test files many_files
 	BAKEOFF_KILLS=50 $(CARGO) test --locked -p bakeoff --test kill
 
 # Every parser of foreign input under a coverage-guided fuzzer, 10,000,000 inputs each: hours. FUZZ_RUNS=100000 for minutes.
@@ -72,7 +72,7 @@ bench: build
 	$(CARGO) run --release --locked -p benches -- --bakeoff $(BAKEOFF) $(if $(filter brief,$(FORM)),--brief --out $(TARGET)/benchmarks-brief.md --against docs/benchmarks.md)
 
 simulate:
-	$(CARGO) run --release --locked -p judge --example simulate
+	$(CARGO) run --release --locked -p bakeoff-judge --example simulate
 
 # How often the quick plan answers "take X" in its five minutes, ten runs on images in memory; as root, most of an hour. On a disk: ON=disk.
 # A virtual machine's balloon that gives free memory back to its host is stopped meanwhile, as `bakeoff doctor` advises.

@@ -4,6 +4,6 @@
 
 fn main() {
     for folder in ["workloads", "plans", "ages"] {
-        println!("cargo::rerun-if-changed=../../{folder}");
+        println!("cargo::rerun-if-changed={folder}");
     }
 }

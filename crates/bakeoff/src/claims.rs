@@ -17,7 +17,7 @@ use report::Material;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const PUBLISHED: &str = include_str!("../../../published/claims.csv");
+const PUBLISHED: &str = include_str!("../published/claims.csv");
 /// The file that `--claims=FILE` names; `None` for `published`, or nothing, which is the published ones.
 pub fn own(file: &Path) -> Option<&Path> {
     (file != Path::new("published")).then_some(file)

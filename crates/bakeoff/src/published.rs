@@ -11,8 +11,8 @@ use report::view::PublishedView;
 use report::{Material, View};
 use std::collections::BTreeMap;
 
-pub(crate) const RESULTS: &str = include_str!("../../../published/results.csv");
-pub(crate) const SOURCES: &str = include_str!("../../../published/sources.csv");
+pub(crate) const RESULTS: &str = include_str!("../published/results.csv");
+pub(crate) const SOURCES: &str = include_str!("../published/sources.csv");
 /// Scale of a workload that has the published sizes.
 const PUBLISHED_SCALE: &str = "full";
 

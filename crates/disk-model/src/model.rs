@@ -6,7 +6,7 @@ use crate::error::ModelError;
 use include_dir::{Dir, include_dir};
 use std::sync::LazyLock;
 
-static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../disks");
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/disks");
 
 /// One described disk, checked.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// The table that is shipped, made by `scripts/power-cuts`.
-const SHIPPED: &str = include_str!("../../../measured/power-cuts.json");
+const SHIPPED: &str = include_str!("../measured/power-cuts.json");
 /// Version of its form.
 const FORMAT: u32 = 1;
 /// Bytes of a table at most.

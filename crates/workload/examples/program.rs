@@ -1,4 +1,4 @@
-//! Prints what a workload compiles to: `cargo run -p workload --example program -- NAME SCALE [option=value...]`.
+//! Prints what a workload compiles to: `cargo run -p bakeoff-workload --example program -- NAME SCALE [option=value...]`.
 //! In: names on the command line. Out: the compiled workload as JSON, the estimate with it.
 //! For looking at what the engine is asked, and for feeding it by hand.
 

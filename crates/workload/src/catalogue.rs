@@ -13,11 +13,11 @@ use records::FRESH;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
-static PLANS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../plans");
-static AGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../ages");
-const CONTENDERS: &str = include_str!("../../../published/contenders.toml");
-const ALIASES: &str = include_str!("../../../published/scheduler-aliases.toml");
+static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/workloads");
+static PLANS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/plans");
+static AGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/ages");
+const CONTENDERS: &str = include_str!("../published/contenders.toml");
+const ALIASES: &str = include_str!("../published/scheduler-aliases.toml");
 
 /// What a user's file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

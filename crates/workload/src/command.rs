@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// Scripts that come with Bakeoff, for commands of its own workloads and of users'.
-static SCRIPTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads/scripts");
+static SCRIPTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/workloads/scripts");
 /// Where programs are looked for, unless the environment says otherwise.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Words of one command.

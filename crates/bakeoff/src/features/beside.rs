@@ -7,7 +7,7 @@ use records::feature::Probed;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-const FEATURES: &str = include_str!("../../../../published/features.csv");
+const FEATURES: &str = include_str!("../../published/features.csv");
 /// Share by which a size may be off and still be the same: limits are often a block short of a power.
 const SAME: f64 = 0.001;
 

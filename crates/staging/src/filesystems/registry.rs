@@ -8,7 +8,7 @@ use include_dir::{Dir, include_dir};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../filesystems");
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/filesystems");
 
 /// The filesystems that are known.
 #[derive(Debug, Clone, PartialEq)]
