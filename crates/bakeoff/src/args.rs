@@ -2,6 +2,7 @@
 //! In: words typed by a person. Out: [`Arguments`], parsed and not yet resolved.
 
 mod browser;
+mod cluster;
 mod gallery;
 mod own;
 mod served;
@@ -9,6 +10,8 @@ mod what;
 
 use browser::SERVE_EXAMPLES;
 pub use browser::ServeArgs;
+use cluster::SUBMIT_EXAMPLES;
+pub use cluster::{CollectArgs, ShardArgs, SubmitArgs};
 use gallery::PUBLISH_EXAMPLES;
 pub use gallery::{GalleryArgs, PublishArgs};
 pub use own::{Own, Start};
@@ -83,6 +86,13 @@ pub enum Verb {
     Record(RecordArgs),
     /// Make of a trace a workload file that a person can edit: its mix of calls, sizes, folders and syncs
     Profile(ProfileArgs),
+    /// Cut a plan into parts for several machines, and hand them to Slurm, mpirun or Kubernetes
+    #[command(after_help = SUBMIT_EXAMPLES)]
+    Submit(SubmitArgs),
+    /// Carry out one part of such a job: what its tasks call
+    Shard(ShardArgs),
+    /// Put together what the tasks of such a job have measured: one run, its verdict and its report
+    Collect(CollectArgs),
     /// Take in runs exported elsewhere, other ledgers (shards become one run), or results of fio, Bonnie++ or dd
     Import(ImportArgs),
     /// Write one portable file with everything about a run

@@ -43,7 +43,9 @@ impl Catalogue {
     }
 
     fn add_folder(&mut self, folder: &Path) {
-        in_folder(&folder.join("filesystems"), NAME_IT).into_iter().for_each(|text| self.add_filesystem_unasked(text));
+        for name in ["filesystems", "shared"] {
+            in_folder(&folder.join(name), NAME_IT).into_iter().for_each(|text| self.add_filesystem_unasked(text));
+        }
         for (name, kind) in [("workloads", Kind::Workload), ("plans", Kind::Plan), ("ages", Kind::Age)] {
             in_folder(&folder.join(name), OWN_IT).into_iter().for_each(|text| self.add_work(kind, text));
         }

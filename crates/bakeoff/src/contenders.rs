@@ -216,9 +216,10 @@ fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
 }
 
 fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>, Failure> {
-    let lists = [&what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.axis, &what.exclude, &what.kernel];
+    let lists =
+        [&what.shared, &what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.axis, &what.exclude, &what.kernel];
     if lists.iter().any(|list| !list.is_empty()) || aged(what) || what.memory.is_some() {
-        let have_no_place = "nothing is formatted, so --fs, --mkfs, --mount, --age, --fill, --scheduler, --kernel, --memory and --axis have no place";
+        let have_no_place = "nothing is formatted, so --fs, --shared, --mkfs, --mount, --age, --fill, --scheduler, --kernel, --memory and --axis have no place";
         let text = if what.dir.is_empty() {
             format!(
                 "without root the current directory is measured: {have_no_place}; run with sudo to compare filesystems"
@@ -245,8 +246,9 @@ fn entry(asked: Contender) -> PlannedContender {
 }
 
 fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> Result<Vec<Contender>, Failure> {
-    if !what.fs.is_empty() {
-        return what.fs.iter().map(|name| resolve(name, known).map_err(Failure::usage)).collect();
+    let shared = shared(what, catalogue)?;
+    if !what.fs.is_empty() || !shared.is_empty() {
+        return what.fs.iter().chain(&shared).map(|name| resolve(name, known).map_err(Failure::usage)).collect();
     }
     let planned = plan.named_contenders(known)?;
     if !planned.is_empty() {
@@ -254,13 +256,38 @@ fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> 
     }
     let able: Vec<Contender> = staging::systems(&catalogue.filesystems, &system::Journal::new())
         .into_iter()
-        .filter(|system| system.can_compete)
+        .filter(|system| system.can_compete && !system.shared)
         .map(|system| Contender::plain(&system.name))
         .collect();
     if able.is_empty() {
         return Err(Failure::new("no filesystem can compete here; `bakeoff systems` says why, and what would help"));
     }
     Ok(able)
+}
+
+/// The names that `--shared` means; without a filesystem of its name, and for one of a single machine, the error that says so.
+fn shared(what: &What, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
+    let known: Vec<&str> =
+        catalogue.filesystems.all().filter(|one| one.shared.is_some()).map(|one| one.name.as_str()).collect();
+    if what.shared == ["all"] {
+        return Ok(known.into_iter().map(str::to_owned).collect());
+    }
+    for name in &what.shared {
+        let base = name.split('+').next().unwrap_or_default();
+        // A file that cannot be read says so by itself.
+        if catalogue.filesystems.get(base).is_ok_and(|one| one.shared.is_none()) {
+            return Err(Failure::usage(format!(
+                "--shared {name}: it is a filesystem of one machine; name it with --fs"
+            )));
+        }
+        if catalogue.filesystems.get(base).is_err() {
+            let nearest = workload::nearest(base, known.iter().copied());
+            let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+            let known = known.join(", ");
+            return Err(Failure::usage(format!("--shared {name}: no such shared filesystem{hint} (known: {known})")));
+        }
+    }
+    Ok(what.shared.clone())
 }
 
 /// Whether ages are asked for.

@@ -66,6 +66,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("runs", schema::<verbs::show::Runs>()),
         ("compare", schema::<verbs::compare::Answered>()),
         ("claims", schema::<verbs::claims::Held>()),
+        ("collect", schema::<verbs::collect::Progress>()),
         ("publish", schema::<verbs::publish::Published>()),
         ("gallery", schema::<verbs::gallery::Made>()),
         ("powercut", schema::<crate::power_cuts::PowerCuts>()),

@@ -10,6 +10,7 @@ mod out;
 mod args;
 mod catalogue;
 mod claims;
+mod cluster;
 mod combinations;
 mod comparing;
 mod contenders;
@@ -54,7 +55,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|refused| misunderstood(&refused));
-    if matches!(arguments.verb, Verb::Run(_) | Verb::Resume(_) | Verb::Powercut(_) | Verb::Faults(_) | Verb::Clean(_)) {
+    if matches!(
+        arguments.verb,
+        Verb::Run(_) | Verb::Resume(_) | Verb::Shard(_) | Verb::Powercut(_) | Verb::Faults(_) | Verb::Clean(_)
+    ) {
         out::go_on_unread();
     }
     match carry_out(&arguments) {
@@ -88,6 +92,9 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Claims(args) => verbs::claims::claims(ledger, args),
         Verb::Record(args) => verbs::record::record(args),
         Verb::Profile(args) => verbs::profile::profile(args),
+        Verb::Submit(args) => verbs::submit::submit(args),
+        Verb::Shard(args) => verbs::shard::shard(args),
+        Verb::Collect(args) => verbs::collect::collect(args),
         Verb::Import(args) => verbs::import::import(ledger, args),
         Verb::Export(args) => verbs::export::export(ledger, args),
         Verb::Publish(args) => verbs::publish::publish(ledger, args),

@@ -61,6 +61,9 @@ pub struct Part {
     pub finished: bool,
     /// The machine; absent where that is not known.
     pub machine: Option<Machine>,
+    /// What its memory and clock allow; absent in runs of version 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
 }
 
 /// One workload of a run, as compiled.

@@ -5,6 +5,7 @@ mod costs;
 mod course;
 mod features;
 mod forest;
+mod machines;
 mod overview;
 mod pivot;
 mod rest;
@@ -78,6 +79,7 @@ pub fn linked_page(material: &Material, view: &View, charts: &ChartData, links: 
                     @for workload in &view.workloads { (section::section(view, workload, charts, links)) }
                     (pivot::scalings(view, charts))
                     (pivot::pivots(view, charts))
+                    (machines::machines(view))
                     (costs::costs(view))
                     (features::features(view))
                     (rest::rest(material, view))
@@ -248,6 +250,7 @@ fn contents(view: &View) -> Markup {
                 @for workload in &view.workloads { li { a href={ "#" (workload.slug) } { (workload.title) } } }
                 @for scaling in &view.scalings { li { a href={ "#" (scaling.slug) } { (scaling.title) ", by " (scaling.setting) } } }
                 @if !view.pivots.is_empty() { li { a href="#axes" { "By axis" } } }
+                @if view.machines.is_some() { li { a href="#machines" { "Machines" } } }
                 @if !view.costs.is_empty() { li { a href="#costs" { "What else it costs" } } }
                 li { a href="#contenders" { "Contenders" } }
                 @if !view.run.features.is_empty() { li { a href="#features" { "What they can do" } } }

@@ -6,6 +6,7 @@ mod cell;
 mod costs;
 mod features;
 mod grid;
+mod machines;
 mod pivot;
 mod style;
 mod table;
@@ -48,6 +49,7 @@ pub fn show(view: &View, style: Style) -> String {
         line(&mut text, "");
         text.push_str(&section(view, workload, style));
     }
+    text.push_str(&machines::machines(view, style));
     text.push_str(&costs::costs(view, style));
     text.push_str(&costs::options(view, style));
     if !view.run.features.is_empty() {

@@ -8,6 +8,7 @@ mod build;
 mod cells;
 mod costs;
 mod course;
+mod machines;
 mod material;
 mod options;
 mod pairs;
@@ -24,6 +25,7 @@ pub use axes::{AxisGroup, AxisView};
 pub(crate) use build::{slug, trial_name};
 pub use costs::{CostView, CostsView, HEADINGS, LEGEND};
 pub use course::{CoursePoint, CourseRow, CourseView};
+pub use machines::{MachineView, MachinesView, PooledView};
 pub use material::Material;
 pub use options::in_words;
 pub use pivot::{PivotBest, PivotCell, PivotRow, PivotView};
@@ -64,6 +66,8 @@ pub struct View {
     pub scalings: Vec<ScalingView>,
     /// What it costs beside speed, one for each workload.
     pub costs: Vec<CostsView>,
+    /// The machines, where shards of several were put together.
+    pub machines: Option<MachinesView>,
     /// The raw device beneath, where it was measured.
     pub device: Vec<DeviceRow>,
     /// What belongs beside the verdict as a whole.

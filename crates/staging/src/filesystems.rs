@@ -1,4 +1,4 @@
-//! Filesystems as data: what their files in `filesystems/` say, and the words of their commands.
+//! Filesystems as data: what their files in `filesystems/` and `shared/` say, and the words of their commands.
 //! In: TOML, a contender's options, what a mounted filesystem shows. Out: descriptions, command lines, what was obeyed.
 //! Nothing is made or mounted here.
 
@@ -13,6 +13,7 @@ pub(crate) mod own_devices;
 pub(crate) mod readback;
 pub(crate) mod registry;
 pub(crate) mod several;
+pub(crate) mod shared;
 pub(crate) mod snapshots;
 pub(crate) mod template;
 pub(crate) mod tools;

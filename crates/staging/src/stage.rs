@@ -16,6 +16,7 @@ mod limits;
 pub(crate) mod members;
 mod mount;
 pub(crate) mod remount;
+mod shared;
 pub(crate) mod target;
 pub(crate) mod volume_tools;
 
@@ -259,6 +260,7 @@ impl Stage<'_> {
         if self.state.mounted {
             // What was measured on fewer devices is no figure of this contender.
             self.is_whole().map_err(|error| self.explained(error, "the work"))?;
+            self.has_its_servers()?;
             closing.unmount_seconds = self.unmount(&mut closing.remarks)?;
         }
         let since = self.state.began.as_ref().map(|began| Snapshot::take().since(began, &self.state.watch));
@@ -310,7 +312,9 @@ impl Stage<'_> {
     /// Who still has the filesystem in use although it was unmounted here: a process that copied this mount namespace
     /// meanwhile (a service, a container) keeps it, and its log is not yet written out. None once nobody does.
     fn holder_after_unmount(&self) -> Option<String> {
-        let device = self.state.device.as_ref()?;
+        // Servers have it in use, as they should, until they are ended.
+        let served = self.state.filesystem.as_ref().is_some_and(|filesystem| filesystem.shared.is_some());
+        let device = self.state.device.as_ref().filter(|_| !served)?;
         let began = Instant::now();
         loop {
             // btrfs shows numbers of its own, and the device only as the source.

@@ -22,6 +22,8 @@ pub struct System {
     pub about: String,
     /// What else must be said; empty for nothing.
     pub note: String,
+    /// Whether it is one that servers share over a network, which competes where it is named (`--shared`).
+    pub shared: bool,
     /// Whether it can compete on this machine's kernel now.
     pub can_compete: bool,
     /// The kernel on which it can compete in a guest now; absent where it needs none, or can in none.
@@ -118,6 +120,7 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
         title: filesystem.title.clone(),
         about: filesystem.about.clone(),
         note: filesystem.note.clone(),
+        shared: filesystem.shared.is_some(),
         can_compete: obstacles.is_empty(),
         guest,
         tools,

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// What is run, what before and after it, and as whom.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Your own work")]
 pub struct Own {
     /// A program of your own, timed in a folder of each contender: until it exits and until its data is safe. Several are run in

@@ -7,7 +7,7 @@ use records::ColdWay;
 use std::path::PathBuf;
 
 /// What is to be run, where, and how often.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct What {
     /// Plans or workloads: names that `bakeoff workloads` lists, or TOML files [default: the plan `quick`]
     #[arg(value_name = "PLAN|WORKLOAD")]
@@ -35,6 +35,11 @@ pub struct What {
     /// Contenders: filesystems or named option sets, either with +SCHEDULER [default: all that can compete here]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub fs: Vec<String>,
+    /// Shared filesystems as contenders, each set up with its servers on this machine, in network namespaces of their own; what
+    /// they store lies on the image or the device. `all`, or names that `bakeoff systems` lists (docs/shared.md). Mounts that
+    /// are there already are compared with --dir
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders", conflicts_with = "dir")]
+    pub shared: Vec<String>,
     /// Descriptions of filesystems of your own: TOML files, or folders of them. Their commands run as root, whoever wrote
     /// them; those beside a plan and in the configuration folder are loaded by themselves where nobody but you can write
     #[arg(long, value_name = "PATH", help_heading = "Contenders")]

@@ -43,7 +43,9 @@ fn filesystems(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>
     let names: Vec<String> = match args.fs.is_empty() {
         true => staging::systems(&catalogue.filesystems, &Journal::new())
             .into_iter()
-            .filter(|system| system.can_compete && (!kernels.is_empty() || own(&system.name).is_none()))
+            .filter(|system| {
+                system.can_compete && !system.shared && (!kernels.is_empty() || own(&system.name).is_none())
+            })
             .map(|system| system.name)
             .collect(),
         false => args.fs.clone(),

@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod claims;
 pub mod clean;
+pub mod collect;
 pub mod compare;
 pub mod doctor;
 pub mod export;
@@ -23,6 +24,8 @@ pub mod resume;
 pub mod run;
 pub mod serve;
 pub mod serve_disk;
+pub mod shard;
 pub mod show;
+pub mod submit;
 pub mod systems;
 pub mod workloads;

@@ -109,7 +109,10 @@ fn look(catalogue: &Catalogue) -> Systems {
 
 fn in_words(found: &Systems) {
     println!("Marked * can compete on this machine's kernel, marked + in a virtual machine on another one\n");
-    found.systems.iter().for_each(|system| one(system, &found.running_kernel));
+    let (shared, local): (Vec<&System>, Vec<&System>) = found.systems.iter().partition(|system| system.shared);
+    local.into_iter().for_each(|system| one(system, &found.running_kernel));
+    println!("\nShared filesystems (--shared), each set up with its servers on this machine\n");
+    shared.into_iter().for_each(|system| one(system, &found.running_kernel));
     guests(found);
     println!("\nI/O schedulers of today's kernels: {}", found.schedulers.join(", "));
     let heirs: Vec<String> = found.scheduler_aliases.iter().map(|(old, new)| format!("{old} is now {new}")).collect();

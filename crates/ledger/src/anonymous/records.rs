@@ -71,7 +71,7 @@ impl Cleaner<'_> {
         self.command_line(command_line);
         machine.iter_mut().for_each(|machine| self.machine(machine));
         for part in merged.iter_mut().flat_map(|merged| &mut merged.parts) {
-            let Part { index: _, run: _, finished: _, machine } = part;
+            let Part { index: _, run: _, finished: _, machine, ceiling: _ } = part;
             machine.iter_mut().for_each(|machine| self.machine(machine));
         }
         if let Some(plan) = plan {

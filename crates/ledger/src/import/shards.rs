@@ -22,7 +22,13 @@ pub(crate) fn cut(run: &RunRecord) -> Option<Merged> {
     }
     let shard = run.new.plan.as_ref()?.shard?;
     let finished = run.status == RunStatus::Finished;
-    let part = Part { index: shard.index, run: run.id.clone(), finished, machine: run.new.machine.clone() };
+    let part = Part {
+        index: shard.index,
+        run: run.id.clone(),
+        finished,
+        machine: run.new.machine.clone(),
+        ceiling: run.ceiling.clone(),
+    };
     Some(Merged { of: shard.of, parts: vec![part] }).filter(is_possible)
 }
 

@@ -25,6 +25,8 @@ struct Results<'a> {
     variants: &'a [view::VariantsView],
     scalings: &'a [view::ScalingView],
     costs: &'a [view::CostsView],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machines: Option<&'a view::MachinesView>,
     device: &'a [view::DeviceRow],
     failures: &'a [view::FailureView],
     published: &'a [view::PublishedView],
@@ -100,6 +102,7 @@ pub fn results(material: &Material, view: &View) -> Result<String, ReportError> 
         variants: &view.variants,
         scalings: &view.scalings,
         costs: &view.costs,
+        machines: view.machines.as_ref(),
         device: &view.device,
         failures: &view.failures,
         published: &view.published,

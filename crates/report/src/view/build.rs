@@ -46,6 +46,8 @@ impl View {
         warnings.extend(contenders.iter().filter_map(|contender| {
             Some(format!("{} was aged before the work: {}.", contender.name, contender.age.as_ref()?))
         }));
+        let machines = super::machines::machines(material);
+        warnings.extend(machines.as_ref().map(super::MachinesView::sentence));
         let mut view = View {
             run: super::run::run(material),
             answer: AnswerView::default(),
@@ -57,6 +59,7 @@ impl View {
             variants: super::variants::variants(&material.run, &table),
             scalings,
             costs,
+            machines,
             device,
             warnings,
             counts,

@@ -5,7 +5,7 @@ use super::{ContenderView, Counts, WorkloadView};
 use crate::number;
 use judge::{Backend, Durability, Judgement, NoteKind};
 use records::outcome::Ceiling;
-use records::{Machine, NewRun, Origin, RunRecord, RunStatus};
+use records::{NewRun, Origin, RunRecord, RunStatus};
 use std::collections::BTreeSet;
 
 /// Warnings, the weightiest first.
@@ -52,22 +52,10 @@ pub(super) fn warnings(
     said
 }
 
-/// What belongs beside figures of a part of a plan, or of parts that were put together.
+/// What belongs beside figures of a part of a plan.
 fn shards(new: &NewRun) -> Option<String> {
-    if let Some(merged) = &new.merged {
-        let mut machines: Vec<&Option<Machine>> = Vec::new();
-        for part in &merged.parts {
-            if !machines.contains(&&part.machine) {
-                machines.push(&part.machine);
-            }
-        }
-        return (machines.len() > 1).then(|| {
-            format!(
-                "The blocks come from {} machines: contenders are compared within each, but figures and their range also \
-                 hold what the machines differ by.",
-                machines.len()
-            )
-        });
+    if new.merged.is_some() {
+        return None;
     }
     let shard = new.plan.as_ref()?.shard?;
     Some(format!(

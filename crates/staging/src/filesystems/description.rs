@@ -6,6 +6,7 @@ use crate::error::StagingError;
 use crate::filesystems::feature_tools::FeatureTools;
 use crate::filesystems::mkfs_settings::{Exclusion, NamedSetting};
 use crate::filesystems::several::SeveralFacts;
+use crate::filesystems::shared::SharedFacts;
 use crate::filesystems::snapshots::SnapshotFacts;
 use crate::filesystems::template::{PLACES, unknown_place};
 use records::{DataMode, Journaling};
@@ -72,6 +73,8 @@ pub struct Filesystem {
     /// How its tools show what it can do, for `bakeoff features`.
     #[serde(default)]
     pub features: FeatureTools,
+    /// It is served over a network: a file in `shared/`.
+    pub shared: Option<SharedFacts>,
     /// A process of its own that serves it.
     pub daemon: Option<DaemonFacts>,
     /// What it needs in a guest.
@@ -404,12 +407,16 @@ impl Filesystem {
         {
             return Err(wrong(format!("settings.{name}: {problem}")));
         }
+        if let Some(problem) = read.shared.as_ref().and_then(SharedFacts::problem) {
+            return Err(wrong(problem));
+        }
         let commands = read.templates();
         let odd = commands.into_iter().flatten().find_map(|word| unknown_place(word));
         if let Some(place) = odd
             .or_else(|| read.features.unknown_place())
             .or_else(|| read.snapshots.as_ref()?.unknown_place())
             .or_else(|| read.several.as_ref()?.unknown_place())
+            .or_else(|| read.shared.as_ref()?.unknown_place())
         {
             return Err(wrong(format!(
                 "{{{place}}} stands in a command; known are {}",
@@ -453,6 +460,7 @@ impl Filesystem {
         .chain(self.free_space.iter().map(|facts| &facts.command))
         .chain(self.devices.iter().flat_map(|rule| [&rule.make, &rule.check]))
         .chain(self.inspect.values())
+        .chain(self.shared.iter().map(|facts| &facts.intact))
         .chain(daemon)
         .collect()
     }

@@ -1,5 +1,5 @@
 //! All filesystems that are known: those compiled in, and a user's own files of the same form.
-//! In: `filesystems/*.toml`. Out: a [`Filesystem`] by name.
+//! In: `filesystems/*.toml` and `shared/*.toml`. Out: a [`Filesystem`] by name.
 //! A user's file replaces a compiled one of the same name.
 
 use crate::error::StagingError;
@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/filesystems");
+static SHARED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/shared");
 
 /// The filesystems that are known.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,11 +23,12 @@ impl Registry {
     /// Those that are compiled in.
     pub fn embedded() -> Result<Registry, StagingError> {
         let mut filesystems = BTreeMap::new();
-        for file in EMBEDDED.files() {
+        let files = |folder, dir: &'static Dir<'_>| dir.files().map(move |file| (folder, file));
+        for (folder, file) in files("filesystems", &EMBEDDED).chain(files("shared", &SHARED)) {
             let path = file.path();
             let text = file.contents_utf8().unwrap_or_default();
             if let Some(name) = name_of(path) {
-                let read = Filesystem::parse(&name, &format!("filesystems/{}", path.display()), text)?;
+                let read = Filesystem::parse(&name, &format!("{folder}/{}", path.display()), text)?;
                 filesystems.insert(name, read);
             }
         }
@@ -115,12 +117,21 @@ mod tests {
     #[test]
     fn every_compiled_filesystem_can_be_read() {
         let registry = Registry::embedded().expect("all files are good");
-        let names: Vec<&str> = registry.names().collect();
+        let of = |shared: bool| {
+            registry.all().filter(move |one| one.shared.is_some() == shared).map(|one| one.name.as_str())
+        };
+        let names: Vec<&str> = of(false).collect();
         let expected = [
             "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "ntfs3", "openzfs",
             "reiser4", "reiserfs", "vfat", "xfs", "zfs",
         ];
         assert_eq!(names, expected);
+        let shared: Vec<&str> = of(true).collect();
+        assert_eq!(
+            shared,
+            ["gluster-distribute2", "gluster-distribute3", "gluster-replica2", "gluster-replica3", "sshfs"]
+        );
+        assert_eq!(shared.len(), SHARED.files().count(), "what lies in shared/ says so");
     }
 
     #[test]

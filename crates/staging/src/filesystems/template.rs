@@ -19,6 +19,8 @@ pub(crate) struct Placeholders {
     pub label: String,
     /// `{nodes}`: a folder that holds a link to the device node and nothing else.
     pub nodes: PathBuf,
+    /// `{servers}`: an empty folder for what the servers of a shared filesystem need.
+    pub servers: PathBuf,
     /// `{devices}`: words that tell a check where the contender's own devices are.
     pub devices: Vec<String>,
     /// `{members}`: nodes of all devices of the volume that are there, where it lies on several; `{joined}`: the same with colons.
@@ -54,6 +56,7 @@ impl Placeholders {
             .replace("{label}", &self.label)
             .replace("{joined}", &self.member_words().join(":"))
             .replace("{nodes}", &path(&self.nodes))
+            .replace("{servers}", &path(&self.servers))
             .replace("{pid}", &pid)
             .replace("{list}", &options.join(","))
     }
@@ -118,7 +121,7 @@ fn has_key<'a>(given: impl IntoIterator<Item = &'a str>, item: &str) -> bool {
 }
 
 /// What can stand in braces in a command, and what it becomes.
-pub const PLACES: [(&str, &str); 11] = [
+pub const PLACES: [(&str, &str); 12] = [
     ("device", "the device's node"),
     ("devices", "words that tell a check where the contender's own devices are"),
     ("members", "the nodes of all devices of the volume that are there, each a word, where it lies on several"),
@@ -129,6 +132,7 @@ pub const PLACES: [(&str, &str); 11] = [
     ("mountpoint", "the folder on which it is mounted"),
     ("label", "volume label or pool name, at most 12 letters; carries the run's mark"),
     ("nodes", "a folder that holds a link to the device's node and nothing else"),
+    ("servers", "an empty folder for what the servers of a shared filesystem need"),
     ("pid", "the process that serves the filesystem, where there is one"),
 ];
 
@@ -155,6 +159,7 @@ mod tests {
             mountpoint: "/run/m".into(),
             label: "bo-1".into(),
             nodes: "/run/n".into(),
+            servers: "/run/s".into(),
             devices: Vec::new(),
             members: Vec::new(),
             pid: None,

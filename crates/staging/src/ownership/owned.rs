@@ -306,7 +306,7 @@ pub(crate) fn remove_empty(folder: &Path) -> bool {
     let _ = std::fs::remove_file(folder.join("daemon.log"));
     // Sockets and the log of a guest whose run was killed.
     let _ = std::fs::remove_dir_all(folder.join("guest"));
-    for name in ["mnt", "nodes", "raw", "disk"] {
+    for name in ["mnt", "nodes", "servers", "raw", "disk"] {
         let _ = std::fs::remove_dir(folder.join(name));
     }
     let _ = std::fs::remove_dir(folder);

@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use system::{BlockDevice, presence};
+use system::{BlockDevice, Journal, presence};
 
 /// How long a server that was killed may take to be gone.
 const DYING: Duration = Duration::from_millis(300);
@@ -31,6 +31,10 @@ impl Stage<'_> {
         }
         if self.server_is_gone() {
             let problem = format!("{during} failed because the process that serves it is gone");
+            return Some(StagingError::failed(label, problem, "", Cause::Passing));
+        }
+        if let Some(lost) = self.lost_servers(&Journal::new()) {
+            let problem = format!("{during} failed because a server is lost: {lost}");
             return Some(StagingError::failed(label, problem, "", Cause::Passing));
         }
         if self.is_unmounted() {

@@ -172,6 +172,9 @@ fn plan_filesystem(
     let devices = std::iter::once(&places.device).chain(others).chain(own.iter().map(|taken| &taken.device.path));
     let emptied: Vec<_> = devices.cloned().collect();
     plan_cold_start(spread, cold, &emptied, |words| fill(words, &list).prefixed(&prefix), journal);
+    if let Some(shared) = &filesystem.shared {
+        add(journal, fill(&shared.intact, &[]).prefixed(&prefix));
+    }
     add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
     if let Some(check) = spread.check() {
         add(journal, fill(check, &[]).prefixed(&prefix));
@@ -235,6 +238,7 @@ pub(crate) fn places(place: &Where, mark: &Mark, devices: usize) -> Placeholders
         mountpoint: mark.folder().join("mnt"),
         label: mark.label(),
         nodes: mark.folder().join("nodes"),
+        servers: mark.folder().join("servers"),
         devices: Vec::new(),
         members: if devices > 1 { loops(devices) } else { Vec::new() },
         pid: None,

@@ -105,6 +105,8 @@ impl Stage<'_> {
             }
             _ => {}
         }
+        let shared = filesystem.shared.as_ref();
+        self.state.found.remarks.extend(shared.map(crate::filesystems::shared::SharedFacts::remark));
         self.state.root = root;
         self.settle(SETTLE_LIMIT);
         Ok(())

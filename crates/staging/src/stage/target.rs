@@ -269,7 +269,7 @@ impl Target {
         }
         let folder = self.mark.folder();
         self.mark.will_make(Made::Folder { path: folder.clone() })?;
-        for name in ["mnt", "nodes"] {
+        for name in ["mnt", "nodes", "servers"] {
             let path = folder.join(name);
             std::fs::create_dir_all(&path).map_err(|error| StagingError::file("make", &path, error))?;
         }
@@ -303,6 +303,7 @@ impl Target {
             mountpoint: folder.join("mnt"),
             label: beginning.volume.clone().unwrap_or_else(|| self.mark.label()),
             nodes: folder.join("nodes"),
+            servers: folder.join("servers"),
             ..Placeholders::default()
         };
         let mut state = State::begun(beginning.label, places.mountpoint.clone(), Some(device.clone()), places);
@@ -374,7 +375,13 @@ pub(crate) fn check(
     crate::modelled::check(contender, place)?;
     let filesystem = registry.get(&contender.filesystem)?;
     members::check(filesystem, contender, place, in_guest)?;
-    match contender.kernel.as_ref().filter(|kernel| *kernel != "host") {
+    let kernel = contender.kernel.as_ref().filter(|kernel| *kernel != "host");
+    if let Some(kernel) = kernel.filter(|_| filesystem.shared.is_some()) {
+        let problem =
+            format!("a shared filesystem has its servers on this machine's kernel, not in a guest with {kernel}");
+        return Err(StagingError::contender(&contender.label, problem, "leave --kernel out"));
+    }
+    match kernel {
         Some(kernel) => {
             guests::check(contender, kernel)?;
             systems::tools_are_here(filesystem)?;

@@ -1,0 +1,126 @@
+//! Executions of a job's parts: each has a ledger of its own, named after the machine on which it ran.
+//! In: a job's folder. Out: how far each part is, and which of its executions counts.
+//! A part that was begun on a machine that is lost is begun anew on another: blocks of two machines are never one part's.
+
+use super::job::Job;
+use crate::failure::Failure;
+use ledger::{Access, Ledger};
+use records::{RunStatus, TrialStatus};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Executions of one part that are looked at, at most.
+const MOST: usize = 1000;
+
+/// One execution of a part.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Execution {
+    /// The machine, by the name that its scheduler or it itself has for it.
+    pub machine: String,
+    /// Its ledger.
+    pub ledger: PathBuf,
+    /// Trials that gave figures.
+    pub trials: usize,
+    /// Whether it came to its end.
+    pub finished: bool,
+    /// Why it cannot be read now; null where it can.
+    pub unreadable: Option<String>,
+}
+
+/// A part, and what there is of it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PartState {
+    /// Its number, from 1.
+    pub shard: u32,
+    /// Trials that it has.
+    pub trials: usize,
+    /// The execution that counts: one that came to its end, else the one with most trials; null where none has begun.
+    pub counts: Option<Execution>,
+    /// Executions that do not count, since another does.
+    pub dropped: Vec<Execution>,
+}
+
+/// Where the ledger of an execution lies.
+///
+/// # Errors
+/// The folder cannot be made.
+pub fn ledger_of(folder: &Path, index: u32, machine: &str) -> Result<PathBuf, Failure> {
+    let place = part(folder, index);
+    std::fs::create_dir_all(&place).map_err(|error| Failure::new(format!("making {}: {error}", place.display())))?;
+    Ok(place.join(format!("{}.db", plain(machine))))
+}
+
+/// The name of the machine that a task runs on: a scheduler's may be another than the kernel's.
+pub fn this_machine() -> String {
+    let named = ["SLURMD_NODENAME", "NODE_NAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    plain(&named.unwrap_or_else(|| system::machine::describe().hostname))
+}
+
+fn part(folder: &Path, index: u32) -> PathBuf {
+    folder.join("shards").join((index + 1).to_string())
+}
+
+/// A name that stays in its folder.
+fn plain(name: &str) -> String {
+    let kept: String =
+        name.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-.".contains(*letter)).take(64).collect();
+    if kept.trim_matches('.').is_empty() { "machine".into() } else { kept.trim_start_matches('.').into() }
+}
+
+/// How far every part of a job is.
+pub fn all(folder: &Path, job: &Job) -> Vec<PartState> {
+    (0..job.shards).map(|index| of_part(folder, job, index)).collect()
+}
+
+/// How far one part is.
+pub fn of_part(folder: &Path, job: &Job, index: u32) -> PartState {
+    let mut names: Vec<PathBuf> = std::fs::read_dir(part(folder, index))
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    names.retain(|path| path.extension().is_some_and(|extension| extension == "db"));
+    names.sort();
+    names.truncate(MOST);
+    let mut found: Vec<Execution> = names.into_iter().map(read).collect();
+    // One that came to its end counts; of several the first by name, whichever the day: they are of the same work.
+    found.sort_by_key(|one| {
+        (std::cmp::Reverse((one.finished, if one.finished { 0 } else { one.trials })), one.machine.clone())
+    });
+    let counts = found.first().filter(|one| one.unreadable.is_none()).cloned();
+    let dropped = if counts.is_some() { found.split_off(1) } else { found };
+    PartState { shard: index + 1, trials: job.trials(index), counts, dropped }
+}
+
+fn read(path: PathBuf) -> Execution {
+    let machine = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let none = Execution { machine, ledger: path.clone(), trials: 0, finished: false, unreadable: None };
+    let looked = || -> Result<(usize, bool), ledger::LedgerError> {
+        let ledger = Ledger::open(&path, Access::Read)?;
+        let Some(run) = ledger.runs()?.into_iter().next() else { return Ok((0, false)) };
+        let done = ledger.trials(&run.id)?.iter().filter(|trial| trial.status == TrialStatus::Done).count();
+        Ok((done, run.status == RunStatus::Finished))
+    };
+    match looked() {
+        Ok((trials, finished)) => Execution { trials, finished, ..none },
+        Err(error) => Execution { unreadable: Some(error.to_string()), ..none },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machines_name_stays_in_the_folder_of_its_part() {
+        for (name, file) in [
+            ("node1", "node1"),
+            ("../x", "x"),
+            ("", "machine"),
+            ("..", "machine"),
+            ("a/b c", "abc"),
+            ("n.example", "n.example"),
+        ] {
+            assert_eq!(plain(name), file, "{name}");
+        }
+    }
+}

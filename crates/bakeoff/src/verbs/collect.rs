@@ -1,0 +1,165 @@
+//! `bakeoff collect`: what the tasks of a job have measured becomes one run, with its report.
+//! In: the job's folder. Out: `results.db`, `report/` and `collected.json` in it, the verdict, and what is missing.
+//! Each part counts once, by the execution that came to its end; what other executions of it measured stays in their ledgers.
+
+use crate::args::CollectArgs;
+use crate::cluster::executions::{self, Execution, PartState};
+use crate::cluster::job::Job;
+use crate::failure::Failure;
+use crate::json::{self, Answer};
+use crate::show;
+use crate::verbs::submit;
+use ledger::import::import_file;
+use ledger::{Access, Ledger};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use system::create::Folder;
+use system::input::{TEXT_LIMIT, text_file};
+
+/// The ledger of what was put together.
+const RESULTS: &str = "results.db";
+/// What was collected.
+const COLLECTED: &str = "collected.json";
+/// The report's folder.
+const REPORT: &str = "report";
+
+/// What was collected, in the job's folder for whoever waits for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Collected {
+    /// The run in [`RESULTS`]; absent where no part has a trial.
+    pub run: Option<String>,
+    /// Parts that came to no end, from 1.
+    pub missing: Vec<u32>,
+    /// Executions that do not count, since another of the same part does: which part, where, and trials of it.
+    pub dropped: Vec<(u32, String, usize)>,
+}
+
+/// `bakeoff collect --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct Progress {
+    /// Every part of the job.
+    parts: Vec<PartState>,
+    /// The run that was put together; null before, and where only the progress was asked for.
+    run: Option<String>,
+}
+
+impl Answer for Progress {
+    const SCHEMA: &'static str = "bakeoff-collect";
+}
+
+/// Puts the parts together, or says how far they are. Exit status 1 where some came to no end.
+pub fn collect(args: &CollectArgs) -> Result<u8, Failure> {
+    let job = Job::read(&args.folder)?;
+    let parts = executions::all(&args.folder, &job);
+    if args.progress {
+        match args.json {
+            true => json::print(&Progress { parts, run: None })?,
+            false => println!("{}", submit::in_a_line(&parts)),
+        }
+        return Ok(0);
+    }
+    let collected = put_together(&args.folder, &parts)?;
+    let status = u8::from(!collected.missing.is_empty());
+    match args.json {
+        true => json::print(&Progress { parts, run: collected.run })?,
+        false => tell(&args.folder, &collected)?,
+    }
+    Ok(status)
+}
+
+fn put_together(folder: &Path, parts: &[PartState]) -> Result<Collected, Failure> {
+    let path = folder.join(RESULTS);
+    let counting: Vec<&Execution> =
+        parts.iter().filter_map(|part| part.counts.as_ref()).filter(|one| one.trials > 0).collect();
+    let read = counting.iter().map(|one| import_file(&one.ledger)).collect::<Result<Vec<_>, _>>()?;
+    forget(folder)?;
+    let run = match read.is_empty() {
+        true => None,
+        false => {
+            let mut ledger = Ledger::open(&path, Access::Write)?;
+            let kept = ledger.keep_read(read)?;
+            if let [_, other, ..] = kept.as_slice() {
+                let text =
+                    format!("collecting {}: run {} is of another plan than the others", folder.display(), other.run);
+                return Err(Failure::new(text));
+            }
+            kept.into_iter().next().map(|one| one.run)
+        }
+    };
+    if let Some(run) = &run {
+        show::report(&Ledger::open(&path, Access::Read)?, run, &folder.join(REPORT), &[], true)?;
+    }
+    let open = |part: &&PartState| part.counts.as_ref().is_none_or(|one| !one.finished);
+    let dropped =
+        parts.iter().flat_map(|part| part.dropped.iter().map(|one| (part.shard, one.machine.clone(), one.trials)));
+    let collected = Collected {
+        run,
+        missing: parts.iter().filter(open).map(|part| part.shard).collect(),
+        dropped: dropped.collect(),
+    };
+    let written = Folder::open(folder)
+        .and_then(|open| Ok(open.replace_durably(COLLECTED, &serde_json::to_vec_pretty(&collected)?)?));
+    written.map_err(|error| Failure::new(format!("writing {COLLECTED} in {}: {error}", folder.display())))?;
+    Ok(collected)
+}
+
+/// Removes what was collected before: parts that were open then may have been done elsewhere since. The parts' own ledgers have it all.
+fn forget(folder: &Path) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(format!("removing what was collected before in {}: {error}", folder.display()))
+    };
+    let open = Folder::open(folder).map_err(failed)?;
+    for name in [
+        COLLECTED.into(),
+        RESULTS.into(),
+        format!("{RESULTS}-wal"),
+        format!("{RESULTS}-shm"),
+        format!("{RESULTS}.lock"),
+    ] {
+        match open.remove(&name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What was collected of a job; None before that.
+///
+/// # Errors
+/// It cannot be read.
+pub fn result(folder: &Path) -> Result<Option<Collected>, Failure> {
+    let path = folder.join(COLLECTED);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let failed = |why: String| Failure::new(format!("reading {}: {why}", path.display()));
+    let text = text_file(&path, TEXT_LIMIT).map_err(|why| failed(why.to_string()))?;
+    serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
+}
+
+/// The verdict, and what is missing or left out.
+pub fn tell(folder: &Path, collected: &Collected) -> Result<(), Failure> {
+    if let Some(run) = &collected.run {
+        let path = folder.join(RESULTS);
+        show::verdict(&Ledger::open(&path, Access::Read)?, run)?;
+        println!("\nReport: {}", folder.join(REPORT).join("index.html").display());
+        println!("All tables: bakeoff --ledger {} show --full", path.display());
+    }
+    for (shard, machine, trials) in &collected.dropped {
+        println!(
+            "Part {shard} was run on {machine}, too: its {trials} trials there are left out, since another execution of the part counts."
+        );
+    }
+    if !collected.missing.is_empty() {
+        let numbers: Vec<String> = collected.missing.iter().map(u32::to_string).collect();
+        println!(
+            "Not finished: part {}. `bakeoff shard {} --index I` goes on with one.",
+            numbers.join(", "),
+            folder.display()
+        );
+    }
+    Ok(())
+}

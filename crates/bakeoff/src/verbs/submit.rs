@@ -1,0 +1,123 @@
+//! `bakeoff submit`: a plan over several machines, by Slurm, mpirun or Kubernetes, which are there already.
+//! In: what `run` takes, and how many parts. Out: the job's folder; the numbers of what Slurm was given; its progress.
+//! All parts are of the same work and the same seed, and each has blocks of its own.
+
+use crate::args::SubmitArgs;
+use crate::cluster::executions::{self, PartState};
+use crate::cluster::job::Job;
+use crate::cluster::kubernetes::{self, Asked};
+use crate::cluster::slurm;
+use crate::failure::Failure;
+use crate::verbs::collect;
+use crate::{resolve, text};
+use records::Place;
+use records::plan::Shard;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use system::create::Folder;
+
+/// How often a job that is waited for is looked at.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The manifest's file.
+const MANIFEST: &str = "kubernetes.json";
+
+/// Makes the job, and hands it over where that is asked for.
+pub fn submit(args: &SubmitArgs) -> Result<u8, Failure> {
+    let mut what = args.what.clone();
+    if what.shard.is_some() {
+        return Err(Failure::usage("--shard: `submit` cuts the plan itself; say into how many parts with --shards"));
+    }
+    if let Some(wrong) = args.sbatch.iter().find(|option| !slurm::is_option(option)) {
+        return Err(Failure::usage(format!(
+            "--sbatch {wrong}: write an option in one word, such as --partition=disks"
+        )));
+    }
+    what.seed.get_or_insert_with(resolve::fresh_seed);
+    what.shard = Some(Shard { index: 0, of: args.shards });
+    let (mut plan, _) = resolve::plan(&what)?;
+    let from_anywhere = |path: &mut PathBuf| *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+    match &mut plan.place {
+        Place::Image { scratch, .. } => from_anywhere(scratch),
+        Place::Directories(folders) => folders.iter_mut().for_each(from_anywhere),
+        Place::Device { .. } => {}
+    }
+    plan.filesystems.iter_mut().for_each(from_anywhere);
+    let formats = !matches!(plan.place, Place::Directories(_));
+    plan.notes.iter().for_each(|note| eprint!("{}", text::wrapped(note, text::width(), "", "  ")));
+    let job = Job::new(plan, args.shards);
+    let folder = job.write(&args.folder)?;
+    println!("{}: {} parts of {} trials", folder.display(), job.shards, job.trials(0));
+    if let Some(image) = &args.kubernetes {
+        let asked = Asked { shards: job.shards, image, claim: &args.claim, formats };
+        write_manifest(&folder, &asked)?;
+    }
+    let program = std::env::current_exe().map_err(|error| Failure::new(format!("finding this program: {error}")))?;
+    slurm::write(&folder, &program, job.shards, &args.sbatch)?;
+    if args.slurm {
+        return hand_over(&folder, &job, args.wait);
+    }
+    let shown = args.folder.display();
+    println!("With mpirun: mpirun -np {} --map-by node bakeoff shard {shown}; bakeoff collect {shown}", job.shards);
+    println!("With Slurm:  sbatch {shown}/shard.sh, then {shown}/collect.sh when all have ended");
+    Ok(0)
+}
+
+fn write_manifest(folder: &Path, asked: &Asked<'_>) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(&kubernetes::manifest(asked))? + "\n";
+    let written = Folder::open(folder).and_then(|open| open.replace(MANIFEST, text.as_bytes()));
+    written.map_err(|error| Failure::new(format!("writing {MANIFEST} in {}: {error}", folder.display())))?;
+    println!("With Kubernetes: kubectl apply -f {}/{MANIFEST}", folder.display());
+    Ok(())
+}
+
+fn hand_over(folder: &Path, job: &Job, wait: bool) -> Result<u8, Failure> {
+    let submitted = slurm::submit(folder)?;
+    println!("Slurm has the tasks as job {}, and what collects them as job {}", submitted.array, submitted.collect);
+    if !wait {
+        println!("How far they are: bakeoff collect {} --progress", folder.display());
+        return Ok(0);
+    }
+    let mut last = String::new();
+    loop {
+        let line = in_a_line(&executions::all(folder, job));
+        if line != last {
+            println!("{line}");
+            last = line;
+        }
+        if let Some(collected) = collect::result(folder)? {
+            collect::tell(folder, &collected)?;
+            return Ok(u8::from(!collected.missing.is_empty()));
+        }
+        if !slurm::is_under_way(&submitted) {
+            // The last job may have ended just now.
+            std::thread::sleep(LOOK);
+            if collect::result(folder)?.is_none() {
+                let text = format!(
+                    "Slurm knows the jobs {} and {} no more, and nothing was collected; see {}/logs, then: bakeoff collect {}",
+                    submitted.array,
+                    submitted.collect,
+                    folder.display(),
+                    folder.display()
+                );
+                return Err(Failure::new(text));
+            }
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// `12 of 40 trials; 1 of 4 parts done; 2: 3 of 10 on node2; 3: not begun`.
+pub fn in_a_line(parts: &[PartState]) -> String {
+    let trials: usize = parts.iter().map(|part| part.trials).sum();
+    let have: usize = parts.iter().filter_map(|part| part.counts.as_ref()).map(|one| one.trials).sum();
+    let done = parts.iter().filter(|part| part.counts.as_ref().is_some_and(|one| one.finished)).count();
+    let mut words = vec![format!("{have} of {trials} trials"), format!("{done} of {} parts done", parts.len())];
+    for part in parts.iter().filter(|part| part.counts.as_ref().is_none_or(|one| !one.finished)).take(8) {
+        words.push(match &part.counts {
+            Some(one) => format!("{}: {} of {} on {}", part.shard, one.trials, part.trials, one.machine),
+            None => format!("{}: not begun", part.shard),
+        });
+    }
+    words.join("; ")
+}

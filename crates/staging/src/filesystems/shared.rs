@@ -1,0 +1,44 @@
+//! How a filesystem is shared over a network: the key `[shared]` of a file in `shared/`.
+//! In: TOML. Out: [`SharedFacts`]; a filesystem of one machine has none.
+//! Servers run in network namespaces of their own on this machine; what they store lies on the device under test.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Servers beyond which nothing is started here.
+const MOST_SERVERS: u32 = 16;
+
+/// What is said of the servers of a shared filesystem.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SharedFacts {
+    /// How many there are, each in a network namespace of its own; 1 to 16.
+    pub servers: u32,
+    /// How data lies on them, in words that end a sentence: `each file on both`.
+    pub layout: String,
+    /// Fails where a server is lost, and prints which, and what that leaves to be done: asked after the work, and after a failure.
+    pub intact: Vec<String>,
+}
+
+impl SharedFacts {
+    /// A word in braces that is no place.
+    pub(crate) fn unknown_place(&self) -> Option<&str> {
+        self.intact.iter().find_map(|word| crate::filesystems::template::unknown_place(word))
+    }
+
+    /// What is wrong with the numbers; None where nothing is.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let wrong = !(1..=MOST_SERVERS).contains(&self.servers);
+        wrong.then(|| format!("shared.servers is {}; it can be 1 to {MOST_SERVERS}", self.servers))
+    }
+
+    /// What stands beside every figure of it.
+    pub(crate) fn remark(&self) -> String {
+        let servers = if self.servers == 1 { "1 server".into() } else { format!("{} servers", self.servers) };
+        format!(
+            "{servers} and the client on this one machine, {}; the network is between network namespaces: no wire, no latency of one, \
+             and all share its CPUs and its disk",
+            self.layout
+        )
+    }
+}
