@@ -310,15 +310,48 @@ fn a_file_that_is_no_kernel_is_refused_before_anything_is_started() {
 }
 
 #[test]
-fn what_a_killed_run_leaves_of_a_guest_is_cleaned_by_its_mark() {
+fn a_killed_run_takes_its_guest_with_it_and_the_rest_is_cleaned_by_its_mark() {
     let Some(_turn) = guests() else { return };
     let place = place_with(ENDLESS);
     let mut child = place.start(&format!("{RUN} --fs odd --kernel {KERNEL}"));
     booted(&place, &mut child);
-    child.kill().expect("it is killed");
-    child.wait().expect("it is reaped");
+    killed(&place, &mut child);
     place.bakeoff(&format!("clean --scratch {}", place.folder().display())).well();
     clean(&place);
+}
+
+/// Kills whoever started a machine, and waits until that is gone, too: nobody cleans up, and its guest is in the midst of something.
+fn killed(place: &Place, child: &mut Child) {
+    child.kill().expect("it is killed");
+    child.wait().expect("it is reaped");
+    let end = Instant::now() + Duration::from_secs(10);
+    while !machines(&place.folder().display().to_string()).is_empty() {
+        assert!(Instant::now() < end, "QEMU outlives the run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn killed_power_cuts_and_faults_take_their_guest_with_them_and_the_rest_is_cleaned() {
+    let Some(_turn) = guests() else { return };
+    let disks = std::path::Path::new("/run/bakeoff");
+    std::fs::create_dir_all(disks).expect("the folder is there");
+    let before = support::leftovers(disks);
+    for words in ["powercut --fs jfs --unsynced 30s", "faults --fs jfs --fault slow"] {
+        let place = Place::new();
+        let mut child = place.start(words);
+        let end = Instant::now() + Duration::from_secs(120);
+        while machines(&place.folder().display().to_string()).is_empty() {
+            assert!(child.try_wait().expect("it can be asked").is_none(), "{words}: it ended before its guest was up");
+            assert!(Instant::now() < end, "{words}: no guest after two minutes");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        killed(&place, &mut child);
+        place.bakeoff("clean").well();
+        let now = support::leftovers(disks);
+        assert!(now.len() <= before.len(), "{words}: {now:?}");
+        clean(&place);
+    }
 }
 
 #[test]
