@@ -414,6 +414,49 @@ fn a_filesystem_of_a_guest_that_sends_no_flush_breaks_what_it_promised() {
     clean(&place);
 }
 
+/// The faults of a contender in a guest, one round of each.
+fn faults(place: &Place, fs: &str, faults: &str) -> Vec<serde_json::Value> {
+    let said = place.bakeoff(&format!("faults --json --seed 7 --rounds 1 --fs {fs} --fault {faults}")).well();
+    let one = contender(said.out.as_bytes());
+    assert_eq!(one["guest"].as_bool(), Some(true), "{one}");
+    assert!(one["kernel"].as_str().is_some_and(|kernel| kernel.starts_with("6.1.")), "{}", one["kernel"]);
+    clean(place);
+    one["faults"].as_array().expect("faults").clone()
+}
+
+#[test]
+fn the_disk_of_a_guest_is_harmed_and_what_its_filesystem_makes_of_it_is_seen_there() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let all = faults(&place, "jfs", "none,bit-flips,full-below,dead");
+    let [none, flips, full, dead] = &all[..] else { panic!("{all:?}") };
+    assert_eq!((none["verdict"].as_str(), none["after"]["right"].as_u64()), (Some("unharmed"), Some(608)), "{none}");
+    assert_eq!((none["acknowledged"].as_u64(), none["kept"]["right"].as_u64()), (Some(120), Some(120)), "{none}");
+    assert_eq!((flips["verdict"].as_str(), flips["blocks"].as_u64()), (Some("silent"), Some(64)), "{flips}");
+    assert!(flips["read"]["wrong"].as_u64() > Some(20), "JFS has no checksums: {flips}");
+    // A full disk is an error of the guest's, and does not stop its machine.
+    for fault in [full, dead] {
+        assert_eq!((fault["verdict"].as_str(), fault["kernel_lost"].as_u64()), (Some("stopped"), Some(0)), "{fault}");
+        assert!(fault["met"].as_u64() > Some(0) && fault["failed_calls"].as_u64() > Some(0), "{fault}");
+        assert_eq!(fault["after"]["right"].as_u64(), Some(608), "{fault}");
+    }
+}
+
+#[test]
+fn a_kernel_that_ends_over_a_harmed_disk_is_a_verdict() {
+    let Some(_turn) = guests() else { return };
+    let place = place_with("mkfs.ext4 -F -q {device}");
+    let path = "config/bakeoff/filesystems/odd.toml";
+    let odd = std::fs::read_to_string(place.path(path)).expect("it was written");
+    let own = r#"["mount", "-t", "ext4", "-o", "{list}", "{device}", "{mountpoint}"]"#;
+    assert!(odd.contains(own));
+    let mount = "if [ -e /tmp/seen ]; then echo c > /proc/sysrq-trigger; fi; touch /tmp/seen; mount -t ext4 {device} {mountpoint}";
+    place.write(path, &odd.replace(own, &format!("[\"sh\", \"-c\", {mount:?}]")));
+    let flips = &faults(&place, &format!("odd --kernel {KERNEL}"), "bit-flips")[0];
+    assert_eq!((flips["verdict"].as_str(), flips["kernel_lost"].as_u64()), (Some("kernel-lost"), Some(1)), "{flips}");
+    assert!(flips["kernel_loss"].as_str().is_some_and(|why| why.contains("sysrq triggered crash")), "{flips}");
+}
+
 #[test]
 fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
     use std::io::BufRead;

@@ -247,9 +247,11 @@ fn drive(at: usize, disk: &Path, start: Start) -> String {
     match start {
         // The guest has looked at it before it is kept, and must not know anything of a disk that others are given.
         Start::BootToKeep(bytes) => format!("{name},driver=null-co,read-zeroes=on,size={}", bytes[at]),
-        // cache=none: past the host's page cache, and the guest's flushes reach the disk.
+        // cache=none: past the host's page cache, and the guest's flushes reach the disk. A disk's errors are the guest's to deal with, though it be full:
+        // by itself QEMU would stop the machine then.
         Start::Boot | Start::Restore(_) => {
-            format!("{name},format=raw,cache=none,aio=native,discard=unmap,file={}", disk.display())
+            let disk = disk.display();
+            format!("{name},format=raw,cache=none,aio=native,discard=unmap,rerror=report,werror=report,file={disk}")
         }
     }
 }
