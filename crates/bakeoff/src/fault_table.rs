@@ -2,7 +2,7 @@
 //! In: results of `faults`. Out: text as wide as the terminal, and the form of `--json`.
 
 use crate::json::Answer;
-use crate::served_disk::Refused;
+use crate::served_disk::{self, Refused};
 use crate::text;
 use reliability::faults::{Access, Counts, FaultResult, Harmed, Verdict};
 use report::{Cell, Findings, Group, Row, Tone};
@@ -57,20 +57,31 @@ fn answers(all: &[Harmed]) -> Vec<String> {
         said.push(format!("{} did NOT say: {}.", one.contender, faults.join("; ")));
     }
     for one in all {
-        let gone: Vec<&str> =
-            one.faults.iter().filter(|fault| fault.refused_again > 0).map(|fault| &*fault.name).collect();
-        if !gone.is_empty() {
-            let often = |fault: &&FaultResult| format!("{} of {}", fault.refused_again, fault.rounds);
-            let first = one.faults.iter().find(|fault| fault.refused_again > 0);
-            said.push(format!(
-                "{} could not be mounted any more after {} (in {} rounds): it needs repair.",
-                one.contender,
-                judge::list(&gone),
-                first.as_ref().map(often).unwrap_or_default()
-            ));
-        }
+        let refused = |fault: &FaultResult| fault.refused_again;
+        said.extend(
+            in_rounds(one, refused).map(|often| {
+                format!("{} could not be mounted any more after {often}: it needs repair.", one.contender)
+            }),
+        );
+        let lost = |fault: &FaultResult| fault.kernel_lost;
+        said.extend(
+            in_rounds(one, lost)
+                .map(|often| format!("{} ended the kernel that had it mounted, by {often}.", one.contender)),
+        );
     }
     said
+}
+
+/// The faults in whose rounds something happened, and how often; None where it happened in none.
+fn in_rounds(one: &Harmed, count: impl Fn(&FaultResult) -> u32) -> Option<String> {
+    let those: Vec<String> = one
+        .faults
+        .iter()
+        .filter(|fault| count(fault) > 0)
+        .map(|fault| format!("{} (in {} of {} rounds)", fault.name, count(fault), fault.rounds))
+        .collect();
+    let names: Vec<&str> = those.iter().map(String::as_str).collect();
+    (!names.is_empty()).then(|| judge::list(&names))
 }
 
 /// What of a fault nobody said.
@@ -129,6 +140,7 @@ fn cell(fault: &FaultResult) -> Cell {
         (Verdict::Stopped, _) => "stopped".into(),
         (Verdict::Hung, _) => "HUNG".into(),
         (Verdict::NotMounted, _) => "NOT MOUNTED".into(),
+        (Verdict::KernelLost, _) => "KERNEL LOST".into(),
         (Verdict::Lost, _) => "LOST".into(),
         (Verdict::Silent, _) => "WRONG".into(),
     };
@@ -136,10 +148,11 @@ fn cell(fault: &FaultResult) -> Cell {
         Verdict::Unharmed => Tone::Good,
         Verdict::Reported => Tone::Plain,
         Verdict::Stopped => Tone::Warning,
-        Verdict::Hung | Verdict::NotMounted | Verdict::Lost | Verdict::Silent => Tone::Broken,
+        Verdict::Hung | Verdict::NotMounted | Verdict::KernelLost | Verdict::Lost | Verdict::Silent => Tone::Broken,
     };
     let examples = [&fault.read, &fault.kept, &fault.after].map(|counts| counts.example.as_ref());
-    let seen = [fault.refusal_again.as_ref()].into_iter().chain(examples).chain([fault.first_error.as_ref()]);
+    let first = [fault.kernel_loss.as_ref(), fault.refusal_again.as_ref()];
+    let seen = first.into_iter().chain(examples).chain([fault.first_error.as_ref()]);
     Cell { text, tone, seen: seen.flatten().next().cloned() }
 }
 
@@ -160,11 +173,12 @@ fn legend(all: &[Harmed]) -> Vec<String> {
     vec![
         "right: no call failed, and everything read was as it was written. waits: the same, and the slowest call or file read took so long. reported: some calls failed, nothing was wrong. \
          read-only, stopped: the same, and nothing could be written any more. not mounted: not while the disk was harmed; NOT MOUNTED: nor when it was whole again. \
-         HUNG: calls did not come back, not even then. LOST: what fsync had acknowledged was gone. WRONG: what was read was never written, or files were gone, and no call said so. damage found: by the filesystem's own check, unmounted, after so many rounds."
+         HUNG: calls did not come back, not even then. KERNEL LOST: the kernel of its virtual machine ended, or hung. LOST: what fsync had acknowledged was gone. WRONG: what was read was never written, or files were gone, and no call said so. damage found: by the filesystem's own check, unmounted, after so many rounds."
             .into(),
         format!(
             "The worst of {rounds} rounds where dice are thrown, each on a fresh filesystem, Linux {}; seed {}. Each fault in a sentence, and what is done: docs/faults.md",
-            first.kernel, first.seed
+            served_disk::kernels(all.iter().map(|one| (one.kernel.as_str(), one.contender.as_str()))),
+            first.seed
         ),
     ]
 }
@@ -195,6 +209,8 @@ mod tests {
             slowest_seconds: 0.0,
             stuck: 0,
             hung: 0,
+            kernel_lost: 0,
+            kernel_loss: None,
             access: Access::Writable,
             access_mended: Access::Writable,
             refused_again: 0,
@@ -213,6 +229,7 @@ mod tests {
         Harmed {
             contender: contender.into(),
             kernel: "6.18".into(),
+            guest: false,
             mount_options: vec![],
             contradictions: vec![],
             seed: 1,
@@ -238,6 +255,16 @@ mod tests {
         assert!(said.contains("ext4 did NOT say: bit-flips: 64 of 100 files read as what was never"), "{said}");
         assert!(said.contains("WRONG") && said.contains("reported") && said.contains("36.0 %"), "{said}");
         assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    }
+
+    #[test]
+    fn a_kernel_that_ended_is_said_to_have() {
+        let mut lost = result("read-errors-metadata", Verdict::KernelLost, counts(60, 1, 0));
+        (lost.kernel_lost, lost.kernel_loss) = (3, Some("its kernel panicked".into()));
+        let all = AllFaults { contenders: vec![harmed("reiserfs", lost)], refused: vec![] };
+        let said = told(&all, 200);
+        let wanted = "reiserfs ended the kernel that had it mounted, by read-errors-metadata (in 3 of 5 rounds).";
+        assert!(said.contains(wanted) && said.contains("KERNEL LOST"), "{said}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! In: results of `powercut`. Out: text as wide as the terminal, and the form of `--json`.
 
 use crate::json::Answer;
-use crate::served_disk::Refused;
+use crate::served_disk::{self, Refused};
 use crate::text;
 use reliability::power_cut::{Example, Figures, Given, PromiseResult, Rate, Strength, Survived};
 use report::{Cell, Findings, Group, Row, Tone};
@@ -235,7 +235,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
         format!(
             "broken: in that share of the cuts that put it to the test. {} states each on Linux {}, of which {} % such as a disk leaves that keeps the order of writes; seed {}.",
             first.states,
-            kernels(all),
+            served_disk::kernels(all.iter().map(|one| (one.kernel.as_str(), one.contender.as_str()))),
             first.in_order * 100 / first.states.max(1),
             first.seed
         ),
@@ -245,25 +245,6 @@ fn legend(all: &[Survived]) -> Vec<String> {
         said.push("The disk lied about its flushes: what is broken here is the disk's fault.".into());
     }
     said
-}
-
-/// The kernels, each with who was mounted by it where there are several.
-fn kernels(all: &[Survived]) -> String {
-    let mut by: Vec<(&str, Vec<&str>)> = Vec::new();
-    for one in all {
-        match by.iter_mut().find(|(kernel, _)| *kernel == one.kernel) {
-            Some((_, names)) => names.push(&one.contender),
-            None => by.push((&one.kernel, vec![&one.contender])),
-        }
-    }
-    match by.as_slice() {
-        [(kernel, _)] => (*kernel).to_string(),
-        several => {
-            let each: Vec<String> =
-                several.iter().map(|(kernel, names)| format!("{kernel} ({})", names.join(", "))).collect();
-            each.join(" and ")
-        }
-    }
 }
 
 #[cfg(test)]

@@ -104,7 +104,8 @@ fn all_here(contenders: &[PlannedContender], only: &str) -> Result<(), Failure> 
     }
 }
 
-fn in_guest(contender: &Contender) -> bool {
+/// Whether a contender runs in a virtual machine.
+pub fn in_guest(contender: &Contender) -> bool {
     staging::is_guest(contender.kernel.as_deref())
 }
 
@@ -165,6 +166,25 @@ pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>) -> Result
     }
 }
 
+/// The kernels of contenders in words, each with who was mounted by it where there are several.
+pub fn kernels<'c>(all: impl Iterator<Item = (&'c str, &'c str)>) -> String {
+    let mut by: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (kernel, contender) in all {
+        match by.iter_mut().find(|(known, _)| *known == kernel) {
+            Some((_, names)) => names.push(contender),
+            None => by.push((kernel, vec![contender])),
+        }
+    }
+    match by.as_slice() {
+        [(kernel, _)] => (*kernel).to_string(),
+        several => {
+            let each: Vec<String> =
+                several.iter().map(|(kernel, names)| format!("{kernel} ({})", names.join(", "))).collect();
+            each.join(" and ")
+        }
+    }
+}
+
 /// Makes a contender on a fresh served disk, does something with both, and takes everything down.
 ///
 /// # Errors
@@ -191,14 +211,14 @@ pub fn on_ground<T>(
     if !in_guest(contender) {
         return with(contender, filesystems, bytes, |stage, disk| work(&mut Ground::here(stage), disk));
     }
-    on_target(filesystems, bytes, |target, disk| {
-        // The served folder holds disks and nothing else.
-        target.make_guests_in(Path::new(crate::scratch::DEFAULT));
-        work(&mut Ground::in_guest(target.stage_in_guest(contender)?), disk)
-    })
+    on_target(filesystems, bytes, |target, disk| work(&mut Ground::in_guest(target.stage_in_guest(contender)?), disk))
 }
 
-fn on_target<T>(
+/// Serves a disk, does something with it and with stages that stand on it, and takes everything down.
+///
+/// # Errors
+/// It cannot be served, or what is done fails.
+pub fn on_target<T>(
     filesystems: &Registry,
     bytes: u64,
     work: impl FnOnce(&mut Target, &mut Disk) -> Result<T, ReliabilityError>,
@@ -208,6 +228,8 @@ fn on_target<T>(
     let place = Where::Image { bytes, folder: folder.path().to_owned() };
     let done = {
         let mut target = Target::open(filesystems, &place, &journal)?;
+        // The served folder holds disks and nothing else.
+        target.make_guests_in(Path::new(crate::scratch::DEFAULT));
         // What stands on it was unmounted and checked by what was done with it; it is taken down with this, and says what it had to leave.
         work(&mut target, folder.disk().ok_or(ReliabilityError::NoImage)?)?
     };

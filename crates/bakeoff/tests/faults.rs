@@ -127,7 +127,7 @@ fn a_disk_that_hangs_is_waited_for() {
 fn what_cannot_be_harmed_is_refused_with_its_reason() {
     let place = Place::new();
     place.bakeoff("faults --fault rust").refused(&["--fault rust", "bit-flips, "]);
-    place.bakeoff("faults --fs f2fs").refused(&["in a virtual machine", "leave it out"]);
+    place.bakeoff("faults --kernel linux:6").refused(&["linux:6", "debian:6.1"]);
     place.bakeoff("faults --image 100T").refused(&["name a smaller one"]);
     place.bakeoff("faults --rounds 0").refused(&["1..=1000"]);
 }

@@ -310,15 +310,48 @@ fn a_file_that_is_no_kernel_is_refused_before_anything_is_started() {
 }
 
 #[test]
-fn what_a_killed_run_leaves_of_a_guest_is_cleaned_by_its_mark() {
+fn a_killed_run_takes_its_guest_with_it_and_the_rest_is_cleaned_by_its_mark() {
     let Some(_turn) = guests() else { return };
     let place = place_with(ENDLESS);
     let mut child = place.start(&format!("{RUN} --fs odd --kernel {KERNEL}"));
     booted(&place, &mut child);
-    child.kill().expect("it is killed");
-    child.wait().expect("it is reaped");
+    killed(&place, &mut child);
     place.bakeoff(&format!("clean --scratch {}", place.folder().display())).well();
     clean(&place);
+}
+
+/// Kills whoever started a machine, and waits until that is gone, too: nobody cleans up, and its guest is in the midst of something.
+fn killed(place: &Place, child: &mut Child) {
+    child.kill().expect("it is killed");
+    child.wait().expect("it is reaped");
+    let end = Instant::now() + Duration::from_secs(10);
+    while !machines(&place.folder().display().to_string()).is_empty() {
+        assert!(Instant::now() < end, "QEMU outlives the run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn killed_power_cuts_and_faults_take_their_guest_with_them_and_the_rest_is_cleaned() {
+    let Some(_turn) = guests() else { return };
+    let disks = std::path::Path::new("/run/bakeoff");
+    std::fs::create_dir_all(disks).expect("the folder is there");
+    let before = support::leftovers(disks);
+    for words in ["powercut --fs jfs --unsynced 30s", "faults --fs jfs --fault slow"] {
+        let place = Place::new();
+        let mut child = place.start(words);
+        let end = Instant::now() + Duration::from_secs(120);
+        while machines(&place.folder().display().to_string()).is_empty() {
+            assert!(child.try_wait().expect("it can be asked").is_none(), "{words}: it ended before its guest was up");
+            assert!(Instant::now() < end, "{words}: no guest after two minutes");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        killed(&place, &mut child);
+        place.bakeoff("clean").well();
+        let now = support::leftovers(disks);
+        assert!(now.len() <= before.len(), "{words}: {now:?}");
+        clean(&place);
+    }
 }
 
 #[test]
@@ -379,6 +412,49 @@ fn a_filesystem_of_a_guest_that_sends_no_flush_breaks_what_it_promised() {
     // Its log was replayed before it was mounted, as at boot.
     assert_eq!((one["states"].as_u64(), one["mounts"]["refused"]["count"].as_u64()), (Some(15), Some(0)), "{one}");
     clean(&place);
+}
+
+/// The faults of a contender in a guest, one round of each.
+fn faults(place: &Place, fs: &str, faults: &str) -> Vec<serde_json::Value> {
+    let said = place.bakeoff(&format!("faults --json --seed 7 --rounds 1 --fs {fs} --fault {faults}")).well();
+    let one = contender(said.out.as_bytes());
+    assert_eq!(one["guest"].as_bool(), Some(true), "{one}");
+    assert!(one["kernel"].as_str().is_some_and(|kernel| kernel.starts_with("6.1.")), "{}", one["kernel"]);
+    clean(place);
+    one["faults"].as_array().expect("faults").clone()
+}
+
+#[test]
+fn the_disk_of_a_guest_is_harmed_and_what_its_filesystem_makes_of_it_is_seen_there() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let all = faults(&place, "jfs", "none,bit-flips,full-below,dead");
+    let [none, flips, full, dead] = &all[..] else { panic!("{all:?}") };
+    assert_eq!((none["verdict"].as_str(), none["after"]["right"].as_u64()), (Some("unharmed"), Some(608)), "{none}");
+    assert_eq!((none["acknowledged"].as_u64(), none["kept"]["right"].as_u64()), (Some(120), Some(120)), "{none}");
+    assert_eq!((flips["verdict"].as_str(), flips["blocks"].as_u64()), (Some("silent"), Some(64)), "{flips}");
+    assert!(flips["read"]["wrong"].as_u64() > Some(20), "JFS has no checksums: {flips}");
+    // A full disk is an error of the guest's, and does not stop its machine.
+    for fault in [full, dead] {
+        assert_eq!((fault["verdict"].as_str(), fault["kernel_lost"].as_u64()), (Some("stopped"), Some(0)), "{fault}");
+        assert!(fault["met"].as_u64() > Some(0) && fault["failed_calls"].as_u64() > Some(0), "{fault}");
+        assert_eq!(fault["after"]["right"].as_u64(), Some(608), "{fault}");
+    }
+}
+
+#[test]
+fn a_kernel_that_ends_over_a_harmed_disk_is_a_verdict() {
+    let Some(_turn) = guests() else { return };
+    let place = place_with("mkfs.ext4 -F -q {device}");
+    let path = "config/bakeoff/filesystems/odd.toml";
+    let odd = std::fs::read_to_string(place.path(path)).expect("it was written");
+    let own = r#"["mount", "-t", "ext4", "-o", "{list}", "{device}", "{mountpoint}"]"#;
+    assert!(odd.contains(own));
+    let mount = "if [ -e /tmp/seen ]; then echo c > /proc/sysrq-trigger; fi; touch /tmp/seen; mount -t ext4 {device} {mountpoint}";
+    place.write(path, &odd.replace(own, &format!("[\"sh\", \"-c\", {mount:?}]")));
+    let flips = &faults(&place, &format!("odd --kernel {KERNEL}"), "bit-flips")[0];
+    assert_eq!((flips["verdict"].as_str(), flips["kernel_lost"].as_u64()), (Some("kernel-lost"), Some(1)), "{flips}");
+    assert!(flips["kernel_loss"].as_str().is_some_and(|why| why.contains("sysrq triggered crash")), "{flips}");
 }
 
 #[test]

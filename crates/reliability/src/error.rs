@@ -27,7 +27,7 @@ pub enum ReliabilityError {
     #[error("it is served by a process of its own, which remembers what stood on its disk")]
     OwnServer,
     /// Whoever works in a virtual machine does not do what it is told.
-    #[error("who looks at its states in the virtual machine {0}")]
+    #[error("who looks at it in the virtual machine {0}")]
     Witness(String),
     /// Virtual machines are lost again and again.
     #[error("the kernel of its virtual machine was lost {times} times; the last time: {why}")]

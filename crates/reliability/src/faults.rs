@@ -5,12 +5,19 @@
 //! synced; then the disk is whole again, the filesystem is mounted anew, everything is read once more, and its own check is asked.
 
 mod files;
+mod ground;
+mod hands;
+mod in_guest;
 mod kinds;
 mod result;
 mod trial;
 mod work;
 
 pub use files::Counts;
+pub(crate) use files::lay_out;
+pub use ground::Ground;
+pub(crate) use hands::{Looked, at_work, look};
 pub use kinds::{FAULTS, KnownFault, known};
 pub use result::{Access, FaultResult, Harmed, Verdict, of_rounds};
 pub use trial::{Round, harm};
+pub(crate) use work::{Worked, access};

@@ -10,8 +10,10 @@ mod kernel_log;
 pub mod measured;
 pub mod power_cut;
 mod stamps;
+mod witness;
 
 pub use error::ReliabilityError;
+pub use witness::witness;
 
 /// Name of an image on which a contender stands, in the folder that is served.
 fn image_name(image: Option<&std::path::Path>) -> Result<String, ReliabilityError> {

@@ -7,10 +7,10 @@
 mod campaign;
 mod diary;
 mod ground;
-mod hands;
+pub(crate) mod hands;
 mod in_guest;
-mod instances;
-mod kept;
+pub(crate) mod instances;
+pub(crate) mod kept;
 mod program;
 mod program_account;
 mod promise_account;
@@ -18,11 +18,9 @@ mod promise_work;
 mod promises;
 mod result;
 mod tally;
-mod witness;
 
 pub use campaign::{Cuts, Watcher, Work, cut};
 pub use ground::Ground;
 pub use kept::{KeptState, LookedAgain};
 pub use program::Program;
 pub use result::{Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived};
-pub use witness::witness;

@@ -199,17 +199,32 @@ impl Command {
     }
 
     /// Starts it and leaves it running, with its output going to `log`. The caller ends it.
-    pub fn start(&self, journal: &Journal, log: &std::path::Path) -> Result<(Child, Process), CommandError> {
+    pub fn start(&self, journal: &Journal, log: &Path) -> Result<(Child, Process), CommandError> {
+        self.started(journal, log, |mut command| command.spawn())
+    }
+
+    /// The same for one that nobody could end once this process is gone: it is killed with it.
+    pub fn start_tied(&self, journal: &Journal, log: &Path) -> Result<(Child, Process), CommandError> {
+        self.started(journal, log, crate::tied::spawn)
+    }
+
+    fn started(
+        &self,
+        journal: &Journal,
+        log: &Path,
+        spawn: impl FnOnce(std::process::Command) -> std::io::Result<Child>,
+    ) -> Result<(Child, Process), CommandError> {
         let mut record = Record::begun(self.argv.clone(), journal);
         record.remark = Some("started and left running".into());
-        let result = std::fs::File::create(log)
-            .and_then(|out| Ok((out.try_clone()?, out)))
-            .and_then(|(out, err)| self.prepared().stdout(Stdio::from(out)).stderr(Stdio::from(err)).spawn());
+        let result = File::create(log).and_then(|out| Ok((out.try_clone()?, out))).and_then(|(out, err)| {
+            let mut command = self.prepared();
+            command.stdout(out).stderr(err);
+            spawn(command)
+        });
         let started = match result {
-            Ok(child) => match Process::of(child.id()) {
-                Some(process) => Ok((child, process)),
-                None => Err(Failure::NotStarted { answer: "it ended at once".into(), cause: Cause::Unclear }),
-            },
+            Ok(child) => Process::of(child.id())
+                .map(|process| (child, process))
+                .ok_or_else(|| Failure::NotStarted { answer: "it ended at once".into(), cause: Cause::Unclear }),
             Err(error) => Err(not_started(&error)),
         };
         let started = started.map_err(|failure| {

@@ -26,6 +26,7 @@ pub mod openers;
 pub mod presence;
 pub mod process;
 pub mod tail;
+mod tied;
 pub mod touched;
 pub mod trust;
 mod way;

@@ -15,6 +15,7 @@ pub const FAULTS_EXAMPLES: &str = "\
 Examples:
   bakeoff faults                                      ext4, XFS and btrfs, all faults
   bakeoff faults --fs btrfs,zfs --fault bit-flips,bit-flips-metadata
+  bakeoff faults --fs f2fs,jfs,nilfs2                 in virtual machines, whose kernels have them
   bakeoff faults --fs ext4 --mkfs ext4='-O ^metadata_csum' --fault bit-flips-metadata --rounds 20";
 
 /// Contenders on a served disk.
@@ -92,6 +93,9 @@ pub struct PowercutArgs {
 pub struct FaultsArgs {
     #[command(flatten)]
     pub on: OnServedDisk,
+    /// Kernels, each contender on each of them, as of `run`: debian:6.1, debian:newest, host
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub kernel: Vec<String>,
     /// What is wrong with the disk: bit-flips, bit-flips-metadata, read-errors, read-errors-metadata, write-errors, full-below,
     /// slow, hanging, dead, or none, the control [default: all]
     #[arg(long = "fault", value_name = "LIST", value_delimiter = ',')]

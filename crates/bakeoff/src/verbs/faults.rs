@@ -7,16 +7,19 @@ use crate::fault_table::{self, AllFaults};
 use crate::served_disk::{self, Asked};
 use crate::session::{STOPPED, stop_on_signals};
 use disk::Disk;
-use records::Contender;
+use records::{Contender, Durability};
 use reliability::ReliabilityError;
-use reliability::faults::{self, FAULTS, Harmed, KnownFault, Round};
+use reliability::faults::{self, FAULTS, Ground, Harmed, KnownFault, Round};
 use runner::Stop;
-use staging::Stage;
+use staging::{Stage, Target};
+
+/// How often a round in a virtual machine is tried: a busy host may not start one in time.
+const TRIES: u32 = 3;
 
 /// Harms and tells.
 pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     let known = named(&args.faults)?;
-    let asked = served_disk::asked(&args.on, &[], Some("disks are only harmed"))?;
+    let asked = served_disk::asked(&args.on, &args.kernel, None)?;
     let stop = stop_on_signals()?;
     let one = |contender: &Contender| of_one(contender, &asked, &known, args.rounds, &stop);
     let Some((contenders, refused)) = served_disk::each(&asked, one) else { return Ok(STOPPED) };
@@ -42,6 +45,16 @@ fn named(names: &[String]) -> Result<Vec<&'static KnownFault>, Failure> {
     names.iter().map(of).collect()
 }
 
+/// The faults of one contender, fault after fault and round after round.
+struct Harming<'a> {
+    contender: &'a Contender,
+    asked: &'a Asked,
+    rounds: u32,
+    stop: &'a Stop,
+    class: Durability,
+    harmed: Harmed,
+}
+
 fn of_one(
     contender: &Contender,
     asked: &Asked,
@@ -49,32 +62,85 @@ fn of_one(
     rounds: u32,
     stop: &Stop,
 ) -> Result<Harmed, ReliabilityError> {
-    let label = &contender.label;
-    let mut harmed = Harmed {
-        contender: label.clone(),
+    let harmed = Harmed {
+        contender: contender.label.clone(),
         seed: asked.seed,
         kernel: reliability::kernel(),
+        guest: served_disk::in_guest(contender),
         mount_options: vec![],
         faults: vec![],
         contradictions: vec![],
     };
-    let mut class = records::Durability::unknown();
-    for fault in known {
-        eprintln!("{label}: {}", fault.name);
-        let mut found: Vec<Round> = Vec::new();
-        for round in 0..if fault.is_random() { rounds } else { 1 } {
-            if stop() {
-                return Err(ReliabilityError::Stopped);
-            }
-            let once = |stage: &mut Stage<'_>, disk: &mut Disk| {
-                harmed.mount_options.clone_from(&stage.found().mount_options);
-                class.clone_from(&stage.found().durability);
-                faults::harm(stage, disk, fault, asked.seed.wrapping_add(u64::from(round)))
-            };
-            found.push(served_disk::with(contender, &asked.filesystems, asked.bytes, once)?);
-        }
-        harmed.faults.push(faults::of_rounds(fault, found));
+    let mut harming = Harming { contender, asked, rounds, stop, class: Durability::unknown(), harmed };
+    if harming.harmed.guest {
+        // One machine is booted for all of it, and each round has a copy of it.
+        served_disk::on_target(&asked.filesystems, asked.bytes, |target, disk| {
+            harming.all(known, |harming, fault, seed| harming.in_guest(target, disk, fault, seed))
+        })?;
+    } else {
+        harming.all(known, |harming, fault, seed| {
+            let once = |stage: &mut Stage<'_>, disk: &mut Disk| harming.once(Ground::here(stage), disk, fault, seed);
+            served_disk::with(contender, &asked.filesystems, asked.bytes, once)
+        })?;
     }
+    let Harming { mut harmed, class, .. } = harming;
     harmed.against(&class);
     Ok(harmed)
+}
+
+impl Harming<'_> {
+    fn all(
+        &mut self,
+        known: &[&'static KnownFault],
+        mut round: impl FnMut(&mut Self, &KnownFault, u64) -> Result<Round, ReliabilityError>,
+    ) -> Result<(), ReliabilityError> {
+        for fault in known {
+            eprintln!("{}: {}", self.contender.label, fault.name);
+            let mut found: Vec<Round> = Vec::new();
+            for number in 0..if fault.is_random() { self.rounds } else { 1 } {
+                if (self.stop)() {
+                    return Err(ReliabilityError::Stopped);
+                }
+                found.push(round(self, fault, self.asked.seed.wrapping_add(u64::from(number)))?);
+            }
+            self.harmed.faults.push(faults::of_rounds(fault, found));
+        }
+        Ok(())
+    }
+
+    /// A round in a guest of its own. One that is lost before its disk was harmed is tried again.
+    fn in_guest(
+        &mut self,
+        target: &mut Target,
+        disk: &mut Disk,
+        fault: &KnownFault,
+        seed: u64,
+    ) -> Result<Round, ReliabilityError> {
+        let mut tries = 1;
+        loop {
+            let staged = target.stage_in_guest(self.contender).map_err(ReliabilityError::from);
+            let done = staged.and_then(|remote| self.once(Ground::in_guest(remote), disk, fault, seed));
+            match done {
+                Err(error) if tries < TRIES => {
+                    eprintln!("{}: {} is tried again: {error}", self.contender.label, fault.name);
+                    disk.mend()?;
+                    tries += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn once(
+        &mut self,
+        mut ground: Ground<'_>,
+        disk: &mut Disk,
+        fault: &KnownFault,
+        seed: u64,
+    ) -> Result<Round, ReliabilityError> {
+        let found = ground.setup().found;
+        self.harmed.kernel = ground.kernel();
+        (self.harmed.mount_options, self.class) = (found.mount_options, found.durability);
+        faults::harm(&mut ground, disk, fault, seed)
+    }
 }

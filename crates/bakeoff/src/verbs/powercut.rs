@@ -47,7 +47,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
 
 /// Carries out the promises and looks at what is left of them, where a stage stands elsewhere.
 pub fn witness() -> Result<u8, Failure> {
-    let told = power_cut::witness(std::io::stdin(), std::io::stdout());
+    let told = reliability::witness(std::io::stdin(), std::io::stdout());
     told.map(|()| 0).map_err(|error| Failure::new(format!("being told what to look at: {error}")))
 }
 

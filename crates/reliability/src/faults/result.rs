@@ -34,10 +34,12 @@ pub enum Verdict {
     Reported,
     /// It was reported, and nothing could be written any more.
     Stopped,
-    /// Calls did not come back, not even on the whole disk: the filesystem's own server had to be ended.
+    /// Calls did not come back, not even on the whole disk: the filesystem's own server, or the virtual machine, had to be ended.
     Hung,
     /// It could not be mounted any more, not even on the whole disk.
     NotMounted,
+    /// The kernel of the virtual machine that had it mounted ended, or hung.
+    KernelLost,
     /// What had been acknowledged was gone or wrong on the whole disk, and nobody had said so.
     Lost,
     /// Wrong data was returned, or files were gone, and nobody said so.
@@ -75,8 +77,12 @@ pub struct FaultResult {
     pub slowest_seconds: f64,
     /// Rounds in which a call came back only when the disk was mended, 25 s later.
     pub stuck: u32,
-    /// Rounds in which it did not even then, and the filesystem's own server had to be ended.
+    /// Rounds in which it did not even then, and the filesystem's own server, or the virtual machine, had to be ended.
     pub hung: u32,
+    /// Rounds that ended the kernel of the virtual machine that had it mounted; what comes after that was not seen.
+    pub kernel_lost: u32,
+    /// How it ended, the first time.
+    pub kernel_loss: Option<String>,
     /// Whether it could be written at the end, in the worst round.
     pub access: Access,
     /// And once the disk was whole again, before it was mounted anew.
@@ -106,6 +112,8 @@ pub struct Harmed {
     pub contender: String,
     /// Kernel on which it was harmed.
     pub kernel: String,
+    /// Whether that is a virtual machine's.
+    pub guest: bool,
     /// Options with which it was mounted, as the kernel shows them.
     pub mount_options: Vec<String>,
     /// Seed of the first round.
@@ -130,6 +138,8 @@ impl Round {
             Verdict::Silent
         } else if self.kept.silent() > 0 {
             Verdict::Lost
+        } else if self.kernel_lost.is_some() {
+            Verdict::KernelLost
         } else if self.hung {
             Verdict::Hung
         } else if self.refused_again.is_some() {
@@ -170,6 +180,8 @@ pub fn of_rounds(fault: &KnownFault, rounds: Vec<Round>) -> FaultResult {
         slowest_seconds: rounds.iter().map(|round| round.slowest.as_secs_f64()).fold(0.0, f64::max),
         stuck: count(|round| round.stuck),
         hung: count(|round| round.hung),
+        kernel_lost: count(|round| round.kernel_lost.is_some()),
+        kernel_loss: first(|round| &round.kernel_lost),
         access: mounted().map(|round| round.access).min().unwrap_or_default(),
         access_mended: mounted().map(|round| round.access_mended).min().unwrap_or_default(),
         refused_again: count(|round| round.refused_again.is_some()),
@@ -216,6 +228,7 @@ mod tests {
             (Round { refused: refused(), access: Access::None, ..good() }, Verdict::Stopped),
             (Round { refused: refused(), refused_again: refused(), ..good() }, Verdict::NotMounted),
             (Round { hung: true, access: Access::Failing, ..good() }, Verdict::Hung),
+            (Round { kernel_lost: Some("its kernel panicked".into()), hung: true, ..good() }, Verdict::KernelLost),
             (Round { kept: counts(4, 0, 0, 1), failed: 3, ..good() }, Verdict::Lost),
             (Round { read: counts(9, 0, 1, 0), ..good() }, Verdict::Silent),
             (Round { after: counts(9, 0, 0, 1), ..good() }, Verdict::Silent),

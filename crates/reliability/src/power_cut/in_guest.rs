@@ -4,8 +4,8 @@
 use super::campaign::Work;
 use super::ground::{AfterCut, Place};
 use super::hands::{Marker, Question};
-use super::witness::{Order, Reply, Witness};
 use crate::error::ReliabilityError;
+use crate::witness::{Order, Reply, Witness};
 use staging::{Beside, Remote, Remountable, Serial, Setup, Staged, StagingError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

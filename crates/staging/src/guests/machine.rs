@@ -1,6 +1,6 @@
 //! A virtual machine: QEMU's process, its serial port, and the end of what its console said.
 //! In: a kernel, an initramfs, a disk, an accelerator, how it begins. Out: a machine whose guest has said hello, or why it did not.
-//! However it ends, its process and its sockets go with it.
+//! However it ends, its process and its sockets go with it; where this process is killed, the kernel kills QEMU, too.
 
 use super::boot::{CONTROL_PORT, PROGRAM};
 use super::console::{CONSOLE_SHOWN, Console, last_line};
@@ -112,7 +112,7 @@ impl Machine {
         let (mut child, process) = command
             .clone()
             .hint("QEMU is in Debian's qemu-system-x86")
-            .start(journal, &log)
+            .start_tied(journal, &log)
             .map_err(StagingError::command("starting a virtual machine"))?;
         let connected = mark.will_make(Made::Daemon { process }).and_then(|()| {
             let console = accept(&console, process, &log)?;
@@ -247,9 +247,11 @@ fn drive(at: usize, disk: &Path, start: Start) -> String {
     match start {
         // The guest has looked at it before it is kept, and must not know anything of a disk that others are given.
         Start::BootToKeep(bytes) => format!("{name},driver=null-co,read-zeroes=on,size={}", bytes[at]),
-        // cache=none: past the host's page cache, and the guest's flushes reach the disk.
+        // cache=none: past the host's page cache, and the guest's flushes reach the disk. A disk's errors are the guest's to deal with, though it be full:
+        // by itself QEMU would stop the machine then.
         Start::Boot | Start::Restore(_) => {
-            format!("{name},format=raw,cache=none,aio=native,discard=unmap,file={}", disk.display())
+            let disk = disk.display();
+            format!("{name},format=raw,cache=none,aio=native,discard=unmap,rerror=report,werror=report,file={disk}")
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The witness: a process beside a stage elsewhere, which works and looks there, and is talked to by lines of JSON.
 //! In: [`Order`]s on its standard input. Out: [`Reply`]s; a mark is answered before the work goes on.
 
-use super::hands::{self, Hands, Marker, Question, Seen};
 use crate::error::{ReliabilityError, doing};
+use crate::faults::{self, Access, Looked, Worked};
 use crate::kernel_log;
 use crate::power_cut::Work;
+use crate::power_cut::hands::{self, Hands, Marker, Question, Seen};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use staging::Line;
@@ -36,6 +37,16 @@ pub(crate) enum Order {
     Look(Question),
     /// What the kernel has said since.
     KernelWords { since: f64 },
+    /// Lay the files of a harmed disk out, below the root that was said last.
+    LayFilesOut,
+    /// Read every so manyth of them, and write others; each mark that is said waits for the next.
+    WorkOnFiles { every: usize },
+    /// It is made no more: nothing else is to be done.
+    Enough,
+    /// Look at all of them, and at those of these numbers that were written.
+    LookAtFiles { acknowledged: Vec<u32> },
+    /// Write a file of this name.
+    WriteProbe { name: String },
 }
 
 /// What it says.
@@ -49,6 +60,12 @@ pub(crate) enum Reply {
     Begun(f64),
     Seen(Seen),
     KernelWords(Vec<String>),
+    /// What came of files on a harmed disk.
+    Worked(Worked),
+    /// What became of them.
+    Looked(Looked),
+    /// Whether a file could be written.
+    Access(Access),
     /// It failed; what, and why.
     Failed {
         doing: String,
@@ -98,11 +115,17 @@ impl Witness {
     }
 
     pub fn hear(&mut self) -> Result<Reply, ReliabilityError> {
+        let silent = || ReliabilityError::Witness(format!("says nothing for {} s", ANSWER_LIMIT.as_secs()));
+        self.hear_within(ANSWER_LIMIT)?.ok_or_else(silent)
+    }
+
+    /// What it says within some time; None where it says nothing.
+    pub fn hear_within(&mut self, limit: Duration) -> Result<Option<Reply>, ReliabilityError> {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
-        let problem = match self.replies.recv_timeout(ANSWER_LIMIT) {
-            Ok(Ok(reply)) => return Ok(reply),
+        let problem = match self.replies.recv_timeout(limit) {
+            Ok(Ok(reply)) => return Ok(Some(reply)),
+            Err(Timeout) => return Ok(None),
             Ok(Err(error)) => format!("talks nonsense: {error}"),
-            Err(Timeout) => format!("says nothing for {} s", ANSWER_LIMIT.as_secs()),
             Err(Disconnected) => format!("is gone: {}", (self.fate)()),
         };
         Err(ReliabilityError::Witness(problem))
@@ -138,7 +161,7 @@ impl Witness {
         }
     }
 
-    fn answer(&mut self, order: &Order) -> Result<Reply, ReliabilityError> {
+    pub fn answer(&mut self, order: &Order) -> Result<Reply, ReliabilityError> {
         self.say(order)?;
         self.hear()
     }
@@ -179,7 +202,16 @@ pub fn witness(input: impl Read + Send, output: impl Write + Send) -> io::Result
             Order::Look(question) => Reply::Seen(hands::look(&below, &question)),
             // There is one disk there, and not all filesystems name it.
             Order::KernelWords { since } => Reply::KernelWords(kernel_log::words(since, KERNEL_LINES)),
-            Order::Marked => failed(ReliabilityError::Witness("made no mark".into())),
+            Order::Marked | Order::Enough => failed(ReliabilityError::Witness("made no mark".into())),
+            Order::LayFilesOut => match faults::lay_out(&below).map_err(doing("laying files out")) {
+                Ok(()) => Reply::Done,
+                Err(error) => failed(error),
+            },
+            Order::WorkOnFiles { every } => {
+                Reply::Worked(faults::at_work(&below, every.max(1), &mut || port.mark(0).is_ok()))
+            }
+            Order::LookAtFiles { acknowledged } => Reply::Looked(faults::look(&below, &acknowledged)),
+            Order::WriteProbe { name } => Reply::Access(faults::access(&below.join(name))),
         };
         say(&mut port.output, &reply)?;
     }
@@ -274,6 +306,39 @@ mod tests {
         std::fs::remove_dir_all(root.join("diary")).expect("removed");
         let seen = witness.look(&question).expect("looked");
         assert!(seen.findings[1].broken.is_some() && seen.first_lost == Some(0), "{seen:?}");
+        drop(witness);
+        working.join().expect("no panic").expect("it ended in order");
+    }
+
+    #[test]
+    fn a_witness_reads_and_writes_files_as_long_as_it_is_let() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().to_owned();
+        let (mut witness, working) = beside();
+        witness.begin(&root).expect("begun");
+        witness.ask(&Order::LayFilesOut).expect("laid out");
+        std::fs::remove_file(root.join("files-0/10-of-4")).expect("removed");
+        witness.say(&Order::WorkOnFiles { every: 10 }).expect("told");
+        let mut marks = 0;
+        let worked = loop {
+            match witness.hear().expect("heard") {
+                Reply::Mark(_) if marks < 80 => {
+                    marks += 1;
+                    witness.say(&Order::Marked).expect("told");
+                }
+                Reply::Mark(_) => witness.say(&Order::Enough).expect("told"),
+                Reply::Worked(worked) => break worked,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!((worked.read.right, worked.read.missing, worked.failed), (60, 1, 0), "{worked:?}");
+        assert!((1..20).contains(&worked.acknowledged.len()), "it was told to stop: {:?}", worked.acknowledged);
+        let answer = witness.answer(&Order::LookAtFiles { acknowledged: worked.acknowledged.clone() });
+        let Ok(Reply::Looked(looked)) = answer else { panic!("{answer:?}") };
+        assert_eq!((looked.after.right, looked.after.missing), (607, 1));
+        assert_eq!(looked.kept.right as usize, worked.acknowledged.len());
+        let answer = witness.answer(&Order::WriteProbe { name: "probe-after".into() });
+        assert!(matches!(answer, Ok(Reply::Access(Access::Writable))), "{answer:?}");
         drop(witness);
         working.join().expect("no panic").expect("it ended in order");
     }

@@ -1,0 +1,190 @@
+//! Where a contender stands while its disk fails: on this machine, or in a virtual one of another kernel.
+//! In: a fresh stage on a served disk. Out: files that are laid out, read and written there, and what mounting and checking say.
+
+use super::files;
+use super::hands::{self, Looked};
+use super::in_guest::InGuest;
+use super::result::Access;
+use super::work::{self, Worked};
+use crate::error::{ReliabilityError, doing};
+use crate::kernel_log;
+use disk::Disk;
+use records::Closing;
+use staging::{Remote, Remountable, Serial, Setup, Stage, Staged};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How long a call may take before the disk is mended, so that it can end: longer than a disk hangs.
+pub(crate) const STUCK: Duration = Duration::from_secs(25);
+/// How long it may take to come back once the disk is whole again, before a filesystem's own server, or its machine, is ended.
+pub(crate) const BACK: Duration = Duration::from_secs(20);
+/// Lines of the kernel's log that are kept.
+pub(crate) const KERNEL_LINES: usize = 3;
+
+/// A place for faults.
+pub struct Ground<'g>(Box<dyn Place + 'g>);
+
+impl<'g> Ground<'g> {
+    /// On this machine.
+    pub fn here(stage: &'g mut Stage<'_>) -> Ground<'g> {
+        Ground(Box::new(Here { stage, since: kernel_log::now() }))
+    }
+
+    /// In a virtual machine, whose disk is the served one: what ends its kernel does no harm here.
+    pub fn in_guest(remote: Remote<Serial<'g>>) -> Ground<'g> {
+        Ground(Box::new(InGuest::of(remote)))
+    }
+
+    /// What is known of the contender there.
+    pub fn setup(&self) -> Setup {
+        self.0.setup()
+    }
+
+    /// The kernel that has it mounted.
+    pub fn kernel(&self) -> String {
+        self.0.kernel()
+    }
+
+    pub(crate) fn place(&mut self) -> &mut dyn Place {
+        self.0.as_mut()
+    }
+}
+
+/// What came of the work on a harmed disk.
+#[derive(Debug, Default)]
+pub(crate) struct AtWork {
+    /// Absent where it did not come back.
+    pub worked: Option<Worked>,
+    /// A call only came back when the disk was mended, or not at all: requests that failed or waited until then.
+    pub mended: Option<u64>,
+    /// It did not even come back then, and the filesystem's own server, or its machine, had to be ended.
+    pub hung: bool,
+}
+
+/// What is asked of it.
+pub(crate) trait Place {
+    fn setup(&self) -> Setup;
+    fn kernel(&self) -> String;
+    /// The image on which it stands, as a file of this machine.
+    fn image(&self) -> Option<PathBuf>;
+    /// Lays all files out, has them safe, and unmounts.
+    fn lay_out(&mut self) -> Result<(), ReliabilityError>;
+    /// Mounts it; what was answered where it could not be.
+    fn mount(&mut self) -> Result<Option<String>, ReliabilityError>;
+    /// Reads and works on the harmed disk; mends it where a call would not come back otherwise.
+    fn at_work(&mut self, disk: &mut Disk, every: usize) -> Result<AtWork, ReliabilityError>;
+    /// Whether it can be written, by a file of this name.
+    fn access(&mut self, name: &str) -> Result<Access, ReliabilityError>;
+    fn unmount(&mut self) -> Result<(), ReliabilityError>;
+    /// Looks at everything, the files of these numbers included.
+    fn look(&mut self, acknowledged: &[u32]) -> Result<Looked, ReliabilityError>;
+    /// What its own check says of it, unmounted.
+    fn check(&mut self) -> Result<Closing, ReliabilityError>;
+    /// What the kernel there said last, since it was made.
+    fn kernel_words(&mut self) -> Result<Vec<String>, ReliabilityError>;
+    /// Whether the kernel there is gone, or says nothing any more.
+    fn is_lost(&self) -> bool;
+}
+
+/// On this machine, in this process.
+struct Here<'g, 's> {
+    stage: &'g mut Stage<'s>,
+    /// On the clock of the kernel's log.
+    since: f64,
+}
+
+impl Place for Here<'_, '_> {
+    fn setup(&self) -> Setup {
+        self.stage.setup()
+    }
+
+    fn kernel(&self) -> String {
+        crate::kernel()
+    }
+
+    fn image(&self) -> Option<PathBuf> {
+        self.stage.image().map(PathBuf::from)
+    }
+
+    fn lay_out(&mut self) -> Result<(), ReliabilityError> {
+        files::lay_out(&self.stage.seen()).map_err(doing("laying files out"))?;
+        self.stage.sync()?;
+        self.unmount()
+    }
+
+    fn mount(&mut self) -> Result<Option<String>, ReliabilityError> {
+        Ok(self.stage.mount_state().err().map(|error| error.to_string()))
+    }
+
+    fn at_work(&mut self, disk: &mut Disk, every: usize) -> Result<AtWork, ReliabilityError> {
+        let (root, server) = (self.stage.seen(), self.stage.server());
+        let (stop, (lives, heard)) = (AtomicBool::new(false), channel());
+        let (worked, mended, hung) = std::thread::scope(|scope| {
+            let (stop, root) = (&stop, root.as_path());
+            let working = scope.spawn(move || {
+                hands::at_work(root, every, &mut || {
+                    // Nobody listens any more where it was told to stop.
+                    let _ = lives.send(());
+                    !stop.load(Ordering::Relaxed)
+                })
+            });
+            let mended = loop {
+                match heard.recv_timeout(STUCK) {
+                    Ok(()) => {}
+                    Err(RecvTimeoutError::Disconnected) => break Ok(None),
+                    Err(RecvTimeoutError::Timeout) => {
+                        stop.store(true, Ordering::Relaxed);
+                        break disk.mend().map(Some);
+                    }
+                }
+            };
+            // Calls that wait for a server end with it; those that wait for the kernel end with what it waits for, which is whole.
+            let hung = matches!(mended, Ok(Some(_))) && !within(BACK, || working.is_finished());
+            if let Some(server) = server.filter(|_| hung) {
+                server.end(Duration::ZERO);
+            }
+            let worked = working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (worked, mended, hung && server.is_some())
+        });
+        Ok(AtWork { worked: Some(worked), mended: mended?, hung })
+    }
+
+    fn access(&mut self, name: &str) -> Result<Access, ReliabilityError> {
+        Ok(work::access(&self.stage.seen().join(name)))
+    }
+
+    fn unmount(&mut self) -> Result<(), ReliabilityError> {
+        Ok(self.stage.unmount_only()?)
+    }
+
+    fn look(&mut self, acknowledged: &[u32]) -> Result<Looked, ReliabilityError> {
+        Ok(hands::look(&self.stage.seen(), acknowledged))
+    }
+
+    fn check(&mut self) -> Result<Closing, ReliabilityError> {
+        Ok(self.stage.check_unmounted()?)
+    }
+
+    fn kernel_words(&mut self) -> Result<Vec<String>, ReliabilityError> {
+        let device = self.stage.device().map(|device| device.name.clone()).unwrap_or_default();
+        Ok(kernel_log::words_of(&device, self.since, KERNEL_LINES))
+    }
+
+    fn is_lost(&self) -> bool {
+        false
+    }
+}
+
+/// Whether something comes to be within some time.
+pub(crate) fn within(patience: Duration, is: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + patience;
+    while Instant::now() < end {
+        if is() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    is()
+}

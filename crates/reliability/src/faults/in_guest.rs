@@ -1,0 +1,123 @@
+//! Faults of a contender in a virtual machine: its disk is served and harmed here, and everything on it is done and seen there.
+//! In: a stage in a guest. Out: what its witness says.
+
+use super::ground::{AtWork, BACK, Place, STUCK, within};
+use super::hands::Looked;
+use super::result::Access;
+use crate::error::ReliabilityError;
+use crate::witness::{Order, Reply, Witness};
+use disk::Disk;
+use records::Closing;
+use staging::{Beside, Remote, Remountable, Serial, Setup, Staged};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long mounting, looking, unmounting or checking may take there, each: a kernel that takes longer hangs.
+const STEP_LIMIT: Duration = Duration::from_secs(300);
+/// How long it may take until it is known here that a machine has ended.
+const NOTICED: Duration = Duration::from_secs(3);
+
+/// A guest, and its witness once it was started.
+pub(crate) struct InGuest<'g> {
+    remote: Remote<Serial<'g>>,
+    witness: Option<Witness>,
+    /// When it was made, on the clock of the kernel's log there.
+    since: f64,
+}
+
+impl<'g> InGuest<'g> {
+    pub fn of(mut remote: Remote<Serial<'g>>) -> InGuest<'g> {
+        remote.set_limit(STEP_LIMIT);
+        InGuest { remote, witness: None, since: 0.0 }
+    }
+
+    fn witness(&mut self) -> Result<&mut Witness, ReliabilityError> {
+        match &mut self.witness {
+            Some(known) => Ok(known),
+            none => Ok(none.insert(Witness::of(self.remote.start(Beside::Witness)?)?)),
+        }
+    }
+
+    fn done(&mut self, order: &Order) -> Result<(), ReliabilityError> {
+        self.witness()?.ask(order)
+    }
+}
+
+impl Place for InGuest<'_> {
+    fn setup(&self) -> Setup {
+        self.remote.setup()
+    }
+
+    fn kernel(&self) -> String {
+        self.remote.machine().unwrap_or_default()
+    }
+
+    fn image(&self) -> Option<PathBuf> {
+        self.remote.image().map(Path::to_owned)
+    }
+
+    fn lay_out(&mut self) -> Result<(), ReliabilityError> {
+        let root = self.remote.setup().root;
+        self.since = self.witness()?.begin(&root)?;
+        self.done(&Order::LayFilesOut)?;
+        self.remote.sync()?;
+        self.unmount()
+    }
+
+    fn mount(&mut self) -> Result<Option<String>, ReliabilityError> {
+        match self.remote.mount_state() {
+            Ok(_) => Ok(None),
+            Err(error) if self.is_lost() => Err(error.into()),
+            Err(error) => Ok(Some(error.to_string())),
+        }
+    }
+
+    fn at_work(&mut self, disk: &mut Disk, every: usize) -> Result<AtWork, ReliabilityError> {
+        let witness = self.witness()?;
+        witness.say(&Order::WorkOnFiles { every })?;
+        let mut mended = None;
+        loop {
+            match witness.hear_within(if mended.is_none() { STUCK } else { BACK })? {
+                Some(Reply::Mark(_)) if mended.is_none() => witness.say(&Order::Marked)?,
+                // What waited has come back; that is enough.
+                Some(Reply::Mark(_)) => witness.say(&Order::Enough)?,
+                Some(Reply::Worked(worked)) => return Ok(AtWork { worked: Some(worked), mended, hung: false }),
+                Some(other) => return Err(other.unexpected()),
+                None if mended.is_none() => mended = Some(disk.mend()?),
+                None => return Ok(AtWork { worked: None, mended, hung: true }),
+            }
+        }
+    }
+
+    fn access(&mut self, name: &str) -> Result<Access, ReliabilityError> {
+        match self.witness()?.answer(&Order::WriteProbe { name: name.into() })? {
+            Reply::Access(access) => Ok(access),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    fn unmount(&mut self) -> Result<(), ReliabilityError> {
+        Ok(self.remote.unmount_only()?)
+    }
+
+    fn look(&mut self, acknowledged: &[u32]) -> Result<Looked, ReliabilityError> {
+        match self.witness()?.answer(&Order::LookAtFiles { acknowledged: acknowledged.to_vec() })? {
+            Reply::Looked(looked) => Ok(looked),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    fn check(&mut self) -> Result<Closing, ReliabilityError> {
+        Ok(self.remote.check_unmounted()?)
+    }
+
+    fn kernel_words(&mut self) -> Result<Vec<String>, ReliabilityError> {
+        let since = self.since;
+        let mut words = self.witness()?.kernel_words(since)?;
+        Ok(words.split_off(words.len().saturating_sub(super::ground::KERNEL_LINES)))
+    }
+
+    fn is_lost(&self) -> bool {
+        within(NOTICED, || self.remote.is_lost())
+    }
+}

@@ -1,0 +1,104 @@
+//! Processes that must not outlive this one, however it ends: a virtual machine whose run was killed has nobody left who would end it.
+//! In: a command. Out: its process, which the kernel kills when this one is gone (prctl(2), PR_SET_PDEATHSIG).
+//! The kernel means the thread that started it, not the process: so one thread starts them all, and lives as long as the process.
+
+// Two calls between fork and exec.
+#![allow(unsafe_code)]
+
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, OnceLock};
+
+/// What is to be started, and who waits for it.
+type Order = (Command, Sender<io::Result<Child>>);
+
+/// The way to the thread that starts them; None where there can be none.
+static STARTER: OnceLock<Option<Mutex<Sender<Order>>>> = OnceLock::new();
+
+/// Starts a command whose process is killed as soon as this one is gone.
+///
+/// # Errors
+/// What the system answered.
+pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
+    tie(&mut command, getpid());
+    let none = || io::Error::other("no thread could be started that starts it");
+    let (answer, heard) = channel();
+    let starter = STARTER.get_or_init(starter).as_ref().ok_or_else(none)?;
+    let sent = starter.lock().unwrap_or_else(|poison| poison.into_inner()).send((command, answer));
+    sent.map_err(|_| none())?;
+    heard.recv().map_err(|_| none())?
+}
+
+fn starter() -> Option<Mutex<Sender<Order>>> {
+    let (send, orders) = channel::<Order>();
+    let working = move || {
+        for (mut command, answer) in orders {
+            // Nobody waits for one whose caller is gone.
+            let _ = answer.send(command.spawn());
+        }
+    };
+    std::thread::Builder::new().name("starter".into()).spawn(working).ok().map(|_| Mutex::new(send))
+}
+
+fn tie(command: &mut Command, parent: Pid) {
+    let tie = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // One that was killed before the kernel knew of this is noticed here.
+        if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from(io::ErrorKind::BrokenPipe)) }
+    };
+    // SAFETY: between fork and exec it makes two system calls, and neither takes memory nor a lock.
+    unsafe { command.pre_exec(tie) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    /// Set where this test is the process that is going to be killed.
+    const VICTIM: &str = "BAKEOFF_TEST_TIED";
+
+    fn lives(pid: u32) -> bool {
+        crate::process::Process::of(pid).is_some_and(|process| process.lives())
+    }
+
+    /// Starts a long sleep from a thread that ends at once, says its number, and waits for its end.
+    fn victim() {
+        let started = std::thread::spawn(|| {
+            let mut sleep = Command::new("sleep");
+            sleep.arg("600").stdout(Stdio::null());
+            spawn(sleep).expect("it starts").id()
+        });
+        let pid = started.join().expect("no panic");
+        println!("sleeps: {pid}");
+        std::thread::sleep(Duration::from_secs(60));
+    }
+
+    #[test]
+    fn what_is_tied_outlives_the_thread_that_asked_for_it_and_not_the_process() {
+        if std::env::var_os(VICTIM).is_some() {
+            return victim();
+        }
+        let name = "tied::tests::what_is_tied_outlives_the_thread_that_asked_for_it_and_not_the_process";
+        let mut run = Command::new(std::env::current_exe().expect("this program"));
+        let run = run.args(["--exact", name, "--nocapture"]).env(VICTIM, "1").stdout(Stdio::piped()).spawn();
+        let mut run = run.expect("it starts");
+        let said = BufReader::new(run.stdout.take().expect("piped"));
+        let told = said.lines().map_while(Result::ok).find_map(|line| Some(line.split_once("sleeps: ")?.1.to_string()));
+        let sleep: u32 = told.expect("it says which").trim().parse().expect("a number");
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(lives(sleep), "the thread that asked for it is gone, and the process is not");
+        run.kill().expect("killed");
+        run.wait().expect("reaped");
+        let end = Instant::now() + Duration::from_secs(20);
+        while lives(sleep) {
+            assert!(Instant::now() < end, "it outlives the process that started it");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
