@@ -99,7 +99,7 @@ fn what_can_be_listed_is_listed_by_its_schema() {
         .collect();
     assert_eq!((one["workloads"].as_array().map(Vec::len), scales), (Some(1), vec!["full", "quick"]));
     let features = answer(&place, "features", "features --dir . --json");
-    assert_eq!(features["filesystems"][0]["features"].as_array().map(Vec::len), Some(34));
+    assert_eq!(features["filesystems"][0]["features"].as_array().map(Vec::len), Some(36));
     answer(&place, "clean", "clean --dry-run --json");
 }
 

@@ -17,12 +17,12 @@ pub use records::feature::{Answer, Feature};
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::stage::target::Target;
-use records::Contender;
+use records::{Closing, Contender};
 use std::path::Path;
 use std::time::Duration;
 
 /// What is asked: a key, and the question in a few words.
-pub const QUESTIONS: [(&str, &str); 34] = [
+pub const QUESTIONS: [(&str, &str); 36] = [
     ("name_bytes", "longest name, in bytes"),
     ("name_letters", "longest name, in letters of two bytes"),
     ("file_size", "largest file"),
@@ -36,6 +36,7 @@ pub const QUESTIONS: [(&str, &str); 34] = [
     ("preallocate", "preallocation"),
     ("truncate", "cutting a file frees space"),
     ("reflink", "reflinks"),
+    ("clone_fsync", "fsync of a clone that was written to"),
     ("copy_range", "copies within the kernel"),
     ("xattr", "extended attributes, largest value"),
     ("acl", "ACLs"),
@@ -53,6 +54,7 @@ pub const QUESTIONS: [(&str, &str); 34] = [
     ("delete_snapshot", "deletes a snapshot"),
     ("rollback", "rollback to a snapshot"),
     ("scrub", "scrub while mounted"),
+    ("check", "check while unmounted"),
     ("compression", "compression"),
     ("several_devices", "several devices"),
     ("grow", "grows"),
@@ -136,11 +138,28 @@ fn unharmed(target: &mut Target, filesystem: &Filesystem) -> Result<Found, Stagi
         Ok(_) => times::read(&root, true, &mut found),
         Err(error) => found.put("time_range", Answer::untold(error.to_string())),
     }
-    stage.close()?;
+    let closing = stage.close()?;
+    found.put("check", checked(filesystem, &closing));
     tools::with_options(target, filesystem, &mut found);
     tools::on_volume(target, filesystem, &mut found);
     found.put("volume_size", volume::largest(target, filesystem));
     Ok(found)
+}
+
+/// What its check said of it after all this.
+fn checked(filesystem: &Filesystem, closing: &Closing) -> Answer {
+    let command = || filesystem.check.as_ref().map(|check| check.command.join(" ")).unwrap_or_default();
+    match (closing.whole, closing.check_seconds) {
+        (None, _) => Answer::no("none of its own tools does it"),
+        (Some(true), seconds) => {
+            let seconds = seconds.map(|seconds| format!(" in {seconds:.2} s")).unwrap_or_default();
+            Answer::yes(format!("{}: found whole{seconds}", command()))
+        }
+        (Some(false), _) => {
+            let damage = closing.damage().unwrap_or("it did not say what");
+            Answer { text: "yes, finds damage".into(), ..Answer::yes(format!("{}: {damage}", command())) }
+        }
+    }
 }
 
 /// Probes whatever is mounted where a directory lies, as far as that goes without formatting.

@@ -13,14 +13,18 @@ const PACKAGED: &str = "/usr/lib/bakeoff";
 /// What stands on the PATH behind the folder.
 const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// Most entries of a folder that are looked at for such folders.
+const MOST_ENTRIES: usize = 10_000;
+
 /// Folder of what is downloaded or built; the system's where the user has none.
 pub(crate) fn cache() -> PathBuf {
     system::folders::cache().unwrap_or_else(|| PathBuf::from("/var/cache/bakeoff"))
 }
 
-/// The folder in which a filesystem's tools lie unpacked; None where they are installed, missing, or could be another user's.
+/// The folder in which a filesystem's tools lie unpacked, or those for the newest kernel where they were made for kernels alone; None where they are
+/// installed, missing, or could be another user's.
 pub(crate) fn folder(filesystem: &Filesystem) -> Option<PathBuf> {
-    unpacked(filesystem, "").find(|folder| system::owned_path(folder).is_ok())
+    unpacked(filesystem, "").chain(of_kernels(filesystem)).find(|folder| system::owned_path(folder).is_ok())
 }
 
 /// The folder whose tools go into a guest: that of its kernel, `openzfs-6.12` for `debian:6.12`, where there is one, since a module and the tools
@@ -33,7 +37,7 @@ pub(crate) fn folder_for(filesystem: &Filesystem, kernel: &str) -> Option<PathBu
 
 /// Why tools that lie unpacked are not used: somebody else could have put them there, and they run as root.
 pub(crate) fn distrusted(filesystem: &Filesystem) -> Option<Untrusted> {
-    unpacked(filesystem, "").find_map(|folder| system::owned_path(&folder).err())
+    unpacked(filesystem, "").chain(of_kernels(filesystem)).find_map(|folder| system::owned_path(&folder).err())
 }
 
 /// Where its tools lie unpacked, in folders whose names end so.
@@ -41,6 +45,25 @@ fn unpacked(filesystem: &Filesystem, ending: &str) -> impl Iterator<Item = PathB
     let named = filesystem.unpacked.as_ref().map(|facts| format!("{}{ending}", facts.folder));
     let bases = named.map(|name| [cache(), PathBuf::from(PACKAGED)].map(|base| base.join(&name)));
     bases.into_iter().flatten().filter(|folder| programs(folder).is_dir())
+}
+
+/// Where tools of it lie that were made for the kernels of a series, `openzfs-6.12`, the newest series first.
+fn of_kernels(filesystem: &Filesystem) -> Vec<PathBuf> {
+    let Some(facts) = &filesystem.unpacked else { return Vec::new() };
+    let mut found: Vec<((u32, u32), PathBuf)> = Vec::new();
+    for named in [cache(), PathBuf::from(PACKAGED)].map(|base| base.join(&facts.folder)) {
+        let (Some(base), Some(name)) = (named.parent(), named.file_name()) else { continue };
+        let series = |path: &Path| {
+            let ending = path.file_name()?.to_str()?.strip_prefix(name.to_str()?)?.strip_prefix('-')?;
+            let (major, minor) = ending.split_once('.')?;
+            Some((major.parse().ok()?, minor.parse().ok()?))
+        };
+        let entries = std::fs::read_dir(base).into_iter().flatten().flatten().take(MOST_ENTRIES);
+        let paths = entries.map(|entry| entry.path()).filter(|path| programs(path).is_dir());
+        found.extend(paths.filter_map(|path| Some((series(&path)?, path))));
+    }
+    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.into_iter().map(|(_, path)| path).collect()
 }
 
 /// Where a program of a filesystem is.
@@ -84,6 +107,25 @@ fn programs(folder: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use crate::filesystems::registry::Registry;
+
+    #[test]
+    fn tools_that_were_made_for_kernels_alone_are_found_the_newest_first() {
+        let registry = Registry::embedded().expect("good");
+        let mut filesystem = registry.get("openzfs").expect("known").clone();
+        let place = tempfile::tempdir().expect("a folder");
+        let of = |ending: &str| place.path().join(format!("openzfs{ending}"));
+        filesystem.unpacked.as_mut().expect("it has one").folder = of("").display().to_string();
+        assert_eq!(folder(&filesystem), None);
+        // What is being made, or was made for something else, is none.
+        for ending in ["-6.9", "-6.12", ".1234", "-old"] {
+            std::fs::create_dir_all(of(ending).join("sbin")).expect("made");
+        }
+        assert_eq!(folder(&filesystem), Some(of("-6.12")));
+        assert_eq!(folder_for(&filesystem, "debian:6.9"), Some(of("-6.9")));
+        assert!(prefix_in_guest(&filesystem)[1].contains("/openzfs/sbin:"));
+        std::fs::create_dir_all(of("").join("sbin")).expect("made");
+        assert_eq!(folder(&filesystem), Some(of("")));
+    }
 
     #[test]
     fn an_unpacked_folder_goes_before_the_path_and_nothing_goes_before_installed_tools() {

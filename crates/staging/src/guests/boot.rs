@@ -72,6 +72,9 @@ fn first() -> Result<(), StagingError> {
     Err(StagingError::Guest(format!("switching off answered {off:?}")))
 }
 
+/// Where the C library has named semaphores and shared memory.
+const SHARED_MEMORY: &str = "/dev/shm";
+
 fn mounted() -> Result<(), StagingError> {
     let quiet = Journal::new();
     let mounts = [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run"), ("tmpfs", "/tmp")];
@@ -83,6 +86,12 @@ fn mounted() -> Result<(), StagingError> {
         {
             return Err(StagingError::command(format!("mounting {point}"))(error));
         }
+    }
+    // Named semaphores lie there, by which NILFS2's tools and its cleaner keep out of each other's way.
+    let shared = std::fs::create_dir_all(SHARED_MEMORY).map_err(|error| error.to_string());
+    let mounting = || Command::new(["mount", "-t", "tmpfs", "tmpfs", SHARED_MEMORY]).run(&quiet);
+    if let Err(error) = shared.and_then(|()| mounting().map(|_| ()).map_err(|error| error.to_string())) {
+        system::note(&format!("{SHARED_MEMORY}: {error}"));
     }
     // Only an axis needs it, and says so where the kernel has none.
     if let Err(error) = Command::new(["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"]).run(&quiet) {
