@@ -107,6 +107,7 @@ fn group(over: Over, steps: &[Step]) -> Group {
         steps: steps.to_vec(),
         io: Io::default(),
         rate: None,
+        shifted: false,
     }
 }
 
@@ -140,6 +141,7 @@ fn program(root: &Path, fileset: Fileset, phases: Vec<Phase>) -> Program {
         phases,
         error_limit: 0,
         time_limit: 600,
+        client: None,
     }
 }
 

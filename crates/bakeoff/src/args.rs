@@ -8,6 +8,8 @@ mod own;
 mod served;
 mod what;
 
+mod ranks;
+
 use browser::SERVE_EXAMPLES;
 pub use browser::ServeArgs;
 use cluster::SUBMIT_EXAMPLES;
@@ -15,6 +17,8 @@ pub use cluster::{CollectArgs, ShardArgs, SubmitArgs};
 use gallery::PUBLISH_EXAMPLES;
 pub use gallery::{GalleryArgs, PublishArgs};
 pub use own::{Own, Start};
+use ranks::RANKS_EXAMPLES;
+pub use ranks::RanksArgs;
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
 pub use served::{FaultsArgs, OnServedDisk, PowercutArgs, ServeDiskArgs};
 pub use what::{Cold, Until, What};
@@ -66,6 +70,9 @@ understood, 3 stopped by the user (bakeoff resume goes on), 4 a regression that 
 pub enum Verb {
     /// Carry out a plan: format, work, measure, repeat, judge
     Run(RunArgs),
+    /// Carry out a plan with many clients, each a rank of MPI: mpirun -np 8 bakeoff ranks WORKLOAD --dir DIR
+    #[command(after_help = RANKS_EXAMPLES)]
+    Ranks(RanksArgs),
     /// Say what would run: matrix, order, commands, time, space and wear; nothing is touched
     Plan(PlanArgs),
     /// Go on with a run that was stopped or killed; nothing is lost, nothing counts twice

@@ -10,6 +10,7 @@ mod out;
 mod args;
 mod catalogue;
 mod claims;
+mod clients;
 mod cluster;
 mod combinations;
 mod comparing;
@@ -84,6 +85,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
     let ledger = &arguments.ledger;
     match &arguments.verb {
         Verb::Run(args) => verbs::run::run(ledger, args),
+        Verb::Ranks(args) => verbs::ranks::ranks(ledger, args),
         Verb::Plan(args) => verbs::plan::plan(args),
         Verb::Resume(args) => verbs::resume::resume(ledger, args),
         Verb::Show(args) => verbs::show::show(ledger, args),

@@ -13,6 +13,7 @@ use workload::quantity::show_bytes;
 ///
 /// An error of one contender among several is left to the run, which goes on with the others.
 pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records::custody::Promise>, Failure> {
+    crate::clients::check(plan)?;
     let journal = Journal::new();
     let asked: Vec<&records::Contender> = plan.contenders.iter().map(|entry| &entry.asked).collect();
     let mut promised = Vec::new();
@@ -159,5 +160,5 @@ pub fn clean_folders(folders: &[std::path::PathBuf]) -> Result<Vec<String>, Fail
 
 /// Opens the plan's place.
 pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
-    Ok(Box::new(StagingVenue::open(filesystems, plan, ager)?))
+    crate::clients::venue(plan, Box::new(StagingVenue::open(filesystems, plan, ager)?))
 }

@@ -4,6 +4,7 @@
 use crate::args::{self, What};
 use crate::catalogue::Catalogue;
 use crate::claims::{self, Chosen};
+use crate::clients;
 use crate::combinations;
 use crate::contenders;
 use crate::failure::Failure;
@@ -277,6 +278,7 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
                 setting.taken = true;
             }
         }
+        mine.extend(clients::asked(workload, &what.clients)?);
         let scale: &str = match what.scale {
             Some(scale) => scale.name(),
             None => &planned.scale,

@@ -71,7 +71,7 @@ pub fn begin(
         machine: Some(Machine { features: features.to_vec(), ..place::machine(plan, filesystems) }),
         merged: None,
         version: env!("CARGO_PKG_VERSION").into(),
-        command_line: std::env::args().collect(),
+        command_line: crate::clients::command_line(),
         origin: Origin::Measured,
         works: plan.work_records(),
     };

@@ -8,7 +8,7 @@ use crate::files::check_grains;
 use crate::hash::{below, mix, mix_all};
 use crate::names::{Files, Name};
 use crate::ops::{self, Act, Op, Ops, salt};
-use crate::order::{Course, Share};
+use crate::order::Course;
 use crate::pace::Pacer;
 use crate::region::{Buffer, WRITE_SKEW, read_skew};
 use crate::space::{Place, Space};
@@ -70,8 +70,7 @@ impl<'a> BlockWork<'a> {
     /// Work on the first `length` bytes of the device.
     pub fn of_device(task: &'a Task<'a>, block: u64, length: u64) -> Result<Self, String> {
         let space = Space::of_device(block, length);
-        let share = Share { worker: u64::from(task.worker), workers: u64::from(task.group().workers) };
-        let course = task.course_shared(space.blocks(), share);
+        let course = task.course_shared(space.blocks(), task.share_of_all());
         let mut work = BlockWork::new(task, None, (space, course, block), Content::default())?;
         work.open_device()?;
         Ok(work)

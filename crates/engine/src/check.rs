@@ -9,6 +9,9 @@ use workload::program::{Fileset, Group, Layout, Order, Phase, Program, Size, Ste
 /// Most workers of a phase.
 pub const WORKERS: u64 = 1024;
 
+/// Most clients side by side.
+pub const CLIENTS: u32 = 1 << 20;
+
 /// Most directories of a fileset.
 pub const DIRECTORIES: u64 = 16 << 20;
 
@@ -25,6 +28,11 @@ pub fn program(program: &Program) -> Check {
     }
     if program.time_limit == 0 {
         return Err("the time limit is 0 seconds; nothing could be done in it".into());
+    }
+    if let Some(client) = program.client
+        && (client.number >= client.of || client.of > CLIENTS)
+    {
+        return Err(format!("client {} of {}; {CLIENTS} are possible", client.number, client.of));
     }
     program.filesets.iter().try_for_each(fileset)?;
     program.phases.iter().try_for_each(|p| phase(program, p).map_err(|e| format!("phase {}: {e}", p.name)))
@@ -71,8 +79,9 @@ fn phase(program: &Program, phase: &Phase) -> Check {
     if phase.groups.is_empty() {
         return Err("it has no group, so nothing would be done".into());
     }
-    let workers: u64 = phase.groups.iter().map(|g| u64::from(g.workers)).sum();
-    if workers == 0 || phase.groups.iter().any(|g| g.workers == 0) || workers > WORKERS {
+    let workers: u64 = phase.groups.iter().map(|g| program.own_workers(g).len() as u64).sum();
+    let idle = |group: &Group| group.workers == 0 || !group.workers.is_multiple_of(program.clients());
+    if workers == 0 || phase.groups.iter().any(idle) || workers > WORKERS {
         return Err(format!("{workers} workers; each group needs one, and all together may have {WORKERS}"));
     }
     if phase.groups.iter().all(|g| g.order == Order::Follow) {

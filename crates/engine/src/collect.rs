@@ -21,8 +21,7 @@ const SATURATED: f64 = 0.01;
 const CLOCK_ERROR: f64 = 1e-3;
 
 fn slots<'a>(pass: &'a Pass) -> impl Iterator<Item = Slot<'a>> {
-    let workers: u32 = pass.of_phase().groups.iter().map(|g| g.workers).sum();
-    (0..workers as usize).map(|w| pass.shared.slot(w))
+    (0..pass.workers() as usize).map(|w| pass.shared.slot(w))
 }
 
 fn sum(pass: &Pass, count: Count) -> u64 {
@@ -45,7 +44,7 @@ pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
     let mut first = 0;
     for group in &pass.of_phase().groups {
         groups.push(group_outcome(pass, group, first));
-        first += group.workers as usize;
+        first += pass.own(group) as usize;
     }
     let returned_ns = groups.iter().map(|g| g.returned_ns).max().unwrap_or(0);
     groups.extend(parts(pass, returned_ns));
@@ -66,6 +65,8 @@ pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
         remarks: remarks(pass),
         commands: commands(pass),
         told: noted(pass, |note| if let Note::Told(word, value) = note { Some((word, value)) } else { None }).collect(),
+        began_ns: None,
+        together: None,
     }
 }
 
@@ -75,7 +76,7 @@ fn sum_cpu(pass: &Pass, count: Count) -> u64 {
 }
 
 fn group_outcome(pass: &Pass, group: &Group, first: usize) -> GroupOutcome {
-    let slots: Vec<Slot> = (first..first + group.workers as usize).map(|w| pass.shared.slot(w)).collect();
+    let slots: Vec<Slot> = (first..first + pass.own(group) as usize).map(|w| pass.shared.slot(w)).collect();
     let total = |count: Count| slots.iter().map(|s| s.get(count)).sum::<u64>();
     let begin = earliest(slots.iter().copied()).unwrap_or_else(|| begin(pass));
     let workers_ns: Vec<u64> = slots.iter().map(|s| s.get(Count::End).saturating_sub(begin)).collect();

@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use workload::outcome::Histogram;
+use workload::outcome::{Histogram, Percentiles};
 
 /// Buckets below which each nanosecond has its own; above, each power of two is cut into half as many.
 const LINEAR: u64 = 2048;
@@ -158,6 +158,45 @@ impl Merged {
     }
 }
 
+/// Histograms of several engines as one, bucket by bucket, so that its percentiles are those of all their values; None where nothing was recorded.
+///
+/// # Errors
+/// One of them is in another form than engines hand on.
+pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Histogram>) -> Result<Option<Histogram>, String> {
+    let mut merged = Merged::new();
+    for part in parts {
+        let hdr = read(part)?;
+        let counts = hdr.iter_recorded().map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()));
+        merged.add_counts(counts, (part.min_ns, part.max_ns), part.mean_ns);
+    }
+    Ok(merged.finish())
+}
+
+/// The percentiles of a histogram that are shown.
+///
+/// # Errors
+/// As of [`merged`].
+pub fn percentiles(of: &Histogram) -> Result<Percentiles, String> {
+    let hdr = read(of)?;
+    // The end of a bucket may lie beyond the largest value in it.
+    let at = |quantile: f64| hdr.value_at_quantile(quantile).min(of.max_ns);
+    Ok(Percentiles {
+        count: of.count,
+        p50_ns: at(0.5),
+        p99_ns: at(0.99),
+        p999_ns: at(0.999),
+        max_ns: of.max_ns,
+        mean_ns: of.mean_ns,
+    })
+}
+
+fn read(part: &Histogram) -> Result<hdrhistogram::Histogram<u64>, String> {
+    let failed = |why: String| format!("reading the latencies of another engine: {why}");
+    let bytes = base64::engine::general_purpose::STANDARD.decode(&part.hdr).map_err(|e| failed(e.to_string()))?;
+    let mut reader = hdrhistogram::serialization::Deserializer::new();
+    reader.deserialize(&mut bytes.as_slice()).map_err(|e| failed(e.to_string()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +235,39 @@ mod tests {
         assert!((h.mean_ns - 500_050.0).abs() < 1e-6);
         let median = decode(&h).value_at_quantile(0.5);
         assert!(median.abs_diff(500_000) <= 500, "{median}");
+    }
+
+    #[test]
+    fn percentiles_of_several_are_those_of_all_their_values() {
+        let mut all: Vec<u64> = Vec::new();
+        let parts: Vec<Histogram> = (0..8u64)
+            .map(|client| {
+                let words = words();
+                let mut recorder = Recorder::new(&words);
+                for n in 0..5_000u64 {
+                    // One client is ten times as slow as the others, so that no mean of percentiles would do.
+                    let slow = if client == 5 { 10 } else { 1 };
+                    let ns = (1_000 + (crate::hash::mix(n + client * 10_000) % 400_000)) * slow;
+                    recorder.record(ns);
+                    all.push(ns);
+                }
+                recorder.flush();
+                let mut one = Merged::new();
+                one.add(&words);
+                one.finish().unwrap()
+            })
+            .collect();
+        all.sort_unstable();
+        let of_all = merged(&parts).unwrap().unwrap();
+        let found = percentiles(&of_all).unwrap();
+        let exact = |quantile: f64| all[(quantile * all.len() as f64).ceil() as usize - 1];
+        for (found, exact) in [(found.p50_ns, exact(0.5)), (found.p99_ns, exact(0.99)), (found.p999_ns, exact(0.999))] {
+            assert_eq!(index(found), index(exact), "{found} stands for {exact}: another bucket");
+        }
+        assert_eq!((found.count, found.max_ns), (40_000, *all.last().unwrap()));
+        let mean = all.iter().sum::<u64>() as f64 / all.len() as f64;
+        assert!((found.mean_ns - mean).abs() < 1.0, "{} {mean}", found.mean_ns);
+        assert_eq!(merged(&[]).unwrap(), None);
     }
 
     #[test]

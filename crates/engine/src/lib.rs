@@ -51,4 +51,5 @@ mod uring;
 mod worker;
 
 pub use command::user_ids;
+pub use histogram::{merged, percentiles};
 pub use protocol::agent;

@@ -18,6 +18,8 @@ pub struct Course {
     pub to: u64,
     permutation: Permutation,
     key: u64,
+    /// From one of its positions to the next.
+    step: u64,
 }
 
 /// How a group's work is cut into shares.
@@ -37,9 +39,14 @@ impl Course {
         let total = if available == 0 { 0 } else { count.unwrap_or(available) };
         let cut = |part: u64| (u128::from(total) * u128::from(part) / u128::from(share.workers.max(1))) as u64;
         let key = mix_all(key);
-        let (from, to) = if share.workers <= 1 { (0, total) } else { (cut(share.worker), cut(share.worker + 1)) };
+        let (from, to, step) = match (order, share.workers) {
+            (_, 0 | 1) => (0, total, 1),
+            (Order::Strided, workers) => (share.worker.min(total), total, workers),
+            _ => (cut(share.worker), cut(share.worker + 1), 1),
+        };
         // A permutation is of the group, a draw is of the position: both are the same however many workers there are.
-        Course { order, first, available, total, from, to, permutation: Permutation::new(available.max(1), key), key }
+        let permutation = Permutation::new(available.max(1), key);
+        Course { order, first, available, total, from, to, permutation, key, step }
     }
 
     /// The item at a position; positions beyond the total begin anew (another pass of a phase that ends by time).
@@ -50,14 +57,14 @@ impl Course {
             + match self.order {
                 Order::Shuffled => self.permutation.at(within),
                 Order::Random => below(mix(self.key ^ mix(position)), self.available),
-                Order::InOrder | Order::Readdir | Order::Follow => within,
+                Order::InOrder | Order::Strided | Order::Readdir | Order::Follow => within,
             }
     }
 
     /// The position after this one; None when the work is done, and from the beginning where it is to be repeated.
     #[inline]
     pub fn after(&self, position: u64, repeat: bool) -> Option<u64> {
-        let next = position + 1;
+        let next = position + self.step;
         if next < self.to {
             return Some(next);
         }
@@ -65,7 +72,7 @@ impl Course {
             return None;
         }
         // Positions of the second round lie one total further on, so that draws differ from those of the first.
-        let round = (next - self.from - 1) / self.total;
+        let round = (position - self.from) / self.total;
         let end = self.to + round * self.total;
         Some(if next < end { next } else { self.from + (round + 1) * self.total })
     }
@@ -90,6 +97,25 @@ mod tests {
             all.sort_unstable();
             assert_eq!(all, (0..100).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn a_stride_takes_every_so_manyth_and_begins_again_where_it_began() {
+        let all: Vec<Vec<u64>> = (0..3)
+            .map(|worker| {
+                let course = course(Order::Strided, Some(8), worker, 3);
+                let mut positions = vec![course.from];
+                while let Some(next) = course.after(*positions.last().unwrap(), false) {
+                    positions.push(next);
+                }
+                positions.into_iter().map(|position| course.item(position)).collect()
+            })
+            .collect();
+        assert_eq!(all, [vec![0, 3, 6], vec![1, 4, 7], vec![2, 5]]);
+        let course = Course::new(Order::Strided, 8, 0, None, Share { worker: 2, workers: 3 }, &[1]);
+        let again = course.after(5, true).unwrap();
+        assert_eq!((again, course.item(again)), (10, 2));
+        assert_eq!(course.item(course.after(again, true).unwrap()), 5);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! In: a program, a phase, a pass. Out: the reply, and progress on the way.
 //! Whatever the workers do, this comes to an end: after the time limit they are told to stop, then killed.
 
-use crate::clock::{Calibrator, Clock, kernel_ns};
+use crate::clock::{Calibrator, Clock, kernel_ns, sleep_until};
 use crate::ops::Ops;
 use crate::process::{self, Child, Ending};
 use crate::protocol::send;
@@ -29,6 +29,12 @@ const GIVE_UP: Duration = Duration::from_secs(5);
 
 /// Longest time for workers to get ready.
 const READY: Duration = Duration::from_secs(60);
+
+/// Asked when all workers are ready, answers when they are to begin, by CLOCK_MONOTONIC; None: not at all.
+pub type Agreed<'a> = &'a mut dyn FnMut() -> io::Result<Option<u64>>;
+
+/// The last moment before an agreed start is spent awake: sleeping ends late by more than that.
+const AWAKE_NS: u64 = 300_000;
 
 /// A pass that is being performed.
 pub struct Pass<'a> {
@@ -57,6 +63,7 @@ pub fn perform(
     pass: u32,
     calibrator: &Calibrator,
     output: &mut impl Write,
+    agreed: Option<Agreed>,
 ) -> io::Result<Reply> {
     let failed = |reason: String| Reply::Failed { phase, partial: None, reason, killed: false };
     // What is not mounted has no root to be opened.
@@ -67,7 +74,7 @@ pub fn perform(
     };
     let reply = match start(program, phase, pass, calibrator, root) {
         Ok(mut pass) => {
-            let watched = pass.watch(output)?;
+            let watched = pass.watch(output, agreed)?;
             let reply = pass.close(watched);
             pass.children.iter_mut().for_each(Child::kill);
             reply
@@ -89,11 +96,12 @@ fn start<'a>(
         kinds::of(group.over).prepare(program, group, root)?;
     }
     let groups = &program.phases[phase].groups;
-    let workers: usize = groups.iter().map(|g| g.workers as usize).sum();
+    let workers: usize = groups.iter().map(|g| program.own_workers(g).len()).sum();
     let histograms = groups.iter().map(|g| Ops::new(g).histograms.len()).max().unwrap_or(0);
     let shared = Shared::new(groups.len(), workers, intervals(program.time_limit).1, histograms)
         .map_err(|e| format!("shared memory for {workers} workers: {e}"))?;
-    let producers = groups.iter().filter(|g| g.order != Order::Follow).map(|g| u64::from(g.workers)).sum();
+    let producers =
+        groups.iter().filter(|g| g.order != Order::Follow).map(|g| program.own_workers(g).len() as u64).sum();
     shared.common(Common::Producers).store(producers, Ordering::Release);
     let clock = calibrator.clock();
     let (children, before) = (Vec::new(), None);
@@ -113,19 +121,26 @@ impl Pass<'_> {
         &self.program.phases[self.phase]
     }
 
-    fn workers(&self) -> u64 {
-        self.of_phase().groups.iter().map(|g| u64::from(g.workers)).sum()
+    /// Workers of this client.
+    pub fn workers(&self) -> u64 {
+        self.of_phase().groups.iter().map(|g| u64::from(self.own(g))).sum()
+    }
+
+    /// This client's workers of a group.
+    pub fn own(&self, group: &Group) -> u32 {
+        self.program.own_workers(group).len() as u32
     }
 
     fn task(&self, group: usize, worker: u32) -> Task<'_> {
-        let before: u32 = self.of_phase().groups[..group].iter().map(|g| g.workers).sum();
+        let before: u32 = self.of_phase().groups[..group].iter().map(|g| self.own(g)).sum();
+        let first = self.program.own_workers(&self.of_phase().groups[group]).start;
         Task {
             program: self.program,
             phase: self.phase,
             pass: self.pass,
             group,
             worker,
-            slot: (before + worker) as usize,
+            slot: (before + worker - first) as usize,
             shared: &self.shared,
             clock: self.clock,
             root: self.root,
@@ -136,8 +151,8 @@ impl Pass<'_> {
     fn fork_all(&mut self) -> Result<(), String> {
         for (number, group) in self.program.phases[self.phase].groups.iter().enumerate() {
             let said = |e| format!("starting a worker of group {}: {e}", group.name);
-            if group.processes || group.workers == 1 {
-                for worker in 0..group.workers {
+            if group.processes || self.own(group) == 1 {
+                for worker in self.program.own_workers(group) {
                     let task = self.task(number, worker);
                     let child = process::fork(|| {
                         work(&task);
@@ -154,7 +169,8 @@ impl Pass<'_> {
     }
 
     fn threads(&self, number: usize, group: &Group) -> i32 {
-        let tasks: Vec<Task> = (0..group.workers).map(|worker| self.task(number, worker)).collect();
+        let own = self.program.own_workers(group);
+        let tasks: Vec<Task> = own.map(|worker| self.task(number, worker)).collect();
         std::thread::scope(|scope| {
             for task in &tasks {
                 let started = std::thread::Builder::new().spawn_scoped(scope, || {
@@ -173,8 +189,15 @@ impl Pass<'_> {
     }
 
     /// Let the workers go and watch them to their end. Err: why the pass failed.
-    fn watch(&mut self, output: &mut impl Write) -> io::Result<Result<(), String>> {
-        if let Err(reason) = self.wait_until_ready() {
+    fn watch(&mut self, output: &mut impl Write, agreed: Option<Agreed>) -> io::Result<Result<(), String>> {
+        let ready = match (self.wait_until_ready(), agreed) {
+            (Ok(()), Some(agreed)) => {
+                send(output, &Reply::Ready)?;
+                wait_for(agreed()?)
+            }
+            (ready, _) => ready,
+        };
+        if let Err(reason) = ready {
             self.shared.stop(Stop::Death);
             process::open_gate(self.shared.common(Common::Gate));
             self.end_all();
@@ -325,6 +348,8 @@ impl Pass<'_> {
             }
         }
         let mut outcome = Box::new(collect::outcome(self, durable_ns));
+        // Both clocks count on one scale, so where this one began is told on the kernel's.
+        outcome.began_ns = self.program.client.map(|_| collect::begin(self));
         outcome.told.extend(instructions::for_each(outcome.items, outcome.cpu, self.before));
         match watched {
             Ok(()) => Reply::Done(outcome),
@@ -363,6 +388,18 @@ impl Pass<'_> {
             at => Ok(at),
         }
     }
+}
+
+/// Waits until the agreed moment.
+fn wait_for(agreed: Option<u64>) -> Result<(), String> {
+    let Some(at) = agreed else { return Err("another client could not begin".into()) };
+    while kernel_ns() + AWAKE_NS < at {
+        sleep_until(at - AWAKE_NS);
+    }
+    while kernel_ns() < at {
+        std::hint::spin_loop();
+    }
+    Ok(())
 }
 
 /// Exit status of the process that makes data safe, where its command was ended by a signal.

@@ -7,11 +7,17 @@ use crate::names::{Files, Name};
 use crate::sys::{self, Answer, Fd};
 use workload::program::{Group, Order, Program, Step, any, has};
 
-/// Files of a group, one for each owner.
+/// Files of a group, one for each owner that this client works for.
 pub fn owners(program: &Program, group: &Group, fileset: usize) -> Vec<Files> {
     let set = &program.filesets[fileset];
-    let owners = if set.per_worker { group.workers } else { 1 };
-    (0..owners).map(|owner| Files::new(program.seed, fileset, set, owner, group.workers)).collect()
+    let own = if set.per_worker { program.own_workers(group) } else { 0..1 };
+    own.map(|worker| Files::new(program.seed, fileset, set, program.acts_as(group, worker), group.workers)).collect()
+}
+
+/// Items of this client, where each of these owners has so many; what all clients share counts for each of them with its part.
+pub fn expected(program: &Program, fileset: usize, owners: &[Files], each: u64) -> u64 {
+    let shared = if program.filesets[fileset].per_worker { 1 } else { u64::from(program.clients()) };
+    each * owners.len() as u64 / shared
 }
 
 /// What the files of a group need before its clock starts; for each owner's files the caller may do more.

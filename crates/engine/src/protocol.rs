@@ -42,7 +42,7 @@ pub fn agent(input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
         }
         match serde_json::from_slice(&line) {
             Ok(Request::Quit) => return Ok(()),
-            Ok(request) => agent.answer(request, &mut output)?,
+            Ok(request) => agent.answer(request, &mut input, &mut output)?,
             Err(e) => refuse(&mut output, format!("not a request of protocol {PROTOCOL}: {e}"))?,
         }
     }
@@ -56,12 +56,22 @@ pub fn send(output: &mut impl Write, reply: &Reply) -> io::Result<()> {
     output.flush()
 }
 
+/// When a phase that is ready is to begin; None where it is not to begin, or nobody is left who could say it.
+fn start(input: &mut impl BufRead) -> io::Result<Option<u64>> {
+    let mut line = Vec::new();
+    input.take(LINE_LIMIT as u64).read_until(b'\n', &mut line)?;
+    Ok(match serde_json::from_slice(&line) {
+        Ok(Request::Start { at_ns }) => Some(at_ns),
+        _ => None,
+    })
+}
+
 fn refuse(output: &mut impl Write, reason: String) -> io::Result<()> {
     send(output, &Reply::Refused { reason })
 }
 
 impl Agent {
-    fn answer(&mut self, request: Request, output: &mut impl Write) -> io::Result<()> {
+    fn answer(&mut self, request: Request, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
         let reply = match request {
             Request::Load(program) => match check::program(&program) {
                 Ok(()) => match needs::lacking(&program) {
@@ -76,9 +86,20 @@ impl Agent {
             Request::MeasureCeiling => Reply::Ceiling(ceiling::measure(&self.calibrator)),
             Request::Quit => return Ok(()),
             Request::Perform { phase, pass } => match self.phase_exists(phase) {
-                Ok(program) => phase::perform(program, phase, pass, &self.calibrator, output)?,
+                Ok(program) => phase::perform(program, phase, pass, &self.calibrator, output, None)?,
                 Err(reason) => Reply::Refused { reason },
             },
+            Request::PerformTogether { phase, pass } => match self.phase_exists(phase) {
+                Ok(program) => {
+                    let mut agreed = || start(input);
+                    phase::perform(program, phase, pass, &self.calibrator, output, Some(&mut agreed))?
+                }
+                Err(reason) => Reply::Refused { reason },
+            },
+            Request::Start { .. } | Request::Cancel => Reply::Refused { reason: "no phase is ready to begin".into() },
+            Request::EmptyCaches { .. } => {
+                Reply::Refused { reason: "caches are emptied by whoever started this".into() }
+            }
             Request::Age(asked) => ager::age(&asked, output)?,
             Request::Survey(asked) => match survey::survey(&asked) {
                 Ok(layout) => Reply::Surveyed(Box::new(layout)),

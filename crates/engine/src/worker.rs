@@ -13,7 +13,7 @@ use crate::shared::{Common, Note, Shared};
 use crate::sys::Fd;
 use crate::tally::{Limits, Tally, intervals};
 use std::sync::atomic::Ordering;
-use workload::program::{End, Group, Order, Phase, Program};
+use workload::program::{End, Group, Order, Phase, Program, Rate};
 
 /// What one worker is to do.
 pub struct Task<'a> {
@@ -25,7 +25,7 @@ pub struct Task<'a> {
     pub pass: u32,
     /// Index of the group within the phase.
     pub group: usize,
-    /// Worker within the group.
+    /// Worker within the group, counted over all clients.
     pub worker: u32,
     /// Worker counted over all groups: its slot.
     pub slot: usize,
@@ -67,11 +67,17 @@ impl<'a> Task<'a> {
     pub fn share(&self, fileset: usize) -> Share {
         let group = self.group();
         let own = self.program.filesets[fileset].per_worker && group.workers > 1;
-        if own {
-            Share { worker: 0, workers: 1 }
-        } else {
-            Share { worker: u64::from(self.worker), workers: u64::from(group.workers) }
-        }
+        if own { Share { worker: 0, workers: 1 } } else { self.share_of_all() }
+    }
+
+    /// This worker's share where all workers of all clients divide the items.
+    pub fn share_of_all(&self) -> Share {
+        Share { worker: u64::from(self.acts_as()), workers: u64::from(self.group().workers) }
+    }
+
+    /// The worker whose share it takes.
+    fn acts_as(&self) -> u32 {
+        self.program.acts_as(self.group(), self.worker)
     }
 
     /// This worker's course over so many items.
@@ -82,7 +88,7 @@ impl<'a> Task<'a> {
     /// This worker's course over items that are shared out in this way.
     pub fn course_shared(&self, items: u64, share: Share) -> Course {
         let group = self.group();
-        let own = if share.workers == 1 { u64::from(self.worker) } else { 0 };
+        let own = if share.workers == 1 { u64::from(self.acts_as()) } else { 0 };
         let key = [self.program.seed, self.phase as u64, u64::from(self.pass), self.group as u64, own];
         Course::new(group.order, items, group.first, group.count, share, &key)
     }
@@ -90,7 +96,7 @@ impl<'a> Task<'a> {
     /// The files that this worker works on.
     pub fn files(&self, fileset: usize) -> Files {
         let group = self.group();
-        Files::new(self.program.seed, fileset, &self.program.filesets[fileset], self.worker, group.workers)
+        Files::new(self.program.seed, fileset, &self.program.filesets[fileset], self.acts_as(), group.workers)
     }
 
     /// Be ready, then wait for the common start.
@@ -106,7 +112,7 @@ impl<'a> Task<'a> {
             end: self.of_phase().end,
             errors: self.program.error_limit,
             interval_ns: intervals(self.program.time_limit).0,
-            process: self.group().processes || self.group().workers == 1,
+            process: self.group().processes || self.program.own_workers(self.group()).len() == 1,
         };
         Tally::new(self.clock, self.shared, self.slot, ops.histograms.len(), limits)
     }
@@ -114,7 +120,11 @@ impl<'a> Task<'a> {
     /// The group's open loop, if it has one.
     pub fn pacer(&self) -> Pacer<'a> {
         let seed = crate::hash::mix_all(&[self.program.seed, self.phase as u64, u64::from(self.pass), 0x9ace]);
-        Pacer::new(self.group().rate, self.shared.group(self.group), seed)
+        // Each client keeps its part of the rate, with arrivals of its own.
+        let clients = self.program.clients();
+        let own = self.program.client.map_or(0, |client| u64::from(client.number));
+        let rate = self.group().rate.map(|rate| Rate { per_second: rate.per_second / f64::from(clients), ..rate });
+        Pacer::new(rate, self.shared.group(self.group), seed ^ crate::hash::mix(own))
     }
 }
 

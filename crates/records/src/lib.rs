@@ -18,6 +18,7 @@ pub mod plan;
 pub mod program;
 pub mod run;
 pub mod size;
+pub mod together;
 
 pub use cause::Cause;
 pub use cold::{ColdStart, ColdWay};
@@ -33,3 +34,4 @@ pub use run::{
     TrialRecord, TrialStatus, WorkRecord,
 };
 pub use size::show_bytes;
+pub use together::{ClientOutcome, Percentiles, Together};

@@ -2,6 +2,7 @@
 //! In: what the workers counted and timed. Out: kept whole in the ledger, so that every figure can be computed again.
 //! A value that was not measured is absent, never zero.
 
+pub use crate::together::{ClientOutcome, Percentiles, Together};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -44,6 +45,12 @@ pub struct PhaseOutcome {
     /// What else the engine found out in this phase that is judged, by the word that asks for it: [`crate::program::USABLE_SHARE`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub told: BTreeMap<String, f64>,
+    /// When the first worker began, on this machine's CLOCK_MONOTONIC; only of one client among several, until their outcomes are put together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_ns: Option<u64>,
+    /// What each of several clients did, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Box<Together>>,
 }
 
 /// One run of a program.

@@ -2,12 +2,14 @@
 //! In: made by `workload` from a workload file. Out: read by the engine, over the agent seam.
 //! Everything the engine does follows from these values and the seed; two equal programs do equal work.
 
+mod client;
 mod command;
 mod fileset;
 mod needs;
 mod replay;
 mod step;
 
+pub use client::Client;
 pub use command::{
     ALL_INSTRUCTIONS, COUNTS_VARIABLE, Command, DEVICE_WRITTEN, INSTRUCTIONS, OwnFigure, PEAK_MEMORY, Reports,
     USABLE_SHARE,
@@ -46,6 +48,9 @@ pub struct Program {
     pub error_limit: u64,
     /// A phase that has no limit of its own fails when it takes longer than this, in seconds.
     pub time_limit: u64,
+    /// Which of several clients this is, where several carry it out side by side; groups have the workers of all of them together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
 }
 
 /// How data is made safe: done in this order after the last call of a phase has returned.
@@ -218,6 +223,9 @@ pub struct Group {
     pub io: Io,
     /// Operations to start a second, over the whole group; None: as fast as possible.
     pub rate: Option<Rate>,
+    /// Each worker takes the share of another: of the next worker, or of the same worker of another client.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shifted: bool,
 }
 
 /// What the steps of a group are carried out on.
@@ -310,8 +318,10 @@ impl Over {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// By index.
+    /// By index; of several workers each has a range.
     InOrder,
+    /// By index; of several workers each takes every so many-th, as records of one file that all write side by side.
+    Strided,
     /// Every item once, by a permutation that needs no memory.
     Shuffled,
     /// Drawn with replacement.

@@ -226,6 +226,41 @@ impl Agent {
         }
     }
 
+    /// Has one client among several prepare a pass; it is ready when this returns, and begins when [`Agent::begin`] says.
+    ///
+    /// # Errors
+    /// It cannot be prepared.
+    pub fn prepare(&mut self, phase: usize, pass: u32) -> Result<(), AgentError> {
+        self.ask(&Request::PerformTogether { phase, pass })?;
+        match self.answer("preparing a phase", ANSWER_LIMIT)? {
+            Reply::Ready => Ok(()),
+            Reply::Failed { reason, partial, killed, .. } => Err(AgentError::PhaseFailed { reason, partial, killed }),
+            Reply::Refused { reason } => Err(AgentError::PhaseFailed { reason, partial: None, killed: false }),
+            other => Err(unexpected("preparing a phase", &other)),
+        }
+    }
+
+    /// Has a prepared pass begin, by CLOCK_MONOTONIC of its machine; `None`: not at all.
+    ///
+    /// # Errors
+    /// The process is gone.
+    pub fn begin(&mut self, at_ns: Option<u64>) -> Result<(), AgentError> {
+        self.ask(&at_ns.map_or(Request::Cancel, |at_ns| Request::Start { at_ns }))
+    }
+
+    /// What it says next of a pass that was begun, if it says anything within `patience`.
+    ///
+    /// # Errors
+    /// The process is gone, or says what cannot be understood.
+    pub fn hear(&mut self, patience: Duration) -> Result<Option<Reply>, AgentError> {
+        match self.replies.recv_timeout(patience) {
+            Ok(Ok(reply)) => Ok(Some(reply)),
+            Ok(Err(got)) => Err(AgentError::Unexpected { doing: "performing a phase".into(), got }),
+            Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+        }
+    }
+
     /// Lives through a history; `silence` is how long it may say nothing.
     pub fn age(&mut self, ageing: &Ageing, silence: Duration, progress: Progress) -> Result<Aged, AgentError> {
         self.ask(&Request::Age(Box::new(ageing.clone())))?;

@@ -8,8 +8,8 @@ use crate::facts::{Compiled, PhaseFacts, TotalFacts};
 use crate::fileset;
 use crate::patience;
 use crate::program::{
-    After, Cache, DEVICE_WRITTEN, Durable, End, Figure, Fileset, Group, Need, Over, OwnFigure, Phase, Program, Step,
-    USABLE_SHARE, VolumeTool,
+    After, Cache, Client, DEVICE_WRITTEN, Durable, End, Figure, Fileset, Group, Need, Order, Over, OwnFigure, Phase,
+    Program, Step, USABLE_SHARE, VolumeTool,
 };
 use crate::quantity::{Scope, Unit};
 use crate::scope::{Resolved, choice, holds, number, text};
@@ -62,6 +62,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
         }
     }
     let totals = totals(raw, &facts, context.scope)?;
+    let client = resolved.clients.map(|of| share_out(&mut phases, of)).transpose()?;
     let mut program = Program {
         workload: name.clone(),
         seed,
@@ -71,6 +72,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
         tools: BTreeMap::new(),
         error_limit: optional(raw.error_limit.as_ref(), Unit::Plain, context.scope)?.unwrap_or(ERROR_LIMIT_DEFAULT),
         time_limit: time_limit(raw, context.scope)?,
+        client,
         filesets: context.filesets,
         phases,
     };
@@ -86,6 +88,23 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
     let mut settings = resolved.settings;
     settings.retain(|_, value| !value.is_empty());
     Ok(Compiled { program, phases: facts, totals, estimate, scale: scale.to_owned(), settings })
+}
+
+/// Has each of so many clients bring the workers of every group.
+fn share_out(phases: &mut [Phase], of: u32) -> Outcome<Client> {
+    for phase in phases {
+        for group in &mut phase.groups {
+            let can = matches!(group.over, Over::Files { .. } | Over::Blocks { .. } | Over::Directories { .. });
+            if !can || group.order == Order::Follow {
+                let problem = format!("phase `{}` cannot be shared out among clients", phase.name);
+                return Err(Problem::new(problem).help(
+                    "files, blocks and directories can, in every order but \"follow\"; programs, devices and tools cannot",
+                ));
+            }
+            group.workers *= of;
+        }
+    }
+    Ok(Client { number: 0, of, shift: 1 })
 }
 
 /// Operations are told apart by their names and cache states, wherever they are shown.

@@ -6,7 +6,7 @@ use crate::compile::{Outcome, identifier, optional};
 use crate::error::Problem;
 use crate::program::{Content, Fileset, Layout, Names, Size};
 use crate::quantity::{QUANTITY_LIMIT, Scope, Unit, evaluate};
-use crate::scope::{choice, number, text};
+use crate::scope::{choice, number, text, truth};
 use crate::syntax::{Field, RawFileset, RawLayout, Scalar};
 
 /// Files that one fileset may have, for each owner.
@@ -157,7 +157,7 @@ fn content(raw: &RawFileset, scope: &Scope) -> Outcome<Content> {
         compressible_percent: share(&raw.compressible, "compressible")?,
         duplicate_percent: share(&raw.duplicate, "duplicate")?,
         zeros,
-        verify: raw.verify,
+        verify: truth(raw.verify.as_ref(), scope)?,
     };
     if content.verify && (content.zeros || content.duplicate_percent > 0) {
         return Err(Problem::new("`verify` needs blocks that differ").help("leave out `zeros` and `duplicate`"));

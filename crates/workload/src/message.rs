@@ -8,7 +8,13 @@ use crate::program::Program;
 use serde::{Deserialize, Serialize};
 
 /// Version of these messages; both sides must name the same.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
+
+/// Where the runner of a run with many clients finds the one that leads them, in its environment: the path of a socket.
+pub const CLIENTS_AT: &str = "BAKEOFF_CLIENTS_AT";
+
+/// How many clients there are at most, in its environment.
+pub const CLIENTS_THERE: &str = "BAKEOFF_CLIENTS_THERE";
 
 /// Longest line that either side accepts, in bytes.
 pub const LINE_LIMIT: usize = 64 << 20;
@@ -25,6 +31,26 @@ pub enum Request {
         phase: usize,
         /// Pass, from 0.
         pass: u32,
+    },
+    /// The same of one client among several: prepare all, answer [`Reply::Ready`], and begin when [`Request::Start`] says.
+    PerformTogether {
+        /// Index of the phase.
+        phase: usize,
+        /// Pass, from 0.
+        pass: u32,
+    },
+    /// Begin the phase that is ready.
+    Start {
+        /// When, by CLOCK_MONOTONIC of the engine's machine, in nanoseconds.
+        at_ns: u64,
+    },
+    /// Do not begin the phase that is ready; answered by [`Reply::Failed`].
+    Cancel,
+    /// Write back what is not yet written on the machines of all clients but the first's, and empty their caches; answered by
+    /// [`Reply::Emptied`]. Asked of whoever leads several clients, never of an engine.
+    EmptyCaches {
+        /// Whether caches are emptied, and not only written back.
+        drop: bool,
     },
     /// Read the files of a phase once, outside any clock; answered by [`Reply::Warmed`].
     Warm {
@@ -85,6 +111,15 @@ pub enum Reply {
         of: Option<u64>,
         /// Bytes moved so far.
         bytes: u64,
+    },
+    /// All workers of a phase are ready to begin.
+    Ready,
+    /// Caches were written back or emptied.
+    Emptied {
+        /// Machines on which that was done.
+        hosts: u32,
+        /// Where it could not be done, and why.
+        refused: Vec<String>,
     },
     /// A pass is done.
     Done(Box<PhaseOutcome>),

@@ -11,6 +11,12 @@ use std::collections::BTreeMap;
 /// Variables and options that one workload may have.
 const NAMES_LIMIT: usize = 256;
 
+/// What every workload has that has no option of that name: how many clients carry it out side by side.
+pub const CLIENTS: &str = "clients";
+
+/// Clients at most.
+const CLIENTS_LIMIT: u64 = 1 << 20;
+
 type Outcome<T> = std::result::Result<T, Problem>;
 
 /// Variables in force, and the options' final values.
@@ -18,6 +24,8 @@ type Outcome<T> = std::result::Result<T, Problem>;
 pub(crate) struct Resolved {
     pub scope: Scope,
     pub settings: BTreeMap<String, String>,
+    /// Clients that carry the work out side by side, where somebody said how many.
+    pub clients: Option<u32>,
 }
 
 /// What may be set, from the raw file.
@@ -76,10 +84,15 @@ pub(crate) fn resolve(raw: &RawWorkload, scale: &str, asked: &BTreeMap<String, S
         .get(scale)
         .ok_or_else(|| Problem::unknown("scale", scale, &raw.scales.keys().map(String::as_str).collect::<Vec<_>>()))?;
     let names: Vec<&str> = raw.options.keys().map(|name| name.get_ref().as_str()).collect();
-    if let Some(unknown) = asked.keys().find(|name| !names.contains(&name.as_str())) {
+    let by_all = !names.contains(&CLIENTS);
+    let may_be_set = |name: &str| names.contains(&name) || by_all && name == CLIENTS;
+    if let Some(unknown) = asked.keys().find(|name| !may_be_set(name)) {
         return Err(Problem::unknown("option", unknown, &names));
     }
     let mut scope = Scope::new();
+    if by_all {
+        scope.insert(CLIENTS.to_owned(), "1".to_owned());
+    }
     for (name, option) in &raw.options {
         if let Some(Scalar(value)) = &option.default {
             scope.insert(name.get_ref().clone(), value.clone());
@@ -97,8 +110,15 @@ pub(crate) fn resolve(raw: &RawWorkload, scale: &str, asked: &BTreeMap<String, S
     for (name, option) in &raw.options {
         split_parts(&mut scope, name.get_ref(), option)?;
     }
-    let settings = names.iter().map(|name| ((*name).to_owned(), scope[*name].clone())).collect();
-    Ok(Resolved { scope, settings })
+    let mut settings: BTreeMap<String, String> =
+        names.iter().map(|name| ((*name).to_owned(), scope[*name].clone())).collect();
+    let clients = asked.get(CLIENTS).filter(|_| by_all);
+    let many = clients.map(|text| evaluate(text, Unit::Plain, &scope)).transpose()?;
+    if many.is_some_and(|many| many == 0 || many > CLIENTS_LIMIT) {
+        return Err(Problem::new(format!("clients from 1 to {CLIENTS_LIMIT} are possible")));
+    }
+    settings.extend(many.map(|many| (CLIENTS.to_owned(), many.to_string())));
+    Ok(Resolved { scope, settings, clients: many.map(|many| many as u32) })
 }
 
 /// Sets the variables that come with the chosen value of an option.

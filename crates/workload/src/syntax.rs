@@ -134,8 +134,7 @@ pub(crate) struct RawFileset {
     pub compressible: Option<Field>,
     pub duplicate: Option<Field>,
     pub copies: Option<Spanned<String>>,
-    #[serde(default)]
-    pub verify: bool,
+    pub verify: Option<Field>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -272,6 +271,8 @@ pub(crate) struct RawWork {
     pub atomic: Option<Field>,
     pub uncached: Option<Field>,
     pub rate: Option<Field>,
+    #[serde(default)]
+    pub shifted: bool,
     pub arrivals: Option<Field>,
 }
 

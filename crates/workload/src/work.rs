@@ -26,6 +26,7 @@ pub const RATE_LIMIT: u64 = 100_000_000;
 
 const ORDERS: &[(&str, Order)] = &[
     ("in-order", Order::InOrder),
+    ("strided", Order::Strided),
     ("shuffled", Order::Shuffled),
     ("random", Order::Random),
     ("readdir", Order::Readdir),
@@ -117,6 +118,7 @@ fn group(context: &mut Context<'_>, work: &RawWork, many: bool) -> Outcome<Group
         steps,
         io: io(work, scope)?,
         rate: rate(work, scope)?,
+        shifted: work.shifted,
         over,
     };
     let place = work.steps.first().map(Spanned::span);

@@ -96,6 +96,11 @@ pub struct What {
     #[arg(long, value_name = "[WORKLOAD.]KEY=VALUE", help_heading = "Work")]
     pub set: Vec<String>,
 
+    /// How many clients do the work side by side, each with the workers that the workload says; several numbers (1,2,4,8) run the
+    /// workload once with each. Clients are MPI's ranks: mpirun -np 8 bakeoff ranks WORKLOAD --dir DIR
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Work")]
+    pub clients: Vec<u32>,
+
     /// Blocks: how often every contender is formatted, mounted and measured
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "How often")]
     pub samples: Option<u32>,

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod powercut;
 pub mod profile;
 pub mod publish;
+pub mod ranks;
 pub mod record;
 pub mod report;
 pub mod resume;

@@ -38,7 +38,7 @@ impl Kind for Blocks {
     fn expected(&self, program: &Program, group: &Group) -> Option<u64> {
         let owners = owners(program, group, self.fileset);
         let all = || Some(Space::of_files(owners.first()?, self.block, self.length).ok()?.blocks() - group.first);
-        Some(group.count.or_else(all)? * owners.len() as u64)
+        Some(prepare::expected(program, self.fileset, &owners, group.count.or_else(all)?))
     }
 
     fn work(&self, task: &Task) -> Result<(), String> {

@@ -29,8 +29,9 @@ impl Kind for Device {
         if length < block { Err(format!("no block of {block} bytes lies within {length}")) } else { Ok(()) }
     }
 
-    fn expected(&self, _program: &Program, group: &Group) -> Option<u64> {
-        Some(group.count.unwrap_or((self.length / self.block).saturating_sub(group.first)))
+    fn expected(&self, program: &Program, group: &Group) -> Option<u64> {
+        let all = group.count.unwrap_or((self.length / self.block).saturating_sub(group.first));
+        Some(all / u64::from(program.clients()))
     }
 
     fn work(&self, task: &Task) -> Result<(), String> {

@@ -27,7 +27,7 @@ impl Kind for Files {
     fn expected(&self, program: &Program, group: &Group) -> Option<u64> {
         let owners = owners(program, group, self.fileset);
         let each = group.count.unwrap_or(owners.first()?.count.saturating_sub(group.first));
-        Some(each * owners.len() as u64)
+        Some(prepare::expected(program, self.fileset, &owners, each))
     }
 
     fn work(&self, task: &Task) -> Result<(), String> {

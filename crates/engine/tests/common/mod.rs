@@ -130,6 +130,7 @@ pub fn group(over: Over, steps: &[Step]) -> Group {
         steps: steps.to_vec(),
         io: Io::default(),
         rate: None,
+        shifted: false,
     }
 }
 
@@ -165,6 +166,7 @@ pub fn program(root: &Path, filesets: Vec<Fileset>, phases: Vec<Phase>) -> Progr
         phases,
         error_limit: 0,
         time_limit: 60,
+        client: None,
     }
 }
 

@@ -443,6 +443,7 @@ fn reading() -> Group {
         steps: vec![Step::Read],
         io: Io::default(),
         rate: None,
+        shifted: false,
     }
 }
 
@@ -490,6 +491,7 @@ fn compiled() -> Compiled {
             ],
             error_limit: 0,
             time_limit: 20,
+            client: None,
         },
         phases: vec![facts("create"), facts("read")],
         totals: vec![],

@@ -98,7 +98,9 @@ impl World<'_> {
         let blocks = length.div_ceil(block);
         let items = match group.order {
             Order::Random if group.first < blocks => group.count.unwrap_or(blocks),
-            Order::InOrder | Order::Shuffled if group.first.saturating_add(group.count.unwrap_or(1)) <= blocks => {
+            Order::InOrder | Order::Strided | Order::Shuffled
+                if group.first.saturating_add(group.count.unwrap_or(1)) <= blocks =>
+            {
                 group.count.unwrap_or(blocks - group.first)
             }
             _ => return Err(beyond(group, blocks, "blocks", &fileset.name)),
@@ -149,10 +151,6 @@ fn blocks_fit(fileset: &Fileset, group: &Group, block: u64) -> Outcome<()> {
             "direct work on fileset `{}`, whose size is no multiple of 512",
             fileset.name
         )));
-    }
-    if group.io.create && group.workers > 1 && !fileset.per_worker {
-        return Err(Problem::new(format!("{} workers would truncate each other's files", group.workers))
-            .help("create with one worker, or use a fileset with `per-worker = true`"));
     }
     Ok(())
 }

@@ -115,7 +115,7 @@ impl World<'_> {
                     .help("create them in order or shuffled"))
             }
             Order::Random => Ok(group.count.unwrap_or(fileset.files)),
-            Order::InOrder | Order::Shuffled => {
+            Order::InOrder | Order::Strided | Order::Shuffled => {
                 let items = group.count.unwrap_or(fileset.files.saturating_sub(group.first));
                 let end = group.first.saturating_add(items);
                 if end > fileset.files || items == 0 {

@@ -1,0 +1,76 @@
+//! Many clients side by side, as the command line knows them: how many are asked for, how many there are, where they are led.
+//! In: numbers, a plan, what mpirun's first rank put into the environment. Out: settings of workloads, a venue, or why not.
+
+use crate::failure::Failure;
+use runner::{ClientsVenue, ResolvedPlan, Venue};
+use std::path::PathBuf;
+use workload::Workload;
+use workload::message::{CLIENTS_AT, CLIENTS_THERE};
+
+/// The setting that says how many clients carry out a workload.
+const SETTING: &str = "clients";
+
+/// Numbers of clients as a setting of a workload.
+pub fn asked(workload: &Workload, clients: &[u32]) -> Result<Option<(String, Vec<String>)>, Failure> {
+    if clients.is_empty() {
+        return Ok(None);
+    }
+    if workload.options.iter().any(|option| option.name == SETTING) {
+        let text = format!(
+            "--clients: {} has an option of its own that is called `clients`; run it without mpirun",
+            workload.name
+        );
+        return Err(Failure::usage(text));
+    }
+    Ok(Some((SETTING.into(), clients.iter().map(u32::to_string).collect())))
+}
+
+/// Most clients that any work of a plan asks for; None where all of it is done by one engine.
+pub fn wanted(plan: &ResolvedPlan) -> Option<u32> {
+    plan.works.iter().filter_map(|work| Some(work.compiled.program.client?.of)).max()
+}
+
+/// Clients that mpirun started, and where they are led.
+fn there() -> Option<(u32, PathBuf)> {
+    let at = std::env::var_os(CLIENTS_AT)?;
+    let there = std::env::var(CLIENTS_THERE).ok()?.parse().ok()?;
+    Some((there, at.into()))
+}
+
+/// Refuses a plan whose clients are not there, before anything is touched.
+pub fn check(plan: &ResolvedPlan) -> Result<(), Failure> {
+    let Some(wanted) = wanted(plan) else {
+        let text = "under mpirun all work is done by clients, and this plan names none: give --clients";
+        return there().map_or(Ok(()), |_| Err(Failure::usage(text)));
+    };
+    match there() {
+        None => Err(Failure::usage(format!(
+            "the work is for {wanted} clients, which are ranks of MPI: mpirun -np {wanted} bakeoff ranks ... (docs/many.md)"
+        ))),
+        Some((there, _)) if there < wanted => Err(Failure::usage(format!(
+            "the work is for {wanted} clients, and mpirun started {there}: give it -np {wanted}, or fewer with --clients"
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The venue with its clients, where there are any.
+pub fn venue(plan: &ResolvedPlan, inner: Box<dyn Venue>) -> Result<Box<dyn Venue>, Failure> {
+    check(plan)?;
+    match there() {
+        Some((_, at)) => Ok(Box::new(ClientsVenue::new(inner, at))),
+        None => Ok(inner),
+    }
+}
+
+/// The command line that repeats this run: that of the first rank is mpirun's.
+pub fn command_line() -> Vec<String> {
+    let mut words: Vec<String> = std::env::args().collect();
+    if let Some((there, _)) = there() {
+        if let Some(verb) = words.iter_mut().find(|word| *word == "run") {
+            "ranks".clone_into(verb);
+        }
+        words.splice(0..1, ["mpirun", "-np", &there.to_string(), "bakeoff"].map(String::from));
+    }
+    words
+}

@@ -1,0 +1,313 @@
+//! The first client's other side: it answers the runner as one engine would, and has all clients do what is asked.
+//! In: requests at the door. Out: replies, each made of the answers of all clients.
+//! What goes wrong at one client is named with its number and machine.
+
+use crate::asked::{Answer, Asked};
+use crate::door::{Caller, Event};
+use crate::fellows::Fellows;
+use crate::member::{ABORT, FAILED, Member, PROGRESS, Watch};
+use crate::merge::{Part, merged};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use workload::message::{Reply, Request};
+use workload::program::{Client, Program};
+
+/// Between two reports of progress.
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+/// Whoever leads.
+pub struct Leader<'a> {
+    fellows: &'a dyn Fellows,
+    member: Member,
+    /// Machine of each client.
+    hosts: Vec<String>,
+    program: Option<Program>,
+    /// Who had the engines started.
+    owner: Option<u64>,
+    performed: u64,
+}
+
+impl<'a> Leader<'a> {
+    /// Leads these; `hosts` are their machines.
+    pub fn new(fellows: &'a dyn Fellows, member: Member, hosts: Vec<String>) -> Self {
+        Self { fellows, member, hosts, program: None, owner: None, performed: 0 }
+    }
+
+    /// Does what came in.
+    pub fn take(&mut self, event: Event) {
+        match event {
+            Event::Asked(caller, request) => {
+                let reply = self.reply(&caller, request);
+                caller.say(&reply);
+            }
+            Event::HungUp(number) if self.owner == Some(number) => {
+                (self.owner, self.program) = (None, None);
+                self.all(&Asked::EndEngines, &mut Deaf);
+            }
+            Event::HungUp(_) | Event::RunEnded(_) => {}
+        }
+    }
+
+    /// Lets all leave.
+    pub fn leave(&mut self) {
+        self.all(&Asked::Leave, &mut Deaf);
+    }
+
+    fn reply(&mut self, caller: &Arc<Caller>, request: Request) -> Reply {
+        match request {
+            Request::Load(program) => self.load(caller, *program),
+            Request::Perform { phase, pass } => self.perform(caller, phase, pass),
+            Request::Warm { phase } => self.summed(&Asked::Warm { phase }),
+            Request::CountCached { phase } => self.summed(&Asked::CountCached { phase }),
+            Request::EmptyCaches { drop } => self.empty_caches(drop),
+            other => Reply::Refused { reason: format!("{other:?} is not for several clients") },
+        }
+    }
+
+    /// Has all do something; their answers, by number, and the bytes that came from the others.
+    fn all(&mut self, asked: &Asked, watch: &mut dyn Watch) -> (Vec<Answer>, u64) {
+        let mut bytes = serde_json::to_vec(asked).expect("what is asked holds only values that JSON can carry");
+        self.fellows.broadcast(&mut bytes);
+        let own = self.member.answer(asked, self.fellows, watch);
+        let fellows = self.fellows;
+        let own = serde_json::to_vec(&own).expect("answers hold only values that JSON can carry");
+        let all = fellows.gather(&own, &mut || {
+            watch.look(fellows);
+        });
+        let others = all.iter().skip(1).map(|bytes| bytes.len() as u64).sum();
+        let read = |bytes: &Vec<u8>| {
+            serde_json::from_slice(bytes).unwrap_or_else(|error| Answer::Failed {
+                reason: format!("its answer cannot be read: {error}"),
+                killed: false,
+            })
+        };
+        (all.iter().map(read).collect(), others)
+    }
+
+    fn load(&mut self, caller: &Arc<Caller>, mut program: Program) -> Reply {
+        let Some(client) = program.client else {
+            return Reply::Refused { reason: "the work is not for several clients".into() };
+        };
+        if client.of > self.fellows.size() {
+            let there = self.fellows.size();
+            let reason =
+                format!("{} clients are asked for, and mpirun started {there}: give -np {}", client.of, client.of);
+            return Reply::Refused { reason };
+        }
+        program.client = Some(Client { shift: self.shift(client.of), ..client });
+        let mark = match Mark::make(&program) {
+            Ok(mark) => mark,
+            Err(error) => {
+                let reason = format!("marking {} for all clients: {error}", program.root.display());
+                return Reply::Refused { reason };
+            }
+        };
+        self.owner = Some(caller.number);
+        self.program = Some(program.clone());
+        let asked = Asked::Load { program: Box::new(program), mark: mark.0.clone() };
+        let (answers, _) = self.all(&asked, &mut Deaf);
+        if let Some((reason, _)) = self.failure(&answers) {
+            return Reply::Refused { reason };
+        }
+        let lacking = answers.into_iter().find_map(|answer| match answer {
+            Answer::Said(reply) => match *reply {
+                Reply::Loaded { lacking } => Some(lacking),
+                _ => None,
+            },
+            _ => None,
+        });
+        Reply::Loaded { lacking: lacking.unwrap_or_default() }
+    }
+
+    /// How many clients further somebody on another machine stands, for each of so many; one where there is no such number.
+    fn shift(&self, of: u32) -> u32 {
+        let of = of as usize;
+        let another = |by: &usize| (0..of).all(|at| self.hosts[at] != self.hosts[(at + by) % of]);
+        (1..of).find(another).unwrap_or(1) as u32
+    }
+
+    fn perform(&mut self, caller: &Arc<Caller>, phase: usize, pass: u32) -> Reply {
+        self.performed += 1;
+        let clients = self.program.as_ref().map_or(0, Program::clients);
+        let mut lead = Lead {
+            number: self.performed,
+            clients,
+            caller: Arc::clone(caller),
+            phase,
+            seen: vec![(0, 0); clients as usize],
+            of: None,
+            reported: Instant::now(),
+            aborted: false,
+        };
+        let asked = Asked::Perform { phase, pass, number: self.performed };
+        let (answers, gathered_bytes) = self.all(&asked, &mut lead);
+        if let Some((reason, killed)) = self.failure(&answers) {
+            return Reply::Failed { phase, partial: None, reason, killed };
+        }
+        let parts = answers.into_iter().enumerate().filter_map(|(number, answer)| match answer {
+            Answer::Done { outcome, offset_ns, error_ns } => {
+                Some(Part { host: self.hosts[number].clone(), outcome: *outcome, offset_ns, error_ns })
+            }
+            _ => None,
+        });
+        let parts: Vec<Part> = parts.collect();
+        if parts.len() != clients as usize {
+            let reason = format!("{} of {clients} clients have an outcome; this is a fault of bakeoff", parts.len());
+            return Reply::Failed { phase, partial: None, reason, killed: false };
+        }
+        match merged(&parts, gathered_bytes) {
+            Ok(outcome) => Reply::Done(Box::new(outcome)),
+            Err(reason) => Reply::Failed { phase, partial: None, reason, killed: false },
+        }
+    }
+
+    /// What went wrong, at the first client where something did, and whether something was ended from outside.
+    fn failure(&self, answers: &[Answer]) -> Option<(String, bool)> {
+        let failed = || {
+            answers.iter().enumerate().filter_map(|(number, answer)| match answer {
+                Answer::Failed { reason, killed } => Some((number, reason, *killed)),
+                _ => None,
+            })
+        };
+        let Some((number, reason, killed)) = failed().next() else {
+            let ended = answers.contains(&Answer::Ended);
+            return ended.then(|| ("it was ended before all clients were done".into(), true));
+        };
+        let more = match failed().count() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        Some((format!("client {number} on {}{more}: {reason}", self.hosts[number]), killed))
+    }
+
+    /// Sums of what the engines read or counted.
+    fn summed(&mut self, asked: &Asked) -> Reply {
+        let (answers, _) = self.all(asked, &mut Deaf);
+        if let Some((reason, _)) = self.failure(&answers) {
+            return Reply::Refused { reason };
+        }
+        let said: Vec<Reply> = answers
+            .into_iter()
+            .filter_map(|answer| match answer {
+                Answer::Said(reply) => Some(*reply),
+                _ => None,
+            })
+            .collect();
+        let warmed = |reply: &Reply| if let Reply::Warmed { bytes } = reply { Some(*bytes) } else { None };
+        if let Some(bytes) = said.iter().map(warmed).collect::<Option<Vec<u64>>>() {
+            return Reply::Warmed { bytes: bytes.into_iter().sum() };
+        }
+        let cached =
+            |reply: &Reply| if let Reply::Cached { bytes, files } = reply { Some((*bytes, *files)) } else { None };
+        let counted: Vec<(Option<u64>, u64)> = said.iter().filter_map(cached).collect();
+        Reply::Cached {
+            bytes: counted.iter().map(|(bytes, _)| *bytes).sum(),
+            files: counted.iter().map(|(_, files)| files).sum(),
+        }
+    }
+
+    fn empty_caches(&mut self, drop: bool) -> Reply {
+        let Some(program) = &self.program else { return Reply::Emptied { hosts: 0, refused: Vec::new() } };
+        let asked = Asked::EmptyCaches { root: program.root.clone(), drop };
+        let (answers, _) = self.all(&asked, &mut Deaf);
+        let emptied = answers.iter().filter(|answer| matches!(answer, Answer::Emptied(_))).count();
+        let refused = answers.iter().zip(&self.hosts).filter_map(|(answer, host)| match answer {
+            Answer::Emptied(Err(why)) => Some(format!("{host}: {why}")),
+            _ => None,
+        });
+        Reply::Emptied { hosts: emptied as u32, refused: refused.collect() }
+    }
+}
+
+/// A file in the folder that is worked in, by which the others see that theirs is the same.
+struct Mark(PathBuf);
+
+impl Mark {
+    fn make(program: &Program) -> std::io::Result<Self> {
+        let name = format!(".bakeoff-mark-{}-{}", std::process::id(), crate::fellows::now_ns());
+        let path = program.root.join(name);
+        std::fs::File::create_new(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        // Where it cannot be removed, neither can the work's own files, and that is said.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Where nothing is under way that could be stopped.
+pub struct Deaf;
+
+impl Watch for Deaf {
+    fn progress(&mut self, _: &dyn Fellows, _: u64, _: Option<u64>, _: u64) {}
+    fn failed(&mut self, _: &dyn Fellows) {}
+    fn look(&mut self, _: &dyn Fellows) -> bool {
+        false
+    }
+}
+
+/// How the first client watches a phase: it hears of the others, tells the runner, and stops all where one cannot go on.
+struct Lead {
+    number: u64,
+    clients: u32,
+    caller: Arc<Caller>,
+    phase: usize,
+    /// Items and bytes of each client.
+    seen: Vec<(u64, u64)>,
+    of: Option<u64>,
+    reported: Instant,
+    aborted: bool,
+}
+
+impl Lead {
+    fn abort(&mut self, fellows: &dyn Fellows) {
+        if !std::mem::replace(&mut self.aborted, true) {
+            (1..self.clients).for_each(|rank| fellows.tell(rank, [ABORT, self.number, 0, 0]));
+        }
+    }
+
+    fn report(&mut self) {
+        if self.reported.elapsed() < PROGRESS_EVERY {
+            return;
+        }
+        self.reported = Instant::now();
+        let (items, bytes) = self.seen.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let of = self.of.map(|of| of * u64::from(self.clients));
+        self.caller.say(&Reply::Progress { phase: self.phase, items, of, bytes });
+    }
+}
+
+impl Watch for Lead {
+    fn progress(&mut self, _: &dyn Fellows, items: u64, of: Option<u64>, bytes: u64) {
+        self.seen[0] = (items, bytes);
+        self.of = of;
+        self.report();
+    }
+
+    fn failed(&mut self, fellows: &dyn Fellows) {
+        self.abort(fellows);
+    }
+
+    fn look(&mut self, fellows: &dyn Fellows) -> bool {
+        while let Some((rank, note)) = fellows.told() {
+            match note {
+                [FAILED, number, ..] if number == self.number => self.abort(fellows),
+                [PROGRESS, number, items, bytes] if number == self.number => {
+                    if let Some(seen) = self.seen.get_mut(rank as usize) {
+                        *seen = (items, bytes);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.report();
+        if self.caller.is_gone() {
+            self.abort(fellows);
+        }
+        self.aborted
+    }
+}

@@ -1,0 +1,111 @@
+//! A rank from its beginning to its end: the first starts the run and leads, the others follow.
+//! In: what was asked for on the command line. Out: an exit status.
+
+use crate::asked::{Answer, Asked};
+use crate::door::{Door, Event};
+use crate::fellows::Fellows;
+use crate::leader::{Deaf, Leader};
+use crate::member::{Follower, Member, Watch};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// Notes of progress that the first client takes in a second, of all others together.
+const NOTES_A_SECOND: u32 = 64;
+
+/// How a rank is started.
+pub struct Start {
+    /// The program `bakeoff`, of which engines and the run are processes.
+    pub bakeoff: PathBuf,
+    /// Arguments of the run's own process, at the first rank.
+    pub arguments: Vec<String>,
+    /// Name of this machine.
+    pub host: String,
+}
+
+/// Takes part until the run is over.
+///
+/// # Errors
+/// The run cannot be started, in one sentence.
+pub fn run(fellows: &dyn Fellows, start: &Start) -> Result<u8, String> {
+    let hosts = hosts(fellows, &start.host);
+    let rank = fellows.rank() as usize;
+    let first_elsewhere = hosts[rank] != hosts[0] && hosts.iter().position(|host| *host == hosts[rank]) == Some(rank);
+    let engine = vec![start.bakeoff.display().to_string(), "agent".into()];
+    let member = Member::new(fellows.rank(), first_elsewhere, engine);
+    if rank > 0 {
+        follow(fellows, member);
+        return Ok(0);
+    }
+    let mut leader = Leader::new(fellows, member, hosts);
+    let led = lead(&mut leader, start, fellows.size());
+    leader.leave();
+    led
+}
+
+/// The machines of all, known to all.
+fn hosts(fellows: &dyn Fellows, own: &str) -> Vec<String> {
+    let all = fellows.gather(own.as_bytes(), &mut || {});
+    let all: Vec<String> = all.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
+    let mut bytes = serde_json::to_vec(&all).unwrap_or_default();
+    fellows.broadcast(&mut bytes);
+    serde_json::from_slice(&bytes).unwrap_or_else(|_| vec![own.to_owned(); fellows.size() as usize])
+}
+
+fn lead(leader: &mut Leader, start: &Start, ranks: u32) -> Result<u8, String> {
+    let door = Door::open().map_err(|error| format!("opening a socket for the run in /tmp: {error}"))?;
+    let program = start.bakeoff.display();
+    let mut child = Command::new("setpriv")
+        // A job that is killed takes the run down in order: it unmounts, and what is measured is kept.
+        .args(["--pdeathsig", "INT"])
+        .arg(&start.bakeoff)
+        .args(&start.arguments)
+        .env(workload::message::CLIENTS_AT, door.path())
+        .env(workload::message::CLIENTS_THERE, ranks.to_string())
+        // mpirun ends whole groups.
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("starting `setpriv --pdeathsig INT {program}` (util-linux): {error}"))?;
+    let ended = door.events.clone();
+    std::thread::spawn(move || {
+        let status = child.wait();
+        let code = status.map_or(1, |status| status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1));
+        // Nobody listens where the leader has ended already.
+        let _ = ended.send(Event::RunEnded(code));
+    });
+    loop {
+        match door.coming.recv() {
+            Ok(Event::RunEnded(code)) => return Ok(u8::try_from(code).unwrap_or(1)),
+            Ok(event) => leader.take(event),
+            Err(_) => return Err("the run's own process can no longer be heard".into()),
+        }
+    }
+}
+
+fn follow(fellows: &dyn Fellows, mut member: Member) {
+    loop {
+        let mut bytes = Vec::new();
+        fellows.broadcast(&mut bytes);
+        let asked: Result<Asked, _> = serde_json::from_slice(&bytes);
+        let answer = match &asked {
+            Ok(asked) => member.answer(asked, fellows, &mut *watch(asked, fellows.size())),
+            Err(error) => Answer::Failed { reason: format!("what was asked cannot be read: {error}"), killed: false },
+        };
+        let answer = serde_json::to_vec(&answer).unwrap_or_default();
+        fellows.gather(&answer, &mut || {});
+        if matches!(asked, Ok(Asked::Leave)) {
+            return;
+        }
+    }
+}
+
+fn watch(asked: &Asked, ranks: u32) -> Box<dyn Watch> {
+    match asked {
+        Asked::Perform { number, .. } => {
+            let every = Duration::from_secs(u64::from(ranks.div_ceil(NOTES_A_SECOND).max(1)));
+            Box::new(Follower { number: *number, every, sent: None })
+        }
+        _ => Box::new(Deaf),
+    }
+}

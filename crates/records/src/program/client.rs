@@ -1,0 +1,42 @@
+//! One of several clients that carry out a program side by side, and which of the workers are its own.
+//! In: made by whoever leads the clients. Out: read by the engine of each.
+//! Workers are numbered over all clients, so whose file is whose does not depend on how many there are on a machine.
+
+use super::{Group, Program};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Which client of how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// From 0.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+    /// How many clients further the one stands whose share a shifted group takes.
+    pub shift: u32,
+}
+
+impl Program {
+    /// Clients that carry it out.
+    pub fn clients(&self) -> u32 {
+        self.client.map_or(1, |client| client.of.max(1))
+    }
+
+    /// Numbers of the workers of a group that are this client's own.
+    pub fn own_workers(&self, group: &Group) -> Range<u32> {
+        let each = group.workers / self.clients();
+        let number = self.client.map_or(0, |client| client.number);
+        number * each..(number + 1) * each
+    }
+
+    /// The worker whose share a worker takes: its own, unless the group is shifted.
+    pub fn acts_as(&self, group: &Group, worker: u32) -> u32 {
+        if !group.shifted || group.workers < 2 {
+            return worker;
+        }
+        let by = self.client.map_or(1, |client| client.shift.saturating_mul(group.workers / self.clients()));
+        ((u64::from(worker) + u64::from(by)) % u64::from(group.workers)) as u32
+    }
+}
