@@ -140,6 +140,7 @@ mod tests {
             seed: 1,
             root: Default::default(),
             device: None,
+            client: None,
             durable: Default::default(),
             tools: BTreeMap::new(),
             filesets: Vec::new(),
