@@ -125,9 +125,9 @@ fn forms() -> Result<String, Failure> {
 fn filesystems() -> Result<String, Failure> {
     let places = staging::PLACES.map(|(place, meaning)| format!("- `{{{place}}}`: {meaning}\n")).concat();
     let about = format!(
-        "A filesystem is one TOML file, `NAME.toml`: compiled in from [filesystems/](../../filesystems), or yours, in \
-         `filesystems/` below the configuration folder (`$XDG_CONFIG_HOME/bakeoff`, else `~/.config/bakeoff`), in \
-         `filesystems/` beside a plan file, or named with `--filesystems`. An unknown key is an error. Commands are lists of \
+        "A filesystem is one TOML file, `NAME.toml`: compiled in from [filesystems/](../../filesystems) and, where servers share it \
+         over a network ([shared.md](../shared.md)), from [shared/](../../shared); or yours, in `filesystems/` or `shared/` below the configuration folder (`$XDG_CONFIG_HOME/bakeoff`, else `~/.config/bakeoff`), in \
+         the same beside a plan file, or named with `--filesystems`. An unknown key is an error. Commands are lists of \
          words, run without a shell. Keys marked \\* are required. In commands stand\n\n{places}\nand under `[features]` also \
          `{{second}}` (another device), `{{folder}}` and `{{mib}}` (MiB)."
     );

@@ -51,6 +51,12 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("postgres", "pg_ctlcluster", "postgresql"),
     ("postal", "postal", "postal"),
     ("postfix", "postfix", "postfix"),
+    ("gluster", "glusterd", "glusterfs-server"),
+    ("sshfs", "sshfs", "sshfs"),
+    ("sshd", "sshd", "openssh-server"),
+    ("ip", "ip", "iproute2"),
+    ("slurm", "slurmctld", "slurm-wlm"),
+    ("munge", "munged", "munge"),
 ];
 
 /// Leaves the test where this machine lacks one of the needs; see the crate's documentation.

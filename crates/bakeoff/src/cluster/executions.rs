@@ -8,6 +8,7 @@ use ledger::{Access, Ledger};
 use records::{RunStatus, TrialStatus};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Executions of one part that are looked at, at most.
@@ -20,7 +21,7 @@ pub struct Execution {
     pub machine: String,
     /// Its ledger.
     pub ledger: PathBuf,
-    /// Trials that gave figures.
+    /// Trials that gave figures, each once.
     pub trials: usize,
     /// Whether it came to its end.
     pub finished: bool,
@@ -97,8 +98,12 @@ fn read(path: PathBuf) -> Execution {
     let looked = || -> Result<(usize, bool), ledger::LedgerError> {
         let ledger = Ledger::open(&path, Access::Read)?;
         let Some(run) = ledger.runs()?.into_iter().next() else { return Ok((0, false)) };
-        let done = ledger.trials(&run.id)?.iter().filter(|trial| trial.status == TrialStatus::Done).count();
-        Ok((done, run.status == RunStatus::Finished))
+        let trials = ledger.trials(&run.id)?;
+        // One that was disturbed and repeated is one.
+        let given = trials.iter().filter(|trial| trial.status != TrialStatus::Failed);
+        let done: BTreeSet<_> =
+            given.map(|trial| (trial.block, trial.contender, &trial.workload, &trial.scale)).collect();
+        Ok((done.len(), run.status == RunStatus::Finished))
     };
     match looked() {
         Ok((trials, finished)) => Execution { trials, finished, ..none },

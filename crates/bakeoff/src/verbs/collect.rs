@@ -61,7 +61,7 @@ pub fn collect(args: &CollectArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let collected = put_together(&args.folder, &parts)?;
-    let status = u8::from(!collected.missing.is_empty());
+    let status = u8::from(!collected.missing.is_empty() || collected.run.is_none());
     match args.json {
         true => json::print(&Progress { parts, run: collected.run })?,
         false => tell(&args.folder, &collected)?,
@@ -147,6 +147,12 @@ pub fn tell(folder: &Path, collected: &Collected) -> Result<(), Failure> {
         show::verdict(&Ledger::open(&path, Access::Read)?, run)?;
         println!("\nReport: {}", folder.join(REPORT).join("index.html").display());
         println!("All tables: bakeoff --ledger {} show --full", path.display());
+    }
+    if collected.run.is_none() {
+        println!(
+            "No part has a trial that gave a figure; what the tasks said is in {}.",
+            folder.join("logs").display()
+        );
     }
     for (shard, machine, trials) in &collected.dropped {
         println!(

@@ -87,7 +87,7 @@ fn hand_over(folder: &Path, job: &Job, wait: bool) -> Result<u8, Failure> {
         }
         if let Some(collected) = collect::result(folder)? {
             collect::tell(folder, &collected)?;
-            return Ok(u8::from(!collected.missing.is_empty()));
+            return Ok(u8::from(!collected.missing.is_empty() || collected.run.is_none()));
         }
         if !slurm::is_under_way(&submitted) {
             // The last job may have ended just now.

@@ -196,6 +196,9 @@ fn heading(contender: &ContenderView) -> Vec<String> {
     };
     let name = safe::terminal(&contender.name);
     let name = name.replace('+', " +");
+    // A long word goes on in the next line where it has a hyphen: cut at the same place, two names would be one.
+    let broken = |word: &str| if word.width() > COLUMN.1 - 4 { word.replace('-', "- ") } else { word.to_owned() };
+    let name = name.split(' ').map(broken).collect::<Vec<_>>().join(" ");
     let mut words: Vec<String> = name.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
     if words.len() > HEADING {
         let rest = words.split_off(HEADING - 1).join(" ");

@@ -129,7 +129,7 @@ mod tests {
         let shared: Vec<&str> = of(true).collect();
         assert_eq!(
             shared,
-            ["gluster-distribute2", "gluster-distribute3", "gluster-replica2", "gluster-replica3", "sshfs"]
+            ["gluster-dist2", "gluster-dist3", "gluster-replica2", "gluster-replica3", "sshfs"]
         );
         assert_eq!(shared.len(), SHARED.files().count(), "what lies in shared/ says so");
     }
