@@ -5,6 +5,7 @@
 //! The main ways in: [`judge`] for tables and verdicts, [`decide`] after every block, [`plan_budget`] beforehand,
 //! [`compare`] and [`compare_contenders`], [`pairs`] and [`pooled`] over many runs, [`judge_mix`], [`judge_claims`], [`steady_state`].
 
+mod able;
 mod answer;
 mod assess;
 mod budget;
@@ -62,7 +63,7 @@ pub use pooled::{Pooled, Span, Study, pooled};
 pub use proportion::proportion;
 pub use steady::steady_state;
 pub use verdict::{
-    Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
-    WorkloadAnswer,
+    Answer, Avoid, Cannot, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass,
+    Shortfall, WorkloadAnswer,
 };
 pub use words::{factor, list};
