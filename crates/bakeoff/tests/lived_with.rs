@@ -113,7 +113,54 @@ fn a_filesystem_is_filled_to_each_level_and_to_the_last_byte_and_emptied() {
         let usable = phase(trial, "fill").outcome.told["usable-share"];
         assert!((50.0..=101.0).contains(&usable), "{label}: {usable} % of what was said to be free");
         assert_eq!(phase(trial, "write-again").outcome.errors.count, 0, "{label}: what was deleted is free again");
+        let emptied = &phase(trial, "empty").outcome;
+        assert_eq!(emptied.errors.count, 0, "{label}: nothing is looked for that was never made: {:?}", emptied.errors);
     }
+}
+
+/// Fills the volume before the first trial's work, to the last byte.
+const FULL: &str = r#"
+name = "full"
+title = "A volume runs full"
+about = "Has a volume run full below the work of one trial."
+
+[scales.quick]
+
+[[filesets]]
+name = "file"
+total = "16 MiB"
+content = "incompressible"
+
+[[phases]]
+name = "run-full"
+preparation = true
+after = ["sync"]
+work = { shell = "[ -e FLAG ] || { touch FLAG; cat /dev/zero > hog 2> /dev/null; sync; }; true" }
+
+[[phases]]
+name = "write"
+work = { blocks = "file", block = "1 MiB", create = true, steps = ["write"] }
+"#;
+
+#[test]
+fn a_volume_that_runs_full_costs_one_trial() {
+    if !root("a full volume") {
+        return;
+    }
+    let place = Place::new();
+    place.write("full.toml", &FULL.replace("FLAG", &place.path("ran-full").display().to_string()));
+    let way = WAY.replace("--samples 1", "--samples 3");
+    let said = place.bakeoff(&format!("run ./full.toml --fs ext4 --image 128MiB {way}"));
+    assert!(said.status.is_some(), "it comes to an end: {}", said.err);
+    let trials = trials(&place);
+    let failed: Vec<&TrialRecord> =
+        trials.iter().map(|(_, trial)| trial).filter(|trial| trial.status == TrialStatus::Failed).collect();
+    let why = failed.iter().filter_map(|trial| trial.reason.as_deref()).collect::<Vec<_>>();
+    assert!(why.len() == 1 && why[0].contains("No space left on device"), "{why:?}");
+    let done = trials.iter().filter(|(_, trial)| trial.status != TrialStatus::Failed);
+    let blocks: std::collections::BTreeSet<u32> = done.map(|(_, trial)| trial.block).collect();
+    assert!(blocks.len() >= 2, "the others went on: {}", said.err);
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
 #[test]

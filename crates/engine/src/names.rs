@@ -284,6 +284,11 @@ impl Files {
         used
     }
 
+    /// Whether each directory is full before the next one is begun.
+    pub fn is_by_directory(&self) -> bool {
+        matches!(self.layout, Layout::PerDirectory(_))
+    }
+
     /// Write the path of a directory below the base; empty when it is the base itself.
     pub fn directory_name(&self, directory: u64, name: &mut Name) {
         name.clear();

@@ -25,10 +25,16 @@ impl FileWork<'_> {
     /// Files in the order in which readdir lists them, directory after directory.
     pub fn by_readdir(&mut self, limit: u64, tally: &mut Tally, pacer: &mut Pacer) {
         let mut left = limit;
+        let filled = self.files.is_by_directory() && self.task.fills(self.files.fileset);
         loop {
             for directory in self.own_directories() {
                 match self.sweep(directory, &mut left, tally, pacer) {
                     Ok(_) => {}
+                    // Filled in order as far as there was room: beyond the first that is not there is none.
+                    Err(Errno(libc::ENOENT)) if filled => {
+                        tally.skip();
+                        break;
+                    }
                     Err(Errno(libc::ENOENT)) if !self.is_in_use(directory) => tally.skip(),
                     Err(errno) => {
                         tally.skip();

@@ -13,7 +13,7 @@ use crate::shared::{Common, Note, Shared};
 use crate::sys::Fd;
 use crate::tally::{Limits, Tally, intervals};
 use std::sync::atomic::Ordering;
-use workload::program::{End, Group, Order, Phase, Program, Rate};
+use workload::program::{End, Group, Order, Over, Phase, Program, Rate};
 
 /// What one worker is to do.
 pub struct Task<'a> {
@@ -61,6 +61,12 @@ impl<'a> Task<'a> {
     /// The group takes what it finds, so a file that is gone is nobody's fault.
     pub fn follows(&self) -> bool {
         self.group().order == Order::Follow
+    }
+
+    /// The program has free space filled with this fileset, so that there may be fewer of its files than it says.
+    pub fn fills(&self, fileset: usize) -> bool {
+        let mut groups = self.program.phases.iter().flat_map(|phase| &phase.groups);
+        groups.any(|group| group.over == Over::Space { fileset: Some(fileset) })
     }
 
     /// How the items of a fileset are shared out.

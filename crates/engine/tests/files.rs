@@ -265,3 +265,19 @@ fn the_order_in_which_phases_are_named_changes_nothing_that_they_do() {
     };
     assert_eq!(work(false), work(true));
 }
+
+#[test]
+fn what_was_not_filled_for_want_of_room_is_not_looked_for() {
+    let folder = folder();
+    let many = Fileset { layout: Layout::PerDirectory(10), ..fileset("filler", 50_000, Size::Uniform(1, 1)) };
+    let filling = group(Over::Space { fileset: Some(0) }, &[Step::Fill(0)]);
+    let remove = Group { order: Order::Readdir, workers: 2, ..group(FILES, &[Step::Unlink]) };
+    let some = Group { count: Some(25), ..group(FILES, &create()) };
+    let phases = vec![phase(vec![some]), phase(vec![filling]), phase(vec![remove])];
+    let mut agent = Agent::with(&program(folder.path(), vec![many], phases));
+    agent.done(0);
+    assert_eq!(agent.done(1).items, 0, "it is as full as was asked for");
+    let removed = agent.done(2);
+    assert_eq!((removed.items, removed.errors.count), (25, 0), "{:?}", removed.errors);
+    assert!(tree(folder.path()).is_empty());
+}

@@ -2,6 +2,7 @@
 //! In: a table. Out: an [`Answer`]: the contender whose worst shortfall against the best has the smallest upper bound, over all
 //! workloads, for each, and within each class of durability.
 
+use crate::able::{able, lacking};
 use crate::assess::{self, Assessed};
 use crate::choice::{Group, choose, groups, shortfall};
 use crate::decision::{Policy, RESOLUTION};
@@ -12,8 +13,8 @@ use crate::rank::Fit;
 use crate::stopping_rule::{self, Known};
 use crate::table::{Table, TableError};
 use crate::verdict::{
-    Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
-    WorkloadAnswer,
+    Answer, Avoid, Cannot, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass,
+    Shortfall, WorkloadAnswer,
 };
 
 /// From this many times slower on, somewhere and likely, a contender is one to avoid.
@@ -39,47 +40,55 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
         group.contenders.iter().copied().filter(|&contender| wanted(class(contender))).collect()
     };
     let candidates = group.candidates(table);
-    let whole = group.whole(table, fit);
-    let take = choose(fit, &whole, &candidates, None).or_else(|| alone(fit, &whole, group, &candidates));
+    let able = able(table, fit, &group.whole(table, fit), &candidates);
+    let whole = &able.rows;
+    let choice = |among: &[usize], class| choose(table, fit, whole, among, class);
+    let take = choice(&able.contenders, None).or_else(|| alone(fit, whole, group, &able.contenders));
     let mut classes: Vec<SafetyClass> = group.contenders.iter().map(|&contender| class(contender)).collect();
     classes.sort_unstable();
     classes.dedup();
-    let by_class =
-        classes.iter().rev().filter_map(|&wanted| choose(fit, &whole, &of(&|class| class == wanted), Some(wanted)));
-    let by_class: Vec<Choice> = by_class.collect();
-    let over_all = choose(fit, &whole, &group.contenders, None);
+    let able_of = |among: &[usize]| self::able(table, fit, whole, among).contenders;
+    let of_class = |wanted: SafetyClass| choice(&able_of(&of(&|class| class == wanted)), Some(wanted));
+    let by_class: Vec<Choice> = classes.iter().rev().filter_map(|&wanted| of_class(wanted)).collect();
+    let over_all = choice(&able_of(&group.contenders), None);
     let chosen = take.as_ref().map(|choice| choice.shortfall.contender);
     let over_all = over_all.filter(|choice| Some(choice.shortfall.contender) != chosen);
     GroupAnswer {
         backend: group.backend,
         age: group.age.clone(),
-        order: order(fit, group, &whole, &candidates),
-        furthest: chosen.and_then(|chosen| shortfall(fit, &group.rows, &candidates, chosen)),
+        order: order(fit, group, whole, (&candidates, &able.contenders)),
+        furthest: chosen.and_then(|chosen| shortfall(fit, &group.rows, &able.contenders, chosen)),
         workloads: workloads(table, fit, group, &candidates),
         avoid: avoid(fit, group, &candidates),
         less_safe: less_safe(fit, group, chosen, &|contender| class(contender), &candidates),
+        cannot: cannot(table, fit, group, chosen),
+        able: able.contenders,
         take,
         by_class,
         over_all,
     }
 }
 
-/// The only one that keeps data as expected is the one to take, however fast others are.
+/// The only one that can do all of it and keeps data as expected is the one to take, however fast others are.
 fn alone(fit: &Fit, whole: &[usize], group: &Group, candidates: &[usize]) -> Option<Choice> {
     let [only] = *candidates else { return None };
     let shortfall = shortfall(fit, whole, candidates, only).filter(|_| group.contenders.len() > 1)?;
     Some(Choice { class: None, shortfall, certainty: Certainty::BeyondDoubt, rivals: Vec::new() })
 }
 
-/// All contenders: candidates first, each part by its bound, then by what was measured.
-fn order(fit: &Fit, group: &Group, whole: &[usize], candidates: &[usize]) -> Vec<usize> {
-    let mut falls: Vec<(bool, Shortfall)> = group
+/// All contenders: those among whom the choice is first, then other candidates, each part by its bound, then by what was measured.
+fn order(fit: &Fit, group: &Group, whole: &[usize], (candidates, able): (&[usize], &[usize])) -> Vec<usize> {
+    let place = |contender: usize| match () {
+        () if able.contains(&contender) => (0, able),
+        () if candidates.contains(&contender) => (1, candidates),
+        () => (2, group.contenders.as_slice()),
+    };
+    let mut falls: Vec<(u8, Shortfall)> = group
         .contenders
         .iter()
         .map(|&contender| {
-            let safe = candidates.contains(&contender);
-            let among = if safe { candidates } else { &group.contenders };
-            (!safe, shortfall(fit, whole, among, contender).unwrap_or_else(|| unknown(contender)))
+            let (part, among) = place(contender);
+            (part, shortfall(fit, whole, among, contender).unwrap_or_else(|| unknown(contender)))
         })
         .collect();
     falls.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.at_most.total_cmp(&b.1.at_most)).then(a.1.ratio.total_cmp(&b.1.ratio)));
@@ -103,7 +112,11 @@ fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> V
         let rows: Vec<usize> = group.rows.iter().copied().filter(|&row| workload(row) == name).collect();
         let sums =
             rows.iter().map(|&row| fit.rows[row].operation).find(|&operation| table.operations[operation].summary);
-        WorkloadAnswer { workload: name.into(), take: choose(fit, &rows, candidates, None), summary: sums }
+        let able = able(table, fit, &rows, candidates);
+        let take = choose(table, fit, &able.rows, &able.contenders, None);
+        let only = alone(fit, &able.rows, group, &able.contenders).filter(|_| candidates.len() > 1);
+        let alone = take.is_none() && only.is_some();
+        WorkloadAnswer { workload: name.into(), take: take.or(only), alone, summary: sums }
     };
     names.into_iter().map(answer).collect()
 }
@@ -132,22 +145,42 @@ fn less_safe(
 ) -> Vec<LessSafe> {
     let Some(chosen) = chosen else { return Vec::new() };
     let others = group.contenders.iter().copied().filter(|other| !candidates.contains(other));
-    let furthest = |contender: usize| {
-        let ahead = group.rows.iter().filter_map(|&row| {
-            let versus = fit.versus(row, contender, chosen)?;
-            let ahead = versus.relation.is_worse() && versus.evidence.log > 0.0;
-            ahead.then(|| (fit.rows[row].operation, versus.evidence.log.exp()))
-        });
-        ahead.max_by(|a, b| a.1.total_cmp(&b.1))
-    };
     let found = others.map(|contender| {
-        let ahead = furthest(contender);
+        let ahead = furthest_ahead(fit, group, contender, chosen);
         let (operation, ratio) = (ahead.map(|ahead| ahead.0), ahead.map_or(1.0, |ahead| ahead.1));
         LessSafe { contender, class: class(contender), operation, ratio }
     });
     let mut found: Vec<LessSafe> = found.collect();
     found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
     found
+}
+
+/// Where one is furthest ahead of another, and how many times faster it is there.
+fn furthest_ahead(fit: &Fit, group: &Group, who: usize, of: usize) -> Option<(usize, f64)> {
+    let ahead = group.rows.iter().filter_map(|&row| {
+        let versus = fit.versus(row, who, of)?;
+        let ahead = versus.relation.is_worse() && versus.evidence.log > 0.0;
+        ahead.then(|| (fit.rows[row].operation, versus.evidence.log.exp()))
+    });
+    ahead.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Who could do nothing of which lines, sums of lines left out.
+fn cannot(table: &Table, fit: &Fit, group: &Group, chosen: Option<usize>) -> Vec<Cannot> {
+    let is_line = |row: &usize| !table.operations[fit.rows[*row].operation].summary;
+    let rows: Vec<usize> = group.rows.iter().copied().filter(is_line).collect();
+    let found = lacking(table, fit, &rows, &group.contenders).into_iter().map(|(contender, rows)| {
+        let ahead = chosen.filter(|chosen| *chosen != contender);
+        let ahead = ahead.and_then(|chosen| furthest_ahead(fit, group, contender, chosen));
+        let operations = rows.into_iter().map(|row| fit.rows[row].operation).collect();
+        Cannot {
+            contender,
+            operations,
+            operation: ahead.map(|ahead| ahead.0),
+            ratio: ahead.map_or(1.0, |ahead| ahead.1),
+        }
+    });
+    found.collect()
 }
 
 fn remaining(table: &Table, assessed: &Assessed) -> Remaining {

@@ -4,6 +4,7 @@
 //! Only one comparison can make a bound wrong: that with the true best of the operation in which the shortfall is truly worst. So the bound of a
 //! contender, the largest upper end of its intervals over all operations, needs no correction for how many there are.
 
+use crate::able::{able, is_to_come};
 use crate::figure::MIN_SAMPLES;
 use crate::judgement::Relation;
 use crate::rank::Fit;
@@ -89,7 +90,8 @@ impl Group {
 }
 
 /// Chooses among contenders that were measured in every one of these rows in which any of them was.
-pub fn choose(fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyClass>) -> Option<Choice> {
+/// Who was measured too rarely in one of them may be as good, as far as anybody knows.
+pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyClass>) -> Option<Choice> {
     if among.len() < 2 {
         return None;
     }
@@ -97,14 +99,19 @@ pub fn choose(fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyCl
     let nearer = |a: &&Shortfall, b: &&Shortfall| a.at_most.total_cmp(&b.at_most).then(a.ratio.total_cmp(&b.ratio));
     let best = *falls.iter().min_by(nearer)?;
     let others = || falls.iter().filter(|other| other.contender != best.contender);
-    let rivals: Vec<usize> =
+    let mut rivals: Vec<usize> =
         others().filter(|other| other.at_least < best.at_most).map(|other| other.contender).collect();
+    let unknown = |who: &usize| falls.iter().all(|fall| fall.contender != *who);
+    let to_come = |who: &usize| unknown(who) && is_to_come(table, fit, rows, among, *who);
+    let to_come: Vec<usize> = among.iter().copied().filter(to_come).collect();
     let certainty = match () {
         // More than the bound: that is 1 where the one to take is never behind, and so is what nothing proven comes to.
+        () if !to_come.is_empty() => Certainty::Open,
         () if others().all(|other| other.at_least_proven > best.at_most) => Certainty::BeyondDoubt,
         () if rivals.is_empty() => Certainty::Likely,
         () => Certainty::Open,
     };
+    rivals.extend(to_come);
     Some(Choice { class, shortfall: best, certainty, rivals })
 }
 
@@ -147,9 +154,9 @@ pub fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -
 pub fn unsettled(table: &Table, fit: &Fit, regret: f64) -> Vec<(Shortfall, Option<u32>)> {
     let mut unsettled = Vec::new();
     for group in groups(table, fit) {
-        let candidates = group.candidates(table);
-        let rows = group.whole(table, fit);
-        let Some(choice) = choose(fit, &rows, &candidates, None) else { continue };
+        let able = able(table, fit, &group.whole(table, fit), &group.candidates(table));
+        let (candidates, rows) = (able.contenders, able.rows);
+        let Some(choice) = choose(table, fit, &rows, &candidates, None) else { continue };
         let taken = choice.shortfall;
         let falls = choice.rivals.iter().filter_map(|&rival| shortfall(fit, &rows, &candidates, rival));
         let rivals: Vec<Shortfall> = falls.filter(|rival| rival.at_least * (1.0 + regret) < taken.at_most).collect();

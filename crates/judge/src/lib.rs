@@ -5,6 +5,7 @@
 //! The main ways in: [`judge`] for tables and verdicts, [`decide`] after every block, [`plan_budget`] beforehand,
 //! [`compare`] and [`compare_contenders`], [`pairs`] and [`pooled`] over many runs, [`judge_mix`], [`judge_claims`], [`steady_state`].
 
+mod able;
 mod answer;
 mod assess;
 mod budget;
@@ -57,7 +58,7 @@ pub use proportion::proportion;
 pub use steady::steady_state;
 pub use stopping_rule::decide;
 pub use verdict::{
-    Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass, Shortfall,
-    WorkloadAnswer,
+    Answer, Avoid, Cannot, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass,
+    Shortfall, WorkloadAnswer,
 };
 pub use words::{factor, list};

@@ -181,6 +181,12 @@ pub struct Facts {
     pub failures: u32,
     /// Why the first failed trial did.
     pub failure: Option<String>,
+    /// Trials in which nothing of it could be done, though they went on (a file that no longer fits, a snapshot that it cannot take).
+    #[serde(default)]
+    pub undone: u32,
+    /// What the system answered in the first of them.
+    #[serde(default)]
+    pub why_undone: Option<String>,
     /// Anything else, in few words (an option that did not take, an O_DIRECT that was refused).
     pub remarks: Vec<String>,
 }

@@ -40,13 +40,35 @@ pub struct GroupAnswer {
     pub avoid: Vec<Avoid>,
     /// Contenders that keep data less safely than the one to take, and by how much they are faster somewhere.
     pub less_safe: Vec<LessSafe>,
+    /// Contenders that could do nothing of some lines which others could do.
+    pub cannot: Vec<Cannot>,
+    /// Among whom the choice was: those that can do all of it and keep data as expected.
+    pub able: Vec<usize>,
 }
 
 impl GroupAnswer {
-    /// Whether the one to take is the only one of several that keeps data as expected: then nothing but that was the choice.
+    /// Whether the one to take is the only one of several that can do all of it and keeps data as expected: then nothing but that was the choice.
     pub fn is_alone(&self) -> bool {
-        !self.less_safe.is_empty() && self.less_safe.len() + 1 == self.order.len()
+        self.take.is_some() && self.able.len() == 1 && self.order.len() > 1
     }
+
+    /// Whether somebody was no choice for want of something that he cannot do.
+    pub fn is_for_the_able(&self) -> bool {
+        self.cannot.iter().any(|one| !self.able.contains(&one.contender))
+    }
+}
+
+/// A contender that could do nothing of some lines which others could do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cannot {
+    /// Which.
+    pub contender: usize,
+    /// The lines.
+    pub operations: Vec<usize>,
+    /// Where it is furthest ahead of the one to take; `None` where it is ahead nowhere.
+    pub operation: Option<usize>,
+    /// How many times faster there.
+    pub ratio: f64,
 }
 
 /// The answer for one workload.
@@ -56,6 +78,8 @@ pub struct WorkloadAnswer {
     pub workload: String,
     /// Which to take for it.
     pub take: Option<Choice>,
+    /// Whether nobody else of several can do all of it.
+    pub alone: bool,
     /// The operation that is the sum of the others, where there is one: an index into [`crate::Table::operations`].
     pub summary: Option<usize>,
 }

@@ -3,7 +3,7 @@
 
 mod support;
 
-use judge::{Certainty, Durability, Grade, SafetyClass, answer};
+use judge::{Certainty, Durability, Facts, Grade, SafetyClass, answer};
 use support::{Bake, CALM, CALM_TOO, WILD, WILD_TOO};
 
 fn safe(contender: &mut judge::Contender) {
@@ -124,6 +124,82 @@ fn where_nothing_is_known_the_answer_is_open_and_says_what_it_would_take() {
     let (blocks, trials) = (answer.open.blocks.unwrap(), answer.open.trials.unwrap());
     assert!(blocks > 5 && trials == 2 * blocks, "{:?}", answer.open);
     assert!((answer.open.seconds.unwrap() - 20.0 * f64::from(blocks)).abs() < 1e-6);
+}
+
+/// A cell of which nothing could be done.
+fn undone(cell: &mut judge::Cell) {
+    cell.facts = Facts { undone: 5, why_undone: Some("No space left on device".into()), ..Facts::default() };
+}
+
+#[test]
+fn one_that_can_do_nothing_of_a_line_is_no_choice_and_makes_no_other_look_far_behind() {
+    let bake = Bake::new()
+        .time("write at 95 %")
+        .at("btrfs", 1.0, &CALM)
+        .at("zfs", 4.0, &CALM_TOO)
+        .time("write at 99 %")
+        .of("btrfs", &[])
+        .cell(undone)
+        .at("zfs", 64.0, &CALM);
+    let group = answer(&bake.table).unwrap().groups[0].clone();
+    let take = group.take.as_ref().unwrap().shortfall;
+    assert_eq!((bake.table.contenders[take.contender].name.as_str(), take.at_most), ("zfs", 1.0));
+    assert!(group.is_alone() && group.is_for_the_able() && group.order == [1, 0], "{group:?}");
+    assert!(group.workloads[0].alone);
+    let cannot = &group.cannot[0];
+    assert_eq!((cannot.contender, cannot.operations.as_slice(), cannot.operation), (0, [1].as_slice(), Some(0)));
+    assert!((cannot.ratio - 4.0).abs() < 0.1, "how much faster it is elsewhere is said of it: {cannot:?}");
+
+    let both = bake.time("read").at("btrfs", 1.0, &CALM).at("zfs", 1.0, &CALM_TOO).at("ext4", 2.0, &CALM).table;
+    let group = answer(&both).unwrap().groups[0].clone();
+    assert_eq!(group.able, [1, 2], "one that was not measured in some lines, but could do all that it was measured in");
+}
+
+#[test]
+fn the_choice_is_among_those_that_can_do_all_of_it() {
+    let line = |bake: Bake, name: &str, times: [f64; 2]| {
+        bake.time(name).at("xfs", times[0], &CALM).at("ext4", times[1], &CALM_TOO)
+    };
+    let bake = line(Bake::new(), "create", [11.0, 10.0]).at("btrfs", 1.0, &CALM);
+    let bake = line(bake, "clone", [10.0, 15.0]).of("btrfs", &[]).cell(undone);
+    let group = answer(&bake.table).unwrap().groups[0].clone();
+    let take = group.take.as_ref().unwrap();
+    assert_eq!((take.shortfall.contender, take.certainty), (0, Certainty::BeyondDoubt));
+    assert!(take.shortfall.at_most < 1.2, "ten times faster is one that cannot do the rest: {take:?}");
+    assert!(!group.is_alone() && group.is_for_the_able() && group.able == [0, 1]);
+}
+
+#[test]
+fn where_each_lacks_something_the_lines_that_all_can_do_decide() {
+    let bake = Bake::new()
+        .time("snapshot")
+        .of("xfs", &[])
+        .cell(undone)
+        .at("btrfs", 1.0, &CALM)
+        .time("write at 99 %")
+        .at("xfs", 1.0, &CALM)
+        .of("btrfs", &[])
+        .cell(undone)
+        .time("read")
+        .at("xfs", 2.0, &CALM)
+        .at("btrfs", 3.0, &CALM_TOO);
+    let group = answer(&bake.table).unwrap().groups[0].clone();
+    let take = group.take.as_ref().unwrap();
+    assert_eq!((take.shortfall.contender, take.shortfall.operation, group.cannot.len()), (0, 2, 2));
+    assert!(!group.is_alone() && !group.is_for_the_able(), "nobody was left out of the choice");
+}
+
+#[test]
+fn beside_one_that_is_not_measured_enough_yet_no_choice_is_beyond_doubt() {
+    let bake = Bake::new()
+        .time("create")
+        .at("ext4", 10.0, &CALM)
+        .at("xfs", 9.0, &CALM_TOO)
+        .time("read")
+        .at("ext4", 10.0, &CALM)
+        .at("xfs", 11.0, &CALM_TOO[..1]);
+    let take = answer(&bake.table).unwrap().groups[0].take.clone().unwrap();
+    assert_eq!((take.shortfall.contender, take.certainty, take.rivals), (0, Certainty::Open, vec![1]));
 }
 
 #[test]

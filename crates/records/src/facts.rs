@@ -8,6 +8,9 @@ use crate::program::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The unit of instructions that are counted.
+pub const PER_OPERATION: &str = "instructions/op";
+
 /// A workload at one scale with all its settings in place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +42,12 @@ impl Compiled {
         }
         self.phases.extend(counted);
         self.totals.clear();
+    }
+
+    /// Whether it is judged by instructions, which no other work on the machine changes.
+    pub fn counts_instructions(&self) -> bool {
+        let counted = |own: &OwnFigure| [INSTRUCTIONS, ALL_INSTRUCTIONS].contains(&own.from.as_str());
+        self.phases.iter().filter_map(|facts| facts.own.as_ref()).any(counted)
     }
 
     /// Fits phases over the raw device to one of so many bytes, which may be smaller than what they would read.
@@ -85,6 +94,9 @@ pub struct PhaseFacts {
     /// name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnFigure>,
+    /// Names of earlier phases without which this one makes no sense: where nothing got done in one of them, it has no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
 }
 
 impl PhaseFacts {
@@ -96,9 +108,11 @@ impl PhaseFacts {
 
     /// The same phase, judged by instructions: its workers' own, or all.
     fn counted(&self, of: &str) -> PhaseFacts {
-        let own = OwnFigure { name: of.into(), from: of.into(), unit: "instructions/op".into(), more_is_better: false };
-        let words = of.replace('-', " ");
-        let (title, doing) = (format!("{}, {words}", self.title), format!("{} ({words})", self.doing));
+        let (unit, words) = (PER_OPERATION.into(), of.replace('-', " "));
+        let own = OwnFigure { name: of.into(), from: of.into(), unit, more_is_better: false };
+        // What is counted stands as the unit beside it.
+        let whose = if of == INSTRUCTIONS { "own" } else { "all" };
+        let (title, doing) = (format!("{}, {whose}", self.title), format!("{} ({words})", self.doing));
         let (figure, own) = (Figure::Printed, Some(own));
         PhaseFacts { title, doing, figure, own, figure_group: None, share_of: None, ..self.clone() }
     }

@@ -433,6 +433,21 @@ impl WorkloadView {
 }
 
 impl View {
+    /// Whether it was judged by instructions, which are none of time.
+    pub fn counts_instructions(&self) -> bool {
+        self.table.operations.iter().any(|operation| operation.unit == records::facts::PER_OPERATION)
+    }
+
+    /// What stands behind "1.3x" of what is worse.
+    pub fn slower(&self) -> &'static str {
+        if self.counts_instructions() { "the instructions" } else { "slower" }
+    }
+
+    /// What stands behind "1.3x" of what is better.
+    pub fn faster(&self) -> &'static str {
+        if self.counts_instructions() { "fewer instructions" } else { "faster" }
+    }
+
     /// The pivot on the axis of this name.
     pub fn pivot(&self, axis: &str) -> Option<(&AxisView, &PivotView)> {
         let pivot = self.pivots.iter().find(|pivot| self.axes[pivot.axis].name.eq_ignore_ascii_case(axis))?;

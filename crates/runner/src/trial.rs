@@ -453,7 +453,11 @@ fn one_pass(
     if phase.device_of(VolumeTool::Rebuild).is_some() {
         stage.has_all_devices()?;
     }
-    let evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
+    let mut evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
+    if job.work.counts_instructions() {
+        // Disks at work and stolen time change times alone, of which none is judged.
+        evidence.disturbed.clear();
+    }
     Ok(PhaseRecord {
         name: phase.name.clone(),
         operation: facts.operation.clone(),

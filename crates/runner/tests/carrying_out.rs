@@ -76,6 +76,17 @@ fn a_read_that_is_disturbed_twice_makes_a_disturbed_trial() {
     assert_eq!((first.len(), first[1].status), (2, TrialStatus::Done), "then the whole trial is repeated");
 }
 
+#[test]
+fn where_instructions_are_judged_other_disks_disturb_nothing() {
+    let bakeoff = Bakeoff::new(1).disturbing(&[0, 1, 2, 3]).counting();
+    bakeoff.run();
+    let trials = bakeoff.trials();
+    assert_eq!(trials.len(), 2, "two contenders, once each");
+    assert!(trials.iter().all(|trial| trial.status == TrialStatus::Done && trial.phases.len() == 2), "{trials:?}");
+    let foreign = |phase: &records::PhaseRecord| phase.evidence.foreign_bytes.is_some_and(|bytes| bytes > 0);
+    assert!(trials.iter().flat_map(|trial| &trial.phases).all(foreign), "what the others did is kept all the same");
+}
+
 /// The passes of the read phase of each trial that count, block by block.
 fn reads(bakeoff: &Bakeoff) -> Vec<(u32, usize)> {
     let is_read = |pass: &&records::PhaseRecord| pass.name == "read" && pass.counts();

@@ -2,7 +2,7 @@
 //! In: records of the ledger. Out: a [`Table`]; operations stand in the order of the workloads' phases.
 //! Trials that were set aside as disturbed count only where no undisturbed repetition exists, and then say so.
 
-use crate::{figures, starts};
+use crate::{figures, starts, undone};
 use judge::{
     Age, Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table, median,
 };
@@ -56,7 +56,7 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
                     cell.samples.retain(|sample| sample.pass == 0);
                     cell.facts.cache_below = true;
                 }
-                if !cell.samples.is_empty() || cell.facts.failures > 0 {
+                if !cell.samples.is_empty() || cell.facts.failures > 0 || cell.facts.undone > 0 {
                     table.cells.push(cell);
                 }
             }
@@ -215,6 +215,9 @@ impl Source<'_> {
 
     /// Pass and value of a trial, for each pass that counts.
     fn values(&self, trial: &TrialRecord) -> Vec<(u32, f64)> {
+        if self.undone(trial).is_some() {
+            return Vec::new();
+        }
         let of = |name: &str, value: &dyn Fn(&PhaseRecord) -> Option<f64>| {
             let counts = trial.phases.iter().filter(|phase| phase.name == name && phase.counts());
             counts.filter_map(|phase| Some((phase.outcome.pass, value(phase)?))).collect()
@@ -229,6 +232,16 @@ impl Source<'_> {
                 once(total_seconds(total, trial, durable))
             }
             Self::ReturnedTotal(total) => once(total_seconds(total, trial, |phase| phase.outcome.returned_ns)),
+        }
+    }
+
+    /// Why a trial that was carried out could do nothing of it.
+    fn undone(&self, trial: &TrialRecord) -> Option<String> {
+        match self {
+            Self::Headline(facts) | Self::Returned(facts) | Self::Cpu(facts) => undone(trial, facts),
+            Self::Total(total) | Self::ReturnedTotal(total) => {
+                total.of.iter().find_map(|name| undone::of_phase(trial, name))
+            }
         }
     }
 
@@ -283,9 +296,12 @@ fn cell<'a>(
         }
     }
     let failed: Vec<&TrialRecord> = failed.collect();
+    let mut undone = trials.iter().filter_map(|(_, trial)| source.undone(trial)).peekable();
     let facts = Facts {
         failures: failed.len() as u32,
         failure: failed.first().and_then(|trial| trial.reason.clone()),
+        why_undone: undone.peek().cloned(),
+        undone: undone.count() as u32,
         ..facts(source, trials)
     };
     Cell { operation, contender, samples, facts }

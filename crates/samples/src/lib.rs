@@ -6,10 +6,12 @@ mod cells;
 mod figures;
 mod share;
 mod starts;
+mod undone;
 mod variants;
 
 pub use cells::{CPU, RETURNED, counted, table, work_name};
 pub use figures::{cpu_percent, durable, headline, returned};
 pub use share::Time;
 pub use starts::cache_below;
+pub use undone::{judged, undone};
 pub use variants::{Variants, only_variants, variants};

@@ -48,6 +48,7 @@ mod tests {
             share_of: None,
             preparation: false,
             own: None,
+            needs: Vec::new(),
         }
     }
 

@@ -286,6 +286,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         // A time that the work sets itself is no result.
         preparation: raw.preparation || raw.timed == Some(false),
         own: None,
+        needs: raw.needs.iter().map(|name| name.get_ref().clone()).collect(),
     };
     if raw.timed == Some(false) && own.is_empty() {
         return Err(Problem::new("`timed = false` leaves the phase without a figure")

@@ -201,5 +201,6 @@ fn facts(name: &str, operation: &str, cache: &str, variant: Option<&str>) -> Pha
         share_of: None,
         preparation: false,
         own: None,
+        needs: Vec::new(),
     }
 }

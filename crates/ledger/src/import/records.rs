@@ -97,6 +97,7 @@ impl Pass {
             share_of: None,
             preparation: false,
             own: None,
+            needs: Vec::new(),
         }
     }
 }

@@ -75,7 +75,7 @@ fn rate(work: &WorkRecord, trial: &TrialRecord, name: &str, unit: f64) -> [Strin
     let Some((phase, facts)) = find(work, trial, name) else {
         return [String::new(), String::new()];
     };
-    let value = samples::headline(phase, facts).map(|value| rate_in_digits(value / unit));
+    let value = samples::judged(trial, phase, facts).map(|value| rate_in_digits(value / unit));
     let cpu = samples::cpu_percent(phase).map(|cpu| format!("{cpu:.0}"));
     [value.unwrap_or_default(), cpu.unwrap_or_default()]
 }

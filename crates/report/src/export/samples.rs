@@ -98,7 +98,7 @@ fn line(
         phase.preparation.to_string(),
         outcome.pass.to_string(),
         facts.map_or(phase.figure.base_unit(), PhaseFacts::unit).into(),
-        exact(facts.and_then(|facts| samples::headline(phase, facts))),
+        exact(facts.and_then(|facts| samples::judged(trial, phase, facts))),
         exact(facts.and_then(|facts| samples::returned(phase, facts))),
         exact(facts.and_then(|facts| samples::durable(phase, facts))),
         outcome.returned_ns.to_string(),

@@ -7,20 +7,25 @@ use crate::view::{AxisView, CourseView};
 use maud::{Markup, html};
 
 /// The charts of an axis, below what they come to.
-pub(super) fn course(axis: &AxisView, number: usize, course: &CourseView, charts: &ChartData) -> Markup {
+pub(super) fn course(axis: &AxisView, number: usize, course: &CourseView, charts: &ChartData, counts: bool) -> Markup {
     let mine = charts.courses.iter().enumerate().filter(|(_, chart)| chart.axis == number);
     html! {
         p { (course.summary) }
         @if !course.rows.is_empty() {
             p.quiet.small {
-                "How many times slower each is than with the first " (axis.name) " of its line, with the interval that decides: above the dashed line "
-                "it is slower, below it faster."
+                @if counts {
+                    "How many times the instructions of the first " (axis.name) " of its line each takes, with the interval that decides: above "
+                    "the dashed line it takes more, below it fewer."
+                } @else {
+                    "How many times slower each is than with the first " (axis.name) " of its line, with the interval that decides: above the dashed "
+                    "line it is slower, below it faster."
+                }
             }
             div.charts.small {
                 @for (place, chart) in mine {
                     figure id=(chart.id.replace('/', "-")) {
                         figcaption { h4 { (chart.title) } span.unit { (chart.workload) @if chart.durable { ", until durable" } } }
-                        div.chart data-course=(place) role="img" aria-label=(in_words(axis, chart)) {}
+                        div.chart data-course=(place) role="img" aria-label=(in_words(axis, chart, counts)) {}
                         details {
                             summary { "Figures" span.quiet { " of " (chart.title) " over " (axis.name) } }
                             (table(axis, chart))
@@ -40,7 +45,7 @@ fn told(times: &ChartTimes) -> String {
 }
 
 /// The chart for those who do not see it.
-fn in_words(axis: &AxisView, chart: &ChartCourse) -> String {
+fn in_words(axis: &AxisView, chart: &ChartCourse, counts: bool) -> String {
     let lines = axis.groups.iter().zip(&chart.lines).filter(|(_, line)| !line.is_empty());
     let said = lines.map(|(group, line)| {
         let points = axis.values.iter().zip(line).filter_map(|(value, point)| Some((value, point.as_ref()?)));
@@ -48,8 +53,9 @@ fn in_words(axis: &AxisView, chart: &ChartCourse) -> String {
         format!("{}: {}", group.name, points.join(", "))
     });
     format!(
-        "{}, times slower than with the first {}. {}. The table below has every interval.",
+        "{}, {} the first {}. {}. The table below has every interval.",
         chart.title,
+        if counts { "times the instructions of" } else { "times slower than with" },
         axis.name,
         said.collect::<Vec<_>>().join("; ")
     )

@@ -70,7 +70,7 @@ pub(super) fn forest(view: &View) -> Markup {
     let compared = |row: &&RowView| row.cells.iter().filter(|cell| cell.ratio.is_some()).count() > 1;
     html! {
         section.everything aria-labelledby="picture" {
-            h2 id="picture" { "Times slower than the best" }
+            h2 id="picture" { @if view.counts_instructions() { "Times the instructions of the best" } @else { "Times slower than the best" } }
             p.quiet.small {
                 "One line a contender. The band is as good as the best (within " (number::percent(view.smallest_effect))
                 "). Filled: a difference is shown; hollow: can't tell from the best yet; ringed: the best, proven. "

@@ -29,7 +29,7 @@ fn tables(view: &View, axis: &AxisView, pivot: &PivotView, charts: &ChartData) -
         div data-pivot=(pivot.axis) {
             @if let Some(course) = &pivot.course {
                 h3 id={ (id) "-course" } { "What changes from " (axis.name) " to " (axis.name) }
-                (super::course::course(axis, pivot.axis, course, charts))
+                (super::course::course(axis, pivot.axis, course, charts, view.counts_instructions()))
             }
             h3 id=(id) { "Which " (axis.name) }
             ul.said { @for text in &pivot.summary { li { (text) } } }

@@ -18,6 +18,8 @@ const COLUMN: (usize, usize) = (7, 12);
 const ABREAST: usize = 6;
 /// What the figures are.
 const SCALE: &str = "TIMES SLOWER THAN BEST";
+/// The same of instructions.
+const COUNTED: &str = "TIMES THOSE OF THE BEST";
 /// What the line of a workload's sum is called.
 const ALL_STEPS: &str = "all steps";
 /// Lines of a contender's heading.
@@ -118,7 +120,9 @@ fn table(view: &View, style: Style) -> String {
     if lines.is_empty() || shown.len() < 2 {
         return text;
     }
-    let word = |place: &usize| heading(&view.contenders[*place]).iter().map(|word| word.width()).max().unwrap_or(0);
+    let common = in_common(view, &shown);
+    let heading = |place: &usize| heading(&view.contenders[*place], common.len());
+    let word = |place: &usize| heading(place).iter().map(|word| word.width()).max().unwrap_or(0);
     let column = (shown.iter().map(word).max().unwrap_or(0) + 2).clamp(COLUMN.0, COLUMN.1);
     // What a few contenders leave is for the names of what they did.
     let left = style.width.saturating_sub(1 + shown.len() * column);
@@ -131,7 +135,12 @@ fn table(view: &View, style: Style) -> String {
     let fits = (room / column).max(1);
     let (here, beyond) = shown.split_at(fits.min(shown.len()));
     line(&mut text, "");
-    headings(&mut text, view, here, (names, column), style);
+    if !common.is_empty() {
+        let all = format!("All of them {}:", safe::terminal(&common.join(" ")));
+        line(&mut text, &style.paint(Tone::Quiet, &style.fitted(&cut(&all, style.width))));
+    }
+    let scale = if view.counts_instructions() { COUNTED } else { SCALE };
+    headings(&mut text, scale, &here.iter().map(heading).collect::<Vec<_>>(), (names, column), style);
     for found in &lines {
         let title = safe::terminal(&found.title);
         let Some(row) = found.row else {
@@ -187,8 +196,21 @@ fn spread(row: &RowView) -> f64 {
     row.cells.iter().filter_map(|cell| cell.ratio).fold(1.0, f64::max)
 }
 
-/// A contender's name in as many lines as a heading has.
-fn heading(contender: &ContenderView) -> Vec<String> {
+/// Words at the end of the names of all of these, which tell none of them from another: `by instructions`.
+fn in_common(view: &View, shown: &[usize]) -> Vec<String> {
+    let words = |place: &usize| view.contenders[*place].name.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let Some((first, others)) = shown.split_first() else { return Vec::new() };
+    let mut common = words(first).split_off(1);
+    for other in others {
+        let other = words(other);
+        let alike = common.iter().rev().zip(other[1..].iter().rev()).take_while(|(one, two)| one == two).count();
+        common.drain(..common.len() - alike);
+    }
+    common
+}
+
+/// A contender's name in as many lines as a heading has, without so many words at its end.
+fn heading(contender: &ContenderView, common: usize) -> Vec<String> {
     let sign = match contender.durability.class() {
         SafetyClass::NoFlushes | SafetyClass::Unordered => " !",
         SafetyClass::Checksummed => " +",
@@ -196,29 +218,40 @@ fn heading(contender: &ContenderView) -> Vec<String> {
     };
     let name = safe::terminal(&contender.name);
     let name = name.replace('+', " +");
+    let all: Vec<&str> = name.split(' ').filter(|word| !word.is_empty()).collect();
+    let mut words: Vec<String> = Vec::new();
+    for word in &all[..all.len().saturating_sub(common).max(1).min(all.len())] {
+        // Of a kernel its version says enough, and stands whole.
+        match (words.last_mut(), word.strip_prefix("debian:")) {
+            (Some(last), Some(series)) if last == "on" => *last = format!("on {series}"),
+            _ => words.push((*word).to_owned()),
+        }
+    }
     // A long word goes on in the next line where it has a hyphen: cut at the same place, two names would be one.
-    let broken = |word: &str| if word.width() > COLUMN.1 - 4 { word.replace('-', "- ") } else { word.to_owned() };
-    let name = name.split(' ').map(broken).collect::<Vec<_>>().join(" ");
-    let mut words: Vec<String> = name.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let broken = |word: String| match word.width() > COLUMN.1 - 4 {
+        true => word.split_inclusive('-').map(str::to_owned).collect(),
+        false => vec![word],
+    };
+    let mut words: Vec<String> = words.into_iter().flat_map(broken).collect();
     if words.len() > HEADING {
         let rest = words.split_off(HEADING - 1).join(" ");
         words.push(rest);
     }
     let mut words: Vec<String> = words.iter().map(|word| cut(word, COLUMN.1 - 4)).collect();
-    if let Some(last) = words.last_mut() {
-        last.push_str(sign);
+    // Beside a short word the sign leaves a long one its room.
+    if let Some(word) = words.iter_mut().rev().min_by_key(|word| word.width()) {
+        word.push_str(sign);
     }
     words
 }
 
-fn headings(text: &mut String, view: &View, here: &[usize], (names, column): (usize, usize), style: Style) {
-    let words: Vec<Vec<String>> = here.iter().map(|&place| heading(&view.contenders[place])).collect();
+fn headings(text: &mut String, scale: &str, words: &[Vec<String>], (names, column): (usize, usize), style: Style) {
     let height = words.iter().map(Vec::len).max().unwrap_or(1);
     for at in 0..height {
-        let title = if at + 1 == height { SCALE } else { "" };
+        let title = if at + 1 == height { scale } else { "" };
         let title = cut(title, names);
         let mut one = format!("{title}{}", " ".repeat(names + 1 - title.width()));
-        for word in &words {
+        for word in words {
             // Names stand on the line above the figures, whatever their height.
             let word = (at + word.len()).checked_sub(height).and_then(|at| word.get(at)).map_or("", String::as_str);
             let word = cut(word, column - 1);

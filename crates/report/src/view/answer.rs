@@ -5,7 +5,7 @@ use super::axes::FILESYSTEM;
 use super::{View, plural};
 use crate::number;
 use judge::{
-    Answer, Avoid, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, NoteKind, Ranking, Relation,
+    Answer, Avoid, Cannot, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, NoteKind, Ranking, Relation,
     SafetyClass, Table,
 };
 use serde::Serialize;
@@ -68,6 +68,7 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
     let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
     besides.extend(super::story::nearest(&view.contenders));
+    besides.extend(said.cannot(group));
     besides.extend(said.furthest(group));
     besides.extend(said.less_safe(group).into_iter().chain(said.avoid(group)));
     besides.extend(said.other_classes(group));
@@ -101,10 +102,20 @@ fn is_vague(choice: &Choice) -> bool {
 
 /// "never more than 1.4x behind the best", "as good as the best in everything".
 pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> String {
+    let (safe, able) = (!group.less_safe.is_empty(), group.is_for_the_able());
     if group.is_alone() {
-        return "no other of these keeps data as safely".into();
+        return match (safe, able) {
+            (true, true) => "no other of these can do all of it and keeps data as safely".into(),
+            (_, true) => "no other of these can do all of it".into(),
+            _ => "no other of these keeps data as safely".into(),
+        };
     }
-    let among = if group.less_safe.is_empty() { "" } else { " of those that keep data as safely" };
+    let among = match (safe, able) {
+        (false, false) => "",
+        (true, false) => " of those that keep data as safely",
+        (false, true) => " of those that can do all of it",
+        (true, true) => " of those that can do all of it and keep data as safely",
+    };
     match choice.shortfall.at_most {
         close if close < 1.0 + table.margin() => {
             // Steps that add up to a whole count as that: in one of them it may be behind.
@@ -223,14 +234,47 @@ impl Said<'_> {
         (furthest.ratio > take.at_most).then(|| format!("In single steps up to {bound}x behind ({doing})."))
     }
 
+    /// Who cannot do what: those that lack the same in one sentence.
+    fn cannot(&self, group: &GroupAnswer) -> Vec<String> {
+        let lines = self.view.table.operations.iter().filter(|one| !one.secondary && !one.summary).count();
+        let mut parts: Vec<(&[usize], Vec<&Cannot>)> = Vec::new();
+        for one in &group.cannot {
+            match parts.iter_mut().find(|part| part.0 == one.operations) {
+                Some(part) => part.1.push(one),
+                None => parts.push((&one.operations, vec![one])),
+            }
+        }
+        let sentence = |(operations, those): (&[usize], Vec<&Cannot>)| {
+            let names = self.names(&those.iter().map(|one| one.contender).collect::<Vec<_>>());
+            let such = operations.first().map(|&operation| self.doing(operation)).unwrap_or_default();
+            let lack = match operations.len() {
+                1 => format!("{names} cannot do one line: {such}"),
+                many => format!("{names} cannot do {many} of {lines} lines, such as {such}"),
+            };
+            let ahead = those.iter().filter(|one| one.operation.is_some()).max_by(|a, b| a.ratio.total_cmp(&b.ratio));
+            let ahead = ahead.and_then(|one| {
+                let (who, doing) = (self.name(one.contender), self.doing(one.operation?));
+                Some(format!(
+                    "; {who} is up to {}x {} elsewhere ({doing})",
+                    number::times(one.ratio),
+                    self.view.faster()
+                ))
+            });
+            format!("{lack}{}.", ahead.unwrap_or_default())
+        };
+        parts.into_iter().map(sentence).collect()
+    }
+
     fn less_safe(&self, group: &GroupAnswer) -> Option<String> {
         // One that is not faster anywhere has its sign in the table.
         let LessSafe { contender, class, operation, ratio } = *group.less_safe.first()?;
         let (name, times, doing) = (self.name(contender), number::times(ratio), self.doing(operation?));
         Some(match class {
             // What that means stands below the table.
-            SafetyClass::Unordered => format!("Less safe but faster: {name}, up to {times}x ({doing})."),
-            _ => format!("{name} is up to {times}x faster ({doing}), but {}.", loss(class)),
+            SafetyClass::Unordered => {
+                format!("Less safe but {}: {name}, up to {times}x ({doing}).", self.view.faster())
+            }
+            _ => format!("{name} is up to {times}x {} ({doing}), but {}.", self.view.faster(), loss(class)),
         })
     }
 
@@ -247,7 +291,8 @@ impl Said<'_> {
     fn avoided(&self, avoid: &Avoid) -> String {
         let likely = if avoid.certainty == Certainty::BeyondDoubt { "" } else { "likely " };
         let Avoid { contender, operation, ratio, .. } = *avoid;
-        format!("{} for {}: {likely}{}x slower", self.name(contender), self.doing(operation), number::times(ratio))
+        let (name, doing, slower) = (self.name(contender), self.doing(operation), self.view.slower());
+        format!("{name} for {doing}: {likely}{}x {slower}", number::times(ratio))
     }
 
     /// The best of the checksummed ones, where another class is taken.
@@ -278,6 +323,9 @@ impl Said<'_> {
             let summary = answer.summary.and_then(|sum| self.view.judgement.rankings_of(sum).find(of_group));
             let text = match (summary.filter(|ranking| !ranking.others.is_empty()), take) {
                 (Some(ranking), _) => self.standings(ranking),
+                (None, Some(choice)) if answer.alone => {
+                    format!("take {}: no other of these can do all of it", self.name(choice.shortfall.contender))
+                }
                 (None, Some(choice)) if choice.shortfall.at_most < 1.0 + self.view.smallest_effect => {
                     format!("take {}, as good as the best", self.name(choice.shortfall.contender))
                 }
@@ -326,7 +374,7 @@ impl Said<'_> {
         if let Some(last) = worse.last().filter(|_| worse.len() > NAMED) {
             named[NAMED - 1] = format!("... {} {}x", self.name(last.contender), number::times(last.ratio));
         }
-        if named.is_empty() { head } else { format!("{head}; {} slower", named.join(", ")) }
+        if named.is_empty() { head } else { format!("{head}; {} {}", named.join(", "), self.view.slower()) }
     }
 
     fn open(&self) -> Option<String> {

@@ -48,42 +48,21 @@ impl RowContext<'_> {
                 let share = if row.higher_is_better { figure.median / device } else { device / figure.median };
                 share.is_finite().then_some(share)
             }),
-            missing: if figure.is_some() { None } else { Some(self.why_missing(row, contender)) },
+            missing: if figure.is_some() { None } else { Some(self.why_missing(contender)) },
             notes: self.notes(row, figure, contender),
             samples: self.samples(contender),
         }
     }
 
-    fn why_missing(&self, row: &RowView, contender: usize) -> String {
+    fn why_missing(&self, contender: usize) -> String {
         let error = self.material.contenders.iter().find(|record| record.index as usize == contender);
         if let Some(error) = error.and_then(|record| record.error.as_ref()) {
             return error.clone();
         }
         let cell = self.table.cell(self.operation, contender);
-        match cell
-            .and_then(|cell| cell.facts.failure.as_ref())
-            .cloned()
-            .or_else(|| self.cannot(row, contender))
-            .or_else(|| self.all_failed(contender))
-        {
-            Some(failure) => failure,
-            None => "not measured".into(),
-        }
-    }
-
-    /// What the contender lacks for this row.
-    fn cannot(&self, row: &RowView, contender: usize) -> Option<String> {
-        let mine = self.material.trials.iter().filter(|trial| self.is_mine(trial, contender));
-        let mut found = mine.filter_map(|trial| trial.found.as_ref());
-        found.find_map(|found| row.phases.iter().find_map(|name| found.cannot.get(name))).cloned()
-    }
-
-    /// What the system answered where nothing was done for this row, and that was borne.
-    fn all_failed(&self, contender: usize) -> Option<String> {
-        let (_, _, phase) = self.passes(contender).find(|(_, _, phase)| phase.outcome.errors.count > 0)?;
-        let first = phase.outcome.errors.first.first()?;
-        let count = crate::number::count(phase.outcome.errors.count as f64);
-        Some(format!("{count} operations failed, the first: {} of {}: {}", first.step, first.file, first.message))
+        let facts = cell.map(|cell| &cell.facts);
+        let why = facts.and_then(|facts| facts.failure.as_ref().or(facts.why_undone.as_ref()));
+        why.cloned().unwrap_or_else(|| "not measured".into())
     }
 
     fn notes(&self, row: &RowView, figure: Option<&Figure>, contender: usize) -> Vec<NoteView> {
@@ -132,7 +111,7 @@ impl RowContext<'_> {
                 trial: number,
                 block: trial.block,
                 pass: phase.outcome.pass,
-                value: samples::headline(phase, facts),
+                value: samples::judged(trial, phase, facts),
                 returned: samples::returned(phase, facts),
                 durable: samples::durable(phase, facts),
                 cpu: samples::cpu_percent(phase),

@@ -178,7 +178,8 @@ fn told(view: &View, axis: &AxisView, row: &CourseRow, group: usize) -> String {
         known().filter(|(_, point)| point.has_changed()).max_by(|a, b| a.1.distance().total_cmp(&b.1.distance()));
     let (Some((value, point)), Some((first, _))) = (furthest, known().next()) else { return String::new() };
     let likely = matches!(point.change, Some(Change::LikelyBetter | Change::LikelyWorse));
-    let (times, word) = if point.times < 1.0 { (1.0 / point.times, "faster") } else { (point.times, "slower") };
+    let (times, word) =
+        if point.times < 1.0 { (1.0 / point.times, view.faster()) } else { (point.times, view.slower()) };
     let title = &view.workloads[row.workload].rows[row.row].title;
     format!(
         "\"{title}\" with {}, {} {}{}x {word} than {}",

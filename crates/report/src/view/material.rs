@@ -78,6 +78,7 @@ fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
                 share_of: None,
                 preparation: phase.preparation,
                 own: None,
+                needs: Vec::new(),
             });
         }
     }

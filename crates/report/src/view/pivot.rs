@@ -94,7 +94,8 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
                 let title = &view.workloads[row.workload].rows[row.row].title;
                 let among = if axis.groups.len() > 1 { format!(" with {}", group.name) } else { String::new() };
                 let times = crate::number::times(ratio);
-                most = Some((ratio, format!("{} is {times}x slower in \"{title}\"{among}", axis.values[at])));
+                most =
+                    Some((ratio, format!("{} is {times}x {} in \"{title}\"{among}", axis.values[at], view.slower())));
             }
         }
     }

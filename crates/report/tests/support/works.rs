@@ -126,5 +126,6 @@ fn facts(Line(name, title, doing, cache, figure, share_of): &Line) -> PhaseFacts
         share_of: share_of.map(str::to_owned),
         preparation: false,
         own: None,
+        needs: Vec::new(),
     }
 }

@@ -5,6 +5,7 @@
 mod engine;
 #[path = "../plans/mod.rs"]
 mod plans;
+mod work;
 
 #[allow(unused_imports, reason = "as above")]
 pub use engine::outcome;
@@ -171,6 +172,12 @@ impl Bakeoff {
     pub fn writing(mut self) -> Self {
         let phase = &mut self.plan.works[0].compiled.program.phases[0];
         (phase.cache, phase.writes) = (Cache::Cold, true);
+        self
+    }
+
+    /// Judges instructions in place of times.
+    pub fn counting(mut self) -> Self {
+        self.plan.works[0].compiled.count_instructions();
         self
     }
 
@@ -425,78 +432,7 @@ fn plan(samples: u32) -> ResolvedPlan {
         title: "Small".into(),
         about: String::new(),
         weaker_in_place: Vec::new(),
-        compiled: compiled(),
+        compiled: work::compiled(),
     };
     plans::plan("two stand-ins", Place::Directories(vec![]), vec![entry("ext4"), entry("xfs")], work, samples)
-}
-
-/// One worker that reads blocks.
-fn reading() -> Group {
-    Group {
-        name: "read".into(),
-        workers: 1,
-        processes: false,
-        over: Over::Blocks { fileset: 0, block: 4096, length: None },
-        order: Order::InOrder,
-        count: None,
-        first: 0,
-        steps: vec![Step::Read],
-        io: Io::default(),
-        rate: None,
-        shifted: false,
-    }
-}
-
-fn compiled() -> Compiled {
-    let phase = |name: &str, cache, sync| Phase {
-        name: name.into(),
-        operation: name.into(),
-        cache,
-        figure: Figure::Seconds,
-        writes: false,
-        passes: 1,
-        pause_ns: 0,
-        end: End::Work,
-        groups: vec![],
-        preparation: false,
-        after: After { sync, drop_caches: false },
-        time_limit: 0,
-        needs: Vec::new(),
-    };
-    let facts = |name: &str| PhaseFacts {
-        name: name.into(),
-        title: name.into(),
-        doing: name.into(),
-        operation: name.into(),
-        cache_label: "cold".into(),
-        variant: None,
-        figure: Figure::Seconds,
-        figure_group: None,
-        share_of: None,
-        preparation: false,
-        own: None,
-    };
-    Compiled {
-        program: Program {
-            workload: "small".into(),
-            seed: 0,
-            root: PathBuf::new(),
-            device: None,
-            durable: Durable::default(),
-            tools: BTreeMap::new(),
-            filesets: vec![],
-            phases: vec![
-                phase("create", Cache::AsFound, false),
-                Phase { groups: vec![reading()], ..phase("read", Cache::Cold, true) },
-            ],
-            error_limit: 0,
-            time_limit: 20,
-            client: None,
-        },
-        phases: vec![facts("create"), facts("read")],
-        totals: vec![],
-        estimate: Estimate::default(),
-        scale: "quick".into(),
-        settings: BTreeMap::new(),
-    }
 }

@@ -1,0 +1,115 @@
+//! Work of a trial of which nothing could be done, though the trial went on: nothing fits any more, or the filesystem cannot do it.
+//! In: a trial and what is known of a phase. Out: why there is no figure, in words; nothing where there is ground for one.
+//! What is timed of work that failed, or that found nothing to work on, is the time of something else.
+
+use crate::figures;
+use records::facts::PhaseFacts;
+use records::program::Figure;
+use records::{PhaseRecord, TrialRecord};
+
+/// Why a trial could do nothing of a phase.
+pub fn undone(trial: &TrialRecord, facts: &PhaseFacts) -> Option<String> {
+    of_phase(trial, &facts.name).or_else(|| without_ground(trial, facts)).or_else(|| nothing_there(trial, facts))
+}
+
+/// The figure of a pass that is judged: none where nothing could be done.
+pub fn judged(trial: &TrialRecord, phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
+    let value = figures::headline(phase, facts)?;
+    undone(trial, facts).is_none().then_some(value)
+}
+
+/// The same, of its own doing alone.
+pub fn of_phase(trial: &TrialRecord, name: &str) -> Option<String> {
+    let cannot = trial.found.as_ref().and_then(|found| found.cannot.get(name)).cloned();
+    cannot.or_else(|| all_failed(trial, name))
+}
+
+fn passes<'a>(trial: &'a TrialRecord, name: &'a str) -> impl Iterator<Item = &'a PhaseRecord> {
+    trial.phases.iter().filter(move |phase| phase.name == name && phase.counts())
+}
+
+/// What the system answered where each operation failed, and that was borne.
+fn all_failed(trial: &TrialRecord, name: &str) -> Option<String> {
+    let in_vain = |pass: &PhaseRecord| pass.outcome.items == 0 && pass.outcome.errors.count > 0;
+    let mut all = passes(trial, name).peekable();
+    let errors = &all.peek()?.outcome.errors;
+    let first = errors.first.first()?;
+    all.all(in_vain).then(|| {
+        format!("{} operations failed, the first: {} of {}: {}", errors.count, first.step, first.file, first.message)
+    })
+}
+
+/// The phase that should have made what this one works on, where nothing got done in it.
+fn without_ground(trial: &TrialRecord, facts: &PhaseFacts) -> Option<String> {
+    let failed = |name: &&String| all_failed(trial, name).is_some();
+    let needed = facts.needs.iter().find(failed)?;
+    Some(format!("there was nothing to work on: all of `{needed}` failed"))
+}
+
+/// A rate of nothing.
+fn nothing_there(trial: &TrialRecord, facts: &PhaseFacts) -> Option<String> {
+    let is_rate = matches!(facts.figure, Figure::ItemsPerSecond | Figure::BytesPerSecond);
+    let mut all = passes(trial, &facts.name).peekable();
+    let is_empty = |pass: &PhaseRecord| pass.outcome.items == 0;
+    (is_rate && facts.own.is_none() && all.peek().is_some() && all.all(is_empty))
+        .then(|| "there was nothing to work on".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use records::Evidence;
+    use records::outcome::{Errors, OperationError, PhaseOutcome};
+    use records::program::Cache;
+
+    fn facts(name: &str, figure: Figure, needs: &[&str]) -> PhaseFacts {
+        let figure = serde_json::to_value(figure).expect("a word");
+        let facts = serde_json::json!({
+            "name": name, "title": name, "doing": name, "operation": name, "cache_label": "cold", "variant": null,
+            "figure": figure, "figure_group": null, "share_of": null, "preparation": false, "needs": needs,
+        });
+        serde_json::from_value(facts).expect("facts")
+    }
+
+    fn pass(name: &str, items: u64, errors: u64) -> PhaseRecord {
+        let (step, file, message) = ("write".into(), "small/1".into(), "No space left on device".into());
+        let first = OperationError { step, file, offset: None, errno: 28, message };
+        let errors = Errors { count: errors, first: if errors > 0 { vec![first] } else { vec![] } };
+        let outcome = PhaseOutcome { items, errors, returned_ns: 1_000_000, ..PhaseOutcome::default() };
+        let (figure, cache) = (Figure::ItemsPerSecond, Cache::AsFound);
+        let (evidence, preparation) = (Evidence::default(), false);
+        PhaseRecord { name: name.into(), operation: name.into(), cache, figure, preparation, outcome, evidence }
+    }
+
+    fn trial(phases: Vec<PhaseRecord>) -> TrialRecord {
+        TrialRecord { phases, ..TrialRecord::begun((0, 0), 0, "nearly-full", "quick") }
+    }
+
+    #[test]
+    fn what_failed_to_the_last_operation_has_no_figure_and_neither_has_what_needs_it() {
+        let full = trial(vec![pass("create", 0, 50), pass("delete", 50, 0)]);
+        let create = facts("create", Figure::ItemsPerSecond, &[]);
+        let delete = facts("delete", Figure::ItemsPerSecond, &["create"]);
+        assert!(
+            undone(&full, &create)
+                .expect("all failed")
+                .starts_with("50 operations failed, the first: write of small/1: No space")
+        );
+        assert!(undone(&full, &delete).expect("only what was left of them").contains("all of `create` failed"));
+        assert_eq!(judged(&full, &full.phases[1], &delete), None);
+        let timed = facts("create", Figure::Seconds, &[]);
+        assert!(undone(&full, &timed).is_some(), "failing takes time, too");
+
+        let part = trial(vec![pass("create", 20, 30), pass("delete", 50, 0)]);
+        assert_eq!((undone(&part, &create), undone(&part, &delete)), (None, None), "some of it was done");
+        assert!(judged(&part, &part.phases[1], &delete).is_some());
+    }
+
+    #[test]
+    fn a_rate_of_nothing_is_none_and_what_was_not_carried_out_says_nothing() {
+        let rate = facts("read", Figure::BytesPerSecond, &[]);
+        assert!(undone(&trial(vec![pass("read", 0, 0)]), &rate).expect("why").contains("nothing to work on"));
+        assert_eq!(undone(&trial(vec![pass("read", 0, 0)]), &facts("read", Figure::Seconds, &[])), None);
+        assert_eq!(undone(&trial(vec![]), &rate), None);
+    }
+}
