@@ -1,5 +1,5 @@
 //! Charts: what they show, and their drawing by the same code in the page, as SVG and as PNG.
-//! In: a [`View`] with its material. Out: values for the chart code, SVG text, PNG bytes.
+//! In: a [`crate::View`] with its material. Out: values for the chart code, SVG text, PNG bytes.
 
 mod data;
 mod draw;

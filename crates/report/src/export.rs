@@ -114,7 +114,7 @@ pub fn write(material: &Material, folder: &Path, formats: &[Format]) -> Result<V
 /// The same of a view that is at hand, with what was added to it ([`View::published`]).
 ///
 /// # Errors
-/// As [`write`], but for judging.
+/// As [`write()`], but for judging.
 pub fn write_view(
     material: &Material,
     view: &View,

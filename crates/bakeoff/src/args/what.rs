@@ -13,7 +13,8 @@ pub struct What {
     #[arg(value_name = "PLAN|WORKLOAD")]
     pub names: Vec<String>,
 
-    /// Where it runs: a sparse image of this size for each contender, through a loop device with direct I/O [default]
+    /// Where it runs: a sparse image of this size for each contender, through a loop device with direct I/O [default: as
+    /// large as the work needs]
     #[arg(long, value_name = "SIZE", help_heading = "Where", conflicts_with_all = ["on", "dir"])]
     pub image: Option<String>,
     /// Folder for the images; `memory` has them in memory (tmpfs), where no disk's moods stand between you and what each

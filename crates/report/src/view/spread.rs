@@ -20,7 +20,7 @@ pub struct Latency {
     pub count: u64,
     /// Mean in nanoseconds.
     pub mean_ns: f64,
-    /// For each of [`PERCENTILES`] that the count supports: the percentile and nanoseconds.
+    /// For each of the usual percentiles that the count supports: the percentile and nanoseconds.
     pub percentiles: Vec<(f64, u64)>,
 }
 
