@@ -1,7 +1,7 @@
 //! `age`: what a filesystem has lived through before the work: `fresh`, `used`, `old`, or a profile of the user's.
 //! In: the profile's name. Out: the contender's age, to which the runner has its image aged.
 
-use crate::axis::Axis;
+use crate::axis::{About, Axis};
 use records::{Contender, FRESH, USED};
 
 /// Ages in the order in which filesystems live.
@@ -10,12 +10,8 @@ const LIVES: [&str; 3] = [FRESH, USED, "old"];
 pub(crate) struct Age;
 
 impl Axis for Age {
-    fn name(&self) -> &'static str {
-        "age"
-    }
-
-    fn usual(&self) -> &'static str {
-        FRESH
+    fn about(&self) -> About {
+        About { usual: FRESH, is_ordered: true, ..About::named("age") }
     }
 
     fn put(&self, contender: &mut Contender, _: &str, value: &str) {
@@ -36,9 +32,5 @@ impl Axis for Age {
 
     fn rank(&self, value: &str) -> Option<f64> {
         Some(LIVES.iter().position(|age| *age == value).unwrap_or(LIVES.len()) as f64)
-    }
-
-    fn is_ordered(&self) -> bool {
-        true
     }
 }

@@ -30,25 +30,35 @@ pub enum Moment {
     Mounted,
 }
 
+/// What is to be known of an axis, whatever its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// Name, as plans and command lines write it; of a family its beginning with the dot (`mkfs.`).
+    pub name: &'static str,
+    /// What its values are.
+    pub takes: Takes,
+    /// Value of a contender that was asked for nothing.
+    pub usual: &'static str,
+    /// When it acts.
+    pub moment: Moment,
+    /// Whether values have an order of their own however few they are.
+    pub is_ordered: bool,
+    /// Whether ranks are positions on a scale that a chart shows.
+    pub is_scale: bool,
+}
+
+impl About {
+    /// Of words without an order, and on the mounted filesystem.
+    pub const fn named(name: &'static str) -> About {
+        let (takes, usual, moment) = (Takes::Words, DEFAULT, Moment::Mounted);
+        About { name, takes, usual, moment, is_ordered: false, is_scale: false }
+    }
+}
+
 /// One entry of the table.
 pub trait Axis: Sync {
-    /// Name, as plans and command lines write it; of a family its beginning with the dot (`mkfs.`).
-    fn name(&self) -> &'static str;
-
-    /// What its values are.
-    fn takes(&self) -> Takes {
-        Takes::Words
-    }
-
-    /// Value of a contender that was asked for nothing.
-    fn usual(&self) -> &'static str {
-        DEFAULT
-    }
-
-    /// When it acts.
-    fn moment(&self) -> Moment {
-        Moment::Mounted
-    }
+    /// What is to be known of it.
+    fn about(&self) -> About;
 
     /// Whether a value can be meant; why not.
     fn check(&self, _setting: &str, _value: &str) -> Result<(), String> {
@@ -68,7 +78,7 @@ pub trait Axis: Sync {
 
     /// Settings and values that it applies to a contender's trials, wherever they came from.
     fn applies(&self, contender: &Contender) -> Vec<(String, String)> {
-        let value = contender.axes.get(self.name()).filter(|value| *value != DEFAULT);
+        let value = contender.axes.get(self.about().name).filter(|value| *value != DEFAULT);
         value.map(|value| (String::new(), value.clone())).into_iter().collect()
     }
 
@@ -80,16 +90,6 @@ pub trait Axis: Sync {
     /// Where a value stands among the others, for those that have an order: numbers, and whatever the axis knows better.
     fn rank(&self, value: &str) -> Option<f64> {
         value.trim_end_matches('%').parse::<f64>().ok().filter(|value| value.is_finite())
-    }
-
-    /// Whether values have an order of their own however few they are.
-    fn is_ordered(&self) -> bool {
-        false
-    }
-
-    /// Whether ranks are positions on a scale that a chart shows.
-    fn is_scale(&self) -> bool {
-        false
     }
 
     /// Whether it can be applied on this ground; why not, and what would help.
@@ -104,23 +104,17 @@ pub trait Axis: Sync {
     }
 
     /// What the system shows of it; an error where it did not take.
-    fn read_back(
-        &self,
-        _setting: &str,
-        _value: &str,
-        _applied: &Applied,
-        _machine: &dyn Look,
-    ) -> Result<Vec<OptionFound>, String> {
+    fn read_back(&self, _seen: &Seen) -> Result<Vec<OptionFound>, String> {
         Ok(Vec::new())
     }
 
     /// What the system shows after the work.
-    fn after(&self, _value: &str, _applied: &Applied, _machine: &dyn Look) -> Vec<OptionFound> {
+    fn after(&self, _seen: &Seen) -> Vec<OptionFound> {
         Vec::new()
     }
 
     /// Why the work failed, where that was this axis' doing.
-    fn explains(&self, _value: &str, _applied: &Applied, _machine: &dyn Look) -> Option<String> {
+    fn explains(&self, _seen: &Seen) -> Option<String> {
         None
     }
 }
@@ -136,6 +130,19 @@ pub struct Applied {
     pub remarks: Vec<String>,
     /// The kernel sends the device no flushes any more.
     pub flushes_off: bool,
+}
+
+/// A value that was applied, and the machine that may show it.
+#[derive(Clone, Copy)]
+pub struct Seen<'a> {
+    /// The setting of a family; empty for an axis that stands alone.
+    pub setting: &'a str,
+    /// The value.
+    pub value: &'a str,
+    /// What applying it left.
+    pub applied: &'a Applied,
+    /// Where it shows.
+    pub machine: &'a dyn Look,
 }
 
 /// How axes look at the machine.

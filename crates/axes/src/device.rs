@@ -1,19 +1,15 @@
 //! `device.NAME`: a setting of the device's queue, such as `read_ahead`, `requests` or `write_cache`, or any other by its name in sysfs.
 //! In: its value. Out: the setting in sysfs, read back.
 
-use crate::axis::{Applied, Axis, DEFAULT, Ground, Look, Moment};
+use crate::axis::{About, Applied, Axis, DEFAULT, Ground, Moment, Seen};
 use crate::queue::Setting;
 use records::{Contender, OptionFound};
 
 pub(crate) struct Device;
 
 impl Axis for Device {
-    fn name(&self) -> &'static str {
-        "device."
-    }
-
-    fn moment(&self) -> Moment {
-        Moment::Queue
+    fn about(&self) -> About {
+        About { moment: Moment::Queue, ..About::named("device.") }
     }
 
     fn check(&self, setting: &str, value: &str) -> Result<(), String> {
@@ -42,13 +38,7 @@ impl Axis for Device {
         Setting::of(setting, value)?.apply(ground)
     }
 
-    fn read_back(
-        &self,
-        setting: &str,
-        value: &str,
-        applied: &Applied,
-        machine: &dyn Look,
-    ) -> Result<Vec<OptionFound>, String> {
-        Setting::of(setting, value)?.read_back(applied, machine)
+    fn read_back(&self, seen: &Seen) -> Result<Vec<OptionFound>, String> {
+        Setting::of(seen.setting, seen.value)?.read_back(seen)
     }
 }

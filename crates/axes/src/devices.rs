@@ -1,7 +1,7 @@
 //! `devices`: how many devices a volume lies on, each block on two of them.
 //! In: `1` to `8`. Out: the contender's place, by which the stage makes as many; how is what its filesystem's file says.
 
-use crate::axis::Axis;
+use crate::axis::{About, Axis};
 use records::Contender;
 
 /// Name of the axis.
@@ -17,12 +17,8 @@ pub fn devices(contender: &Contender) -> u32 {
 }
 
 impl Axis for Devices {
-    fn name(&self) -> &'static str {
-        DEVICES
-    }
-
-    fn usual(&self) -> &'static str {
-        "1"
+    fn about(&self) -> About {
+        About { usual: "1", is_ordered: true, ..About::named(DEVICES) }
     }
 
     fn check(&self, _: &str, value: &str) -> Result<(), String> {
@@ -38,10 +34,6 @@ impl Axis for Devices {
 
     fn label(&self, _: &str, value: &str) -> String {
         format!(" {value} device{}", if value == "1" { "" } else { "s" })
-    }
-
-    fn is_ordered(&self) -> bool {
-        true
     }
 }
 

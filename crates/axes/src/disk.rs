@@ -1,7 +1,7 @@
 //! `disk`: a disk that this machine does not have, as a description of it says it would answer: `hdd-7200`, or a file of one's own.
 //! In: its name. Out: the word "modelled" in every label, and whether it turns, as the kernel shows it. What serves it is the stage's own.
 
-use crate::axis::{Applied, Axis, Ground, Look, Moment};
+use crate::axis::{About, Applied, Axis, Ground, Moment, Seen};
 use crate::queue::Setting;
 use disk_model::Model;
 use records::{Contender, OptionFound};
@@ -50,12 +50,8 @@ fn turns(model: &Model) -> Result<Setting, String> {
 }
 
 impl Axis for ModelledDisk {
-    fn name(&self) -> &'static str {
-        "disk"
-    }
-
-    fn moment(&self) -> Moment {
-        Moment::Queue
+    fn about(&self) -> About {
+        About { moment: Moment::Queue, ..About::named("disk") }
     }
 
     fn check(&self, _: &str, value: &str) -> Result<(), String> {
@@ -63,7 +59,7 @@ impl Axis for ModelledDisk {
     }
 
     fn asked(&self, contender: &Contender, _: &str) -> Option<String> {
-        contender.axes.get(self.name()).cloned()
+        contender.axes.get(self.about().name).cloned()
     }
 
     fn label(&self, _: &str, value: &str) -> String {
@@ -79,17 +75,11 @@ impl Axis for ModelledDisk {
         Ok(applied)
     }
 
-    fn read_back(
-        &self,
-        _: &str,
-        value: &str,
-        applied: &Applied,
-        machine: &dyn Look,
-    ) -> Result<Vec<OptionFound>, String> {
-        let model = described(value, |path| machine.read(path))?;
-        let found = turns(&model)?.read_back(applied, machine)?.into_iter();
+    fn read_back(&self, seen: &Seen) -> Result<Vec<OptionFound>, String> {
+        let model = described(seen.value, |path| seen.machine.read(path))?;
+        let found = turns(&model)?.read_back(seen)?.into_iter();
         let of_disk = |one: OptionFound| OptionFound {
-            asked: format!("disk {value}"),
+            asked: format!("disk {}", seen.value),
             found: one.found.map(|shows| format!("rotational {shows}")),
             ..one
         };

@@ -1,7 +1,7 @@
 //! `fill`: the share of a volume that is filled before the work.
 //! In: `0%` to `99%`. Out: the contender's fill, to which the runner has its image aged.
 
-use crate::axis::{Axis, Takes};
+use crate::axis::{About, Axis, Takes};
 use records::Contender;
 
 pub(crate) struct Fill;
@@ -12,16 +12,8 @@ fn percent(share: f64) -> String {
 }
 
 impl Axis for Fill {
-    fn name(&self) -> &'static str {
-        "fill"
-    }
-
-    fn takes(&self) -> Takes {
-        Takes::Fills
-    }
-
-    fn usual(&self) -> &'static str {
-        "0%"
+    fn about(&self) -> About {
+        About { takes: Takes::Fills, usual: "0%", is_ordered: true, is_scale: true, ..About::named("fill") }
     }
 
     fn put(&self, contender: &mut Contender, _: &str, value: &str) {
@@ -38,13 +30,5 @@ impl Axis for Fill {
 
     fn label(&self, _: &str, value: &str) -> String {
         format!(" {value}")
-    }
-
-    fn is_ordered(&self) -> bool {
-        true
-    }
-
-    fn is_scale(&self) -> bool {
-        true
     }
 }

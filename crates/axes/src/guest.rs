@@ -2,7 +2,7 @@
 //! In: words. Out: nothing that is set around a trial; staging starts the machine so.
 //! Both are about contenders that name a kernel; elsewhere staging refuses them.
 
-use crate::axis::Axis;
+use crate::axis::{About, Axis};
 use records::Contender;
 
 /// Name of the axis that says how a guest begins.
@@ -26,12 +26,8 @@ pub(crate) struct Start;
 pub(crate) struct Clock;
 
 impl Axis for Start {
-    fn name(&self) -> &'static str {
-        START
-    }
-
-    fn usual(&self) -> &'static str {
-        RESTORED
+    fn about(&self) -> About {
+        About { usual: RESTORED, ..About::named(START) }
     }
 
     fn check(&self, _: &str, value: &str) -> Result<(), String> {
@@ -48,12 +44,8 @@ impl Axis for Start {
 }
 
 impl Axis for Clock {
-    fn name(&self) -> &'static str {
-        CLOCK
-    }
-
-    fn usual(&self) -> &'static str {
-        TIME
+    fn about(&self) -> About {
+        About { usual: TIME, ..About::named(CLOCK) }
     }
 
     fn check(&self, _: &str, value: &str) -> Result<(), String> {

@@ -1,18 +1,14 @@
 //! `kernel`: the kernel that a contender runs on; all but `host` run in a virtual machine.
 //! In: its name. Out: the contender's kernel, which staging boots.
 
-use crate::axis::Axis;
+use crate::axis::{About, Axis};
 use records::Contender;
 
 pub(crate) struct Kernel;
 
 impl Axis for Kernel {
-    fn name(&self) -> &'static str {
-        "kernel"
-    }
-
-    fn usual(&self) -> &'static str {
-        "host"
+    fn about(&self) -> About {
+        About { usual: "host", is_ordered: true, ..About::named("kernel") }
     }
 
     fn put(&self, contender: &mut Contender, _: &str, value: &str) {
@@ -38,10 +34,6 @@ impl Axis for Kernel {
         let (major, minor) = (numbers.next()??, numbers.next()??);
         let patch = numbers.next().flatten().unwrap_or(0);
         Some(f64::from(major) * 1e10 + f64::from(minor) * 1e5 + f64::from(patch))
-    }
-
-    fn is_ordered(&self) -> bool {
-        true
     }
 }
 

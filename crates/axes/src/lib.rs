@@ -17,7 +17,7 @@ mod queue;
 mod scheduler;
 mod size;
 
-pub use axis::{Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Takes};
+pub use axis::{About, Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Seen, Takes};
 pub use devices::{DEVICES, MOST_DEVICES, devices};
 pub use disk::{described, disks};
 pub use guest::{BOOTED, CLOCK, INSTRUCTIONS, OF_GUESTS, START};
@@ -55,14 +55,14 @@ pub struct Named<'a> {
 impl Named<'_> {
     /// The name that it was found by.
     pub fn name(&self) -> String {
-        format!("{}{}", self.axis.name(), self.setting)
+        format!("{}{}", self.axis.about().name, self.setting)
     }
 }
 
 /// The axis of this name; None where there is none.
 pub fn find(name: &str) -> Option<Named<'_>> {
     TABLE.iter().enumerate().find_map(|(place, axis)| {
-        let own = axis.name();
+        let own = axis.about().name;
         let setting = match own.ends_with('.') {
             true => name.strip_prefix(own).filter(|setting| !setting.is_empty())?,
             false => (name == own).then_some("")?,
@@ -73,7 +73,7 @@ pub fn find(name: &str) -> Option<Named<'_>> {
 
 /// Names of all axes; those of families end with a dot.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|axis| axis.name())
+    TABLE.iter().map(|axis| axis.about().name)
 }
 
 /// Axes that every contender stands on, whether or not it was asked for a value: those that are no family's.
@@ -101,7 +101,7 @@ pub fn beside_options(contender: &Contender) -> impl Iterator<Item = (&str, &str
 
 /// Value of a contender that was asked for nothing on an axis.
 pub fn usual(name: &str) -> &'static str {
-    find(name).map_or(DEFAULT, |named| named.axis.usual())
+    find(name).map_or(DEFAULT, |named| named.axis.about().usual)
 }
 
 /// Puts a contender at a value of an axis. Its label is left to [`label`].
@@ -147,14 +147,14 @@ pub struct Acting {
 
 impl std::fmt::Debug for Acting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{} {}", self.axis.name(), self.setting, self.value)
+        write!(f, "{}{} {}", self.axis.about().name, self.setting, self.value)
     }
 }
 
 /// What axes do on the device before its filesystem is made, in the order in which they do it.
 pub fn on_device(contender: &Contender) -> Vec<Acting> {
     let mut acting = acting(contender, |moment| moment < Moment::Mounted);
-    acting.sort_by_key(|one| one.axis.moment());
+    acting.sort_by_key(|one| one.axis.about().moment);
     acting
 }
 
@@ -164,7 +164,7 @@ pub fn on_mounted(contender: &Contender) -> Vec<Acting> {
 }
 
 fn acting(contender: &Contender, when: impl Fn(Moment) -> bool) -> Vec<Acting> {
-    let axes = TABLE.iter().filter(|axis| when(axis.moment()));
+    let axes = TABLE.iter().filter(|axis| when(axis.about().moment));
     let each = axes.flat_map(|axis| axis.applies(contender).into_iter().map(move |one| (*axis, one)));
     each.map(|(axis, (setting, value))| Acting { axis, setting, value }).collect()
 }
@@ -247,7 +247,7 @@ mod tests {
         let at = standing(&[("guest.clock", "instructions"), ("kernel", "debian:6.1"), ("guest.start", "booted")]);
         assert_eq!(label(&at), "xfs on debian:6.1 booted by instructions");
         let acting: Vec<_> = on_device(&at).into_iter().chain(on_mounted(&at)).collect();
-        assert!(acting.iter().all(|one| !one.axis.name().starts_with("guest")), "{acting:?}");
+        assert!(acting.iter().all(|one| !one.axis.about().name.starts_with("guest")), "{acting:?}");
         let wrong = |name: &str| find(name).expect("known").axis.check("", "sometimes").expect_err("no value");
         assert!(wrong("guest.start").contains("booted") && wrong("guest.clock").contains("instructions"));
     }

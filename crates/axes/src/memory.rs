@@ -2,7 +2,7 @@
 //! In: bytes. Out: a group of version 1 or 2 with that limit, which the engine enters before it opens a file, so that the page
 //! cache of its files is charged to it. Sources: Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst of the kernel.
 
-use crate::axis::{Applied, Axis, DEFAULT, Ground, Look, Takes};
+use crate::axis::{About, Applied, Axis, DEFAULT, Ground, Look, Seen, Takes};
 use crate::size::bytes;
 use records::OptionFound;
 use std::path::{Path, PathBuf};
@@ -62,12 +62,8 @@ impl Place {
 }
 
 impl Axis for Memory {
-    fn name(&self) -> &'static str {
-        "limit.memory"
-    }
-
-    fn takes(&self) -> Takes {
-        Takes::Sizes
+    fn about(&self) -> About {
+        About { takes: Takes::Sizes, is_ordered: true, ..About::named("limit.memory") }
     }
 
     fn check(&self, _: &str, value: &str) -> Result<(), String> {
@@ -87,10 +83,6 @@ impl Axis for Memory {
     fn rank(&self, value: &str) -> Option<f64> {
         // All of the machine's memory is more than any part of it.
         bytes(value).or((value == DEFAULT).then_some(u64::MAX)).map(|bytes| bytes as f64)
-    }
-
-    fn is_ordered(&self) -> bool {
-        true
     }
 
     fn works_here(&self, machine: &dyn Look) -> Result<(), String> {
@@ -117,13 +109,8 @@ impl Axis for Memory {
         Ok(Applied { enter, shown: group, remarks, flushes_off: false })
     }
 
-    fn read_back(
-        &self,
-        _: &str,
-        value: &str,
-        applied: &Applied,
-        machine: &dyn Look,
-    ) -> Result<Vec<OptionFound>, String> {
+    fn read_back(&self, seen: &Seen) -> Result<Vec<OptionFound>, String> {
+        let Seen { value, applied, machine, .. } = *seen;
         let file = applied.shown.join(files(applied, machine).limit);
         let found = machine.read(&file).map(|text| text.trim().to_owned());
         let takes = |found: u64, asked: u64| found <= asked && asked - found < LARGEST_PAGE;
@@ -135,7 +122,8 @@ impl Axis for Memory {
         Ok(vec![OptionFound { asked: format!("limit.memory {value}"), found, by: file.display().to_string() }])
     }
 
-    fn after(&self, value: &str, applied: &Applied, machine: &dyn Look) -> Vec<OptionFound> {
+    fn after(&self, seen: &Seen) -> Vec<OptionFound> {
+        let Seen { value, applied, machine, .. } = *seen;
         let files = files(applied, machine);
         let shown = [("in use at most", files.most), ("in use at the end", files.now)];
         let one = |(what, name): (&str, &str)| {
@@ -147,7 +135,8 @@ impl Axis for Memory {
         shown.into_iter().map(one).collect()
     }
 
-    fn explains(&self, value: &str, applied: &Applied, machine: &dyn Look) -> Option<String> {
+    fn explains(&self, seen: &Seen) -> Option<String> {
+        let Seen { value, applied, machine, .. } = *seen;
         let file = applied.shown.join(files(applied, machine).kills);
         let text = machine.read(&file)?;
         let kills = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;

@@ -2,14 +2,14 @@
 //! In: its value. Out: a setting of the contender, which staging writes as that file says.
 //! What a filesystem takes is checked against its file when contenders are multiplied.
 
-use crate::axis::{Axis, DEFAULT};
+use crate::axis::{About, Axis, DEFAULT};
 use records::Contender;
 
 pub(crate) struct Mkfs;
 
 impl Axis for Mkfs {
-    fn name(&self) -> &'static str {
-        "mkfs."
+    fn about(&self) -> About {
+        About::named("mkfs.")
     }
 
     fn put(&self, contender: &mut Contender, setting: &str, value: &str) {

@@ -2,14 +2,14 @@
 //! In: its value. Out: a word among the contender's mount options.
 //! The place of an option among the others is left alone.
 
-use crate::axis::{Axis, DEFAULT};
+use crate::axis::{About, Axis, DEFAULT};
 use records::Contender;
 
 pub(crate) struct Mount;
 
 impl Axis for Mount {
-    fn name(&self) -> &'static str {
-        "mount."
+    fn about(&self) -> About {
+        About::named("mount.")
     }
 
     fn put(&self, contender: &mut Contender, setting: &str, value: &str) {

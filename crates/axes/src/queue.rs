@@ -2,7 +2,7 @@
 //! In: its name and value as people write them. Out: the file written and read back. Source: Documentation/ABI/stable/sysfs-block.
 //! A write cache is switched in the device where the kernel can do that; elsewhere only the kernel's view of it changes, and is said.
 
-use crate::axis::{Applied, Disk, Ground, Look};
+use crate::axis::{Applied, Disk, Ground, Look, Seen};
 use crate::size::bytes;
 use records::OptionFound;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,8 @@ impl Setting {
     }
 
     /// What the kernel shows of it.
-    pub fn read_back(&self, applied: &Applied, machine: &dyn Look) -> Result<Vec<OptionFound>, String> {
+    pub fn read_back(&self, seen: &Seen) -> Result<Vec<OptionFound>, String> {
+        let Seen { applied, machine, .. } = *seen;
         if applied.shown.as_os_str().is_empty() {
             return Ok(Vec::new());
         }

@@ -1,23 +1,15 @@
 //! `scheduler`: the I/O scheduler of the device under test.
 //! In: its name of today. Out: that scheduler in sysfs, read back.
 
-use crate::axis::{Applied, Axis, Ground, Look, Moment};
+use crate::axis::{About, Applied, Axis, Ground, Moment, Seen};
 use crate::queue::Setting;
 use records::{Contender, OptionFound};
 
 pub(crate) struct Scheduler;
 
 impl Axis for Scheduler {
-    fn name(&self) -> &'static str {
-        "scheduler"
-    }
-
-    fn usual(&self) -> &'static str {
-        "as it is"
-    }
-
-    fn moment(&self) -> Moment {
-        Moment::Scheduler
+    fn about(&self) -> About {
+        About { usual: "as it is", moment: Moment::Scheduler, ..About::named("scheduler") }
     }
 
     fn put(&self, contender: &mut Contender, _: &str, value: &str) {
@@ -44,13 +36,7 @@ impl Axis for Scheduler {
         Setting::of("scheduler", value)?.apply(ground)
     }
 
-    fn read_back(
-        &self,
-        _: &str,
-        value: &str,
-        applied: &Applied,
-        machine: &dyn Look,
-    ) -> Result<Vec<OptionFound>, String> {
-        Setting::of("scheduler", value)?.read_back(applied, machine)
+    fn read_back(&self, seen: &Seen) -> Result<Vec<OptionFound>, String> {
+        Setting::of("scheduler", seen.value)?.read_back(seen)
     }
 }

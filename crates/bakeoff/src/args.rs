@@ -289,7 +289,7 @@ pub struct ShowArgs {
 
 /// The forms of a report by their names, and the word for all of them.
 fn formats() -> PossibleValuesParser {
-    report::Format::ALL.map(report::Format::name).into_iter().chain(["all"]).into()
+    report::Format::ALL.iter().map(|format| format.name()).chain(["all"]).collect::<Vec<_>>().into()
 }
 
 /// `bakeoff report`

@@ -33,8 +33,8 @@ pub fn report(
     if with_published {
         view.published = published::views(&material, &view.table)?;
     }
-    let all = report::Format::ALL;
-    report::write_view(&material, &view, folder, if formats.is_empty() { &all } else { formats })?;
+    let formats = if formats.is_empty() { report::Format::ALL } else { formats };
+    report::write_view(&material, &view, folder, formats)?;
     let page = folder.join("index.html");
     Ok(std::fs::canonicalize(&page).unwrap_or(page))
 }

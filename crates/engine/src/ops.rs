@@ -78,7 +78,7 @@ pub enum Act {
 }
 
 /// A group's operations.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Ops {
     /// In order.
     pub list: Vec<Op>,
@@ -121,15 +121,7 @@ pub const RWF_DONTCACHE: i32 = 0x80;
 impl Ops {
     /// Make a group's steps ready.
     pub fn new(group: &Group) -> Ops {
-        let mut ops = Ops {
-            list: Vec::new(),
-            histograms: Vec::new(),
-            targets: Vec::new(),
-            item: None,
-            readdir: 0,
-            sync: 0,
-            response: 0,
-        };
+        let mut ops = Ops::default();
         let mut shares = 0;
         ops.list = group.steps.iter().map(|s| ops.ready(s, &group.io, &mut shares)).collect();
         if matches!(group.order, Order::Readdir | Order::Follow) {

@@ -45,6 +45,53 @@ fn answer_size(r: isize) -> Answer<usize> {
     if r < 0 { Err(Errno::last()) } else { Ok(r as usize) }
 }
 
+/// A function for each call that answers nothing but whether it went well.
+macro_rules! calls {
+    ($($(#[$about:meta])* $name:ident($($argument:ident: $kind:ty),*) = $call:ident($($value:expr),*);)*) => {$(
+        $(#[$about])*
+        #[inline]
+        pub fn $name($($argument: $kind),*) -> Answer<()> {
+            // SAFETY: each name is a C string that outlives the call, each value is as long as the kernel is told, and all else is numbers.
+            answer(unsafe { libc::$call($($value),*) }).map(|_| ())
+        }
+    )*};
+}
+
+calls! {
+    /// close(2).
+    close(fd: Fd) = close(fd);
+    /// mkdirat(2) with mode 0755.
+    mkdir(dir: Fd, name: &CStr) = mkdirat(dir, name.as_ptr(), 0o755);
+    /// unlinkat(2).
+    unlink(dir: Fd, name: &CStr) = unlinkat(dir, name.as_ptr(), 0);
+    /// unlinkat(2) with AT_REMOVEDIR.
+    rmdir(dir: Fd, name: &CStr) = unlinkat(dir, name.as_ptr(), libc::AT_REMOVEDIR);
+    /// renameat(2).
+    rename(from: Fd, old: &CStr, to: Fd, new: &CStr) = renameat(from, old.as_ptr(), to, new.as_ptr());
+    /// linkat(2).
+    link(from: Fd, old: &CStr, to: Fd, new: &CStr) = linkat(from, old.as_ptr(), to, new.as_ptr(), 0);
+    /// ioctl(2) FICLONE: the target shares all of the source's data.
+    clone_file(target: Fd, source: Fd) = ioctl(target, libc::FICLONE, source);
+    /// fallocate(2).
+    allocate(fd: Fd, mode: i32, offset: u64, length: u64) = fallocate64(fd, mode, offset as i64, length as i64);
+    /// fsetxattr(2).
+    set_attribute(fd: Fd, name: &CStr, value: &[u8]) = fsetxattr(fd, name.as_ptr(), value.as_ptr().cast(), value.len(), 0);
+    /// faccessat(2) with F_OK.
+    look_up(dir: Fd, name: &CStr) = faccessat(dir, name.as_ptr(), libc::F_OK, 0);
+    /// fchmodat(2).
+    chmod(dir: Fd, name: &CStr, mode: u32) = fchmodat(dir, name.as_ptr(), mode, 0);
+    /// fsync(2).
+    fsync(fd: Fd) = fsync(fd);
+    /// fdatasync(2).
+    fdatasync(fd: Fd) = fdatasync(fd);
+    /// syncfs(2).
+    syncfs(fd: Fd) = syncfs(fd);
+    /// sync_file_range(2).
+    sync_range(fd: Fd, offset: u64, length: u64, flags: u32) = sync_file_range(fd, offset as i64, length as i64, flags);
+    /// ftruncate(2).
+    truncate(fd: Fd, size: u64) = ftruncate64(fd, size as i64);
+}
+
 /// openat(2); the descriptor closes on exec.
 #[inline]
 pub fn open(dir: Fd, name: &CStr, flags: i32, mode: u32) -> Answer<Fd> {
@@ -55,13 +102,6 @@ pub fn open(dir: Fd, name: &CStr, flags: i32, mode: u32) -> Answer<Fd> {
 /// Open a directory for reading and as the base of other calls.
 pub fn open_directory(dir: Fd, name: &CStr) -> Answer<Fd> {
     open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY, 0)
-}
-
-/// close(2).
-#[inline]
-pub fn close(fd: Fd) -> Answer<()> {
-    // SAFETY: closing a number touches no memory of ours.
-    answer(unsafe { libc::close(fd) }).map(|_| ())
 }
 
 /// read(2).
@@ -106,37 +146,6 @@ pub fn write_at_flagged(fd: Fd, buffer: &[u8], offset: u64, flags: i32) -> Answe
     answer_size(unsafe { libc::pwritev2(fd, &part, 1, offset as i64, flags) })
 }
 
-/// mkdirat(2) with mode 0755.
-pub fn mkdir(dir: Fd, name: &CStr) -> Answer<()> {
-    // SAFETY: `name` is a C string that outlives the call.
-    answer(unsafe { libc::mkdirat(dir, name.as_ptr(), 0o755) }).map(|_| ())
-}
-
-/// unlinkat(2).
-#[inline]
-pub fn unlink(dir: Fd, name: &CStr) -> Answer<()> {
-    // SAFETY: as in `mkdir`.
-    answer(unsafe { libc::unlinkat(dir, name.as_ptr(), 0) }).map(|_| ())
-}
-
-/// unlinkat(2) with AT_REMOVEDIR.
-pub fn rmdir(dir: Fd, name: &CStr) -> Answer<()> {
-    // SAFETY: as in `mkdir`.
-    answer(unsafe { libc::unlinkat(dir, name.as_ptr(), libc::AT_REMOVEDIR) }).map(|_| ())
-}
-
-/// renameat(2).
-pub fn rename(from: Fd, old: &CStr, to: Fd, new: &CStr) -> Answer<()> {
-    // SAFETY: both names are C strings that outlive the call.
-    answer(unsafe { libc::renameat(from, old.as_ptr(), to, new.as_ptr()) }).map(|_| ())
-}
-
-/// linkat(2).
-pub fn link(from: Fd, old: &CStr, to: Fd, new: &CStr) -> Answer<()> {
-    // SAFETY: both names are C strings that outlive the call.
-    answer(unsafe { libc::linkat(from, old.as_ptr(), to, new.as_ptr(), 0) }).map(|_| ())
-}
-
 /// linkat(2) of an open file, which may have no name.
 pub fn link_open(fd: Fd, to: Fd, name: &CStr) -> Answer<()> {
     let mut path = [0u8; 32];
@@ -147,23 +156,11 @@ pub fn link_open(fd: Fd, to: Fd, name: &CStr) -> Answer<()> {
     answer(r).map(|_| ())
 }
 
-/// ioctl(2) FICLONE: the target shares all of the source's data.
-pub fn clone_file(target: Fd, source: Fd) -> Answer<()> {
-    // SAFETY: takes numbers only.
-    answer(unsafe { libc::ioctl(target, libc::FICLONE, source) }).map(|_| ())
-}
-
 /// copy_file_range(2) at both files' offsets; bytes copied, 0 at the end.
 pub fn copy_range(source: Fd, target: Fd, length: usize) -> Answer<usize> {
     let (from, to) = (std::ptr::null_mut(), std::ptr::null_mut());
     // SAFETY: takes numbers, and no offsets to read or write.
     answer_size(unsafe { libc::copy_file_range(source, from, target, to, length, 0) })
-}
-
-/// fallocate(2).
-pub fn allocate(fd: Fd, mode: i32, offset: u64, length: u64) -> Answer<()> {
-    // SAFETY: takes numbers only.
-    answer(unsafe { libc::fallocate64(fd, mode, offset as i64, length as i64) }).map(|_| ())
 }
 
 /// posix_fadvise(2) of a whole file.
@@ -173,12 +170,6 @@ pub fn advise(fd: Fd, advice: i32) -> Answer<()> {
         0 => Ok(()),
         errno => Err(Errno(errno)),
     }
-}
-
-/// fsetxattr(2).
-pub fn set_attribute(fd: Fd, name: &CStr, value: &[u8]) -> Answer<()> {
-    // SAFETY: the name is a C string, and the kernel reads at most `len` bytes of the value.
-    answer(unsafe { libc::fsetxattr(fd, name.as_ptr(), value.as_ptr().cast(), value.len(), 0) }).map(|_| ())
 }
 
 /// fgetxattr(2); bytes of the value.
@@ -251,19 +242,6 @@ pub fn space(fd: Fd) -> Answer<Space> {
     }
 }
 
-/// faccessat(2) with F_OK.
-#[inline]
-pub fn look_up(dir: Fd, name: &CStr) -> Answer<()> {
-    // SAFETY: `name` is a C string that outlives the call.
-    answer(unsafe { libc::faccessat(dir, name.as_ptr(), libc::F_OK, 0) }).map(|_| ())
-}
-
-/// fchmodat(2).
-pub fn chmod(dir: Fd, name: &CStr, mode: u32) -> Answer<()> {
-    // SAFETY: as in `look_up`.
-    answer(unsafe { libc::fchmodat(dir, name.as_ptr(), mode, 0) }).map(|_| ())
-}
-
 /// fchownat(2) to these ids.
 pub fn chown(dir: Fd, name: &CStr, ids: (u32, u32)) -> Answer<()> {
     // SAFETY: as in `look_up`.
@@ -274,36 +252,6 @@ pub fn chown(dir: Fd, name: &CStr, ids: (u32, u32)) -> Answer<()> {
 pub fn own_ids() -> (u32, u32) {
     // SAFETY: these calls take nothing and cannot fail.
     unsafe { (libc::geteuid(), libc::getegid()) }
-}
-
-/// fsync(2).
-pub fn fsync(fd: Fd) -> Answer<()> {
-    // SAFETY: takes a number only.
-    answer(unsafe { libc::fsync(fd) }).map(|_| ())
-}
-
-/// fdatasync(2).
-pub fn fdatasync(fd: Fd) -> Answer<()> {
-    // SAFETY: takes a number only.
-    answer(unsafe { libc::fdatasync(fd) }).map(|_| ())
-}
-
-/// syncfs(2).
-pub fn syncfs(fd: Fd) -> Answer<()> {
-    // SAFETY: takes a number only.
-    answer(unsafe { libc::syncfs(fd) }).map(|_| ())
-}
-
-/// sync_file_range(2).
-pub fn sync_range(fd: Fd, offset: u64, length: u64, flags: u32) -> Answer<()> {
-    // SAFETY: takes numbers only.
-    answer(unsafe { libc::sync_file_range(fd, offset as i64, length as i64, flags) }).map(|_| ())
-}
-
-/// ftruncate(2).
-pub fn truncate(fd: Fd, size: u64) -> Answer<()> {
-    // SAFETY: takes numbers only.
-    answer(unsafe { libc::ftruncate64(fd, size as i64) }).map(|_| ())
 }
 
 /// Set or clear O_DIRECT on an open file.

@@ -4,7 +4,7 @@
 mod common;
 use common::*;
 use std::path::{Path, PathBuf};
-use trace::{Action, Call, Entry, EntryKind, Header, Trace};
+use trace::{Action, Call, Entry, EntryKind, Header, Sleep, Trace};
 use workload::program::*;
 
 fn action(thread: u32, call: Call, result: i64, after: &[u32]) -> Action {
@@ -49,7 +49,7 @@ fn a_tree_is_laid_out_and_calls_are_made_by_threads_that_wait_for_each_other() {
     // The second thread may look for the file only when the first has made it; the first ends with what the second has made.
     let actions = vec![
         action(0, Call::Start { thread: 1 }, 0, &[]),
-        action(0, Call::Sleep { ns: 50_000_000, wakes: false }, 0, &[]),
+        action(0, Call::Sleep(Sleep { ns: 50_000_000, wakes: false }), 0, &[]),
         action(0, open("new", create, 0), 3, &[]),
         action(0, Call::Write { handle: 0, length: 100_000 }, 100_000, &[]),
         action(0, Call::Close { handle: 0 }, 0, &[]),
@@ -98,7 +98,8 @@ fn without_the_programs_own_time_a_replay_does_not_sleep() {
     let dir = folder();
     let mut last = action(0, Call::Stat { path: ".".into(), follow: true }, 0, &[]);
     last.think_ns = 30_000_000_000;
-    let trace = made(1, 0, vec![], vec![action(0, Call::Sleep { ns: 30_000_000_000, wakes: false }, 0, &[]), last]);
+    let trace =
+        made(1, 0, vec![], vec![action(0, Call::Sleep(Sleep { ns: 30_000_000_000, wakes: false }), 0, &[]), last]);
     let (_file, program) = replaying(dir.path(), &trace, "", false);
     assert!(Agent::with(&program).done(1).returned_ns < 20_000_000_000);
 }
@@ -109,10 +110,10 @@ fn a_wait_that_was_in_vain_ends_when_what_ends_the_next_one_has_happened() {
     let day = 86_400_000_000_000;
     let actions = vec![
         action(0, Call::Start { thread: 1 }, 0, &[]),
-        action(0, Call::Sleep { ns: day, wakes: true }, 0, &[]),
+        action(0, Call::Sleep(Sleep { ns: day, wakes: true }), 0, &[]),
         action(0, Call::Stat { path: ".".into(), follow: true }, 0, &[]),
-        action(0, Call::Sleep { ns: day, wakes: true }, 0, &[]),
-        action(1, Call::Sleep { ns: 30_000_000, wakes: false }, 0, &[]),
+        action(0, Call::Sleep(Sleep { ns: day, wakes: true }), 0, &[]),
+        action(1, Call::Sleep(Sleep { ns: 30_000_000, wakes: false }), 0, &[]),
         action(1, Call::Tell, 0, &[]),
         action(0, Call::Wait, 0, &[5]),
     ];

@@ -27,7 +27,6 @@ pub struct Table {
     /// Samples, at most one cell for each operation and contender.
     pub cells: Vec<Cell>,
     /// Differences up to this share are none that matter: 0.03 for 3 %; `None`: [`MARGIN`].
-    #[serde(default)]
     pub margin: Option<f64>,
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a contender promises.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Durability {
     /// fsync and commits flush the device's cache; absent where it is not known (a plain directory).
@@ -24,7 +24,7 @@ pub struct Durability {
 }
 
 /// Order in which data and the metadata that leads to it reach the device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataMode {
     /// Both are journaled, or both appear at once (copy on write).
@@ -34,11 +34,12 @@ pub enum DataMode {
     /// In any order: after a crash files may hold what was there before.
     Writeback,
     /// Not known.
+    #[default]
     Unknown,
 }
 
 /// What a journal or log covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Journaling {
     /// Nothing: a crash needs a check of the whole filesystem.
@@ -50,20 +51,14 @@ pub enum Journaling {
     /// Not needed: a tree is replaced by another in one step.
     Trees,
     /// Not known.
+    #[default]
     Unknown,
 }
 
 impl Durability {
     /// Where nothing is known.
     pub fn unknown() -> Durability {
-        Durability {
-            flushes: None,
-            data: DataMode::Unknown,
-            journal: Journaling::Unknown,
-            checksums_data: None,
-            checksums_metadata: None,
-            copy_on_write: None,
-        }
+        Durability::default()
     }
 
     /// The badge that stands beside a contender: what it gives up or adds, in a few words.

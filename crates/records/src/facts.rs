@@ -66,7 +66,7 @@ impl Compiled {
 }
 
 /// What is to be known of a phase beside what the engine needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseFacts {
     /// Same as [`crate::program::Phase::name`].

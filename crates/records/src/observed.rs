@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What was found after mounting.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
     /// Filesystem type by the kernel's word.
@@ -58,28 +58,7 @@ pub struct Found {
 impl Found {
     /// Before anything was looked at.
     pub fn nothing() -> Self {
-        Self {
-            filesystem: String::new(),
-            mount_options: Vec::new(),
-            super_options: Vec::new(),
-            more_options: Vec::new(),
-            inspected: BTreeMap::new(),
-            options: Vec::new(),
-            scheduler: None,
-            device: None,
-            beneath: Vec::new(),
-            durability: Durability::unknown(),
-            remarks: Vec::new(),
-            cold_possible: true,
-            empty: Usage::default(),
-            aged: None,
-            mkfs_seconds: None,
-            mount_seconds: None,
-            backend: None,
-            kernel: None,
-            boot_seconds: None,
-            cannot: BTreeMap::new(),
-        }
+        Self { cold_possible: true, ..Self::default() }
     }
 }
 

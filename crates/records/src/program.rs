@@ -22,6 +22,7 @@ pub use step::{Step, any, has};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use strum::IntoStaticStr;
 
 /// One workload, ready to be performed in one directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,8 +107,9 @@ impl Program {
 }
 
 /// Cache state before a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Cache {
     /// Everything written back and all caches dropped, with proof.
     Cold,
@@ -120,11 +122,7 @@ pub enum Cache {
 impl Cache {
     /// Name in results.
     pub fn name(self) -> &'static str {
-        match self {
-            Cache::Cold => "cold",
-            Cache::Warm => "warm",
-            Cache::AsFound => "as-found",
-        }
+        self.into()
     }
 }
 
@@ -158,10 +156,11 @@ impl Phase {
 }
 
 /// The figure of a phase that tables show first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// Bytes a second; higher is better.
+    #[default]
     BytesPerSecond,
     /// Items (files, entries or blocks) a second; higher is better.
     ItemsPerSecond,

@@ -13,6 +13,7 @@ use crate::plan::ResolvedPlan;
 use crate::program::{Cache, Figure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 
 /// What is known of a run when it begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,7 +68,7 @@ pub struct Part {
 }
 
 /// One workload of a run, as compiled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkRecord {
     /// Name of the workload; trials refer to it.
@@ -140,7 +141,7 @@ pub struct RunRecord {
 }
 
 /// A contender of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContenderRecord {
     /// Place in the plan, from 0.
@@ -158,10 +159,12 @@ pub struct ContenderRecord {
 }
 
 /// State of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum TrialStatus {
     /// Every phase was performed.
+    #[default]
     Done,
     /// It ended early; its reason says why.
     Failed,
@@ -172,16 +175,12 @@ pub enum TrialStatus {
 impl TrialStatus {
     /// Name in results.
     pub fn name(self) -> &'static str {
-        match self {
-            TrialStatus::Done => "done",
-            TrialStatus::Failed => "failed",
-            TrialStatus::Disturbed => "disturbed",
-        }
+        self.into()
     }
 }
 
 /// One contender formatted, mounted and put through one workload once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrialRecord {
     /// Block, from 0.
@@ -227,25 +226,8 @@ const LONGEST_TRIAL: f64 = 14.0 * 86_400.0;
 impl TrialRecord {
     /// The first attempt at a contender's trial: its block and position there, and of what has not happened yet, nothing.
     pub fn begun((block, position): (u32, u32), contender: u32, workload: &str, scale: &str) -> TrialRecord {
-        TrialRecord {
-            block,
-            position,
-            attempt: 0,
-            contender,
-            workload: workload.to_owned(),
-            scale: scale.to_owned(),
-            began_ms: 0,
-            ended_ms: 0,
-            seconds: None,
-            status: TrialStatus::Done,
-            reason: None,
-            cause: None,
-            found: None,
-            closing: None,
-            remarks: Vec::new(),
-            phases: Vec::new(),
-            commands: Vec::new(),
-        }
+        let (workload, scale) = (workload.to_owned(), scale.to_owned());
+        TrialRecord { block, position, contender, workload, scale, ..TrialRecord::default() }
     }
 
     /// Seconds that it took: never negative, never absurd, whatever the wall clock did.

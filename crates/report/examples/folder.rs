@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let began = Instant::now();
     let material = Material::read(&Ledger::open(Path::new(&ledger), Access::Read)?, None)?;
     print!("{}", show(&View::of(&material)?, Style::of_stdout()));
-    for format in Format::ALL {
+    for &format in Format::ALL {
         let began = Instant::now();
         let files = write(&material, Path::new(&folder), &[format])?;
         println!("{}: {} files, {:.2} s", format.name(), files.len(), began.elapsed().as_secs_f64());

@@ -18,6 +18,7 @@ use crate::chart::chart_data;
 use crate::html::page;
 use crate::view::{AxisView, Material, View};
 use std::path::{Path, PathBuf};
+use strum::{IntoStaticStr, VariantArray, VariantNames};
 
 pub use costs::costs_sheet;
 pub(crate) use folder::write as write_files;
@@ -28,7 +29,8 @@ pub use samples::samples_csv;
 pub use tables::{Sheet, markdown, overview_sheet, workload_csv, workload_sheet};
 
 /// One form of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Format {
     /// `index.html`.
     Html,
@@ -52,31 +54,11 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 9] = [
-        Format::Html,
-        Format::Svg,
-        Format::Png,
-        Format::Csv,
-        Format::Markdown,
-        Format::Json,
-        Format::Ods,
-        Format::Bonnie,
-        Format::Hdr,
-    ];
+    pub const ALL: &[Format] = <Format as VariantArray>::VARIANTS;
 
     /// Name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Html => "html",
-            Format::Svg => "svg",
-            Format::Png => "png",
-            Format::Csv => "csv",
-            Format::Markdown => "markdown",
-            Format::Json => "json",
-            Format::Ods => "ods",
-            Format::Bonnie => "bonnie",
-            Format::Hdr => "hdr",
-        }
+        self.into()
     }
 
     /// Reads a list such as `html,png`; `all` stands for all of them.
@@ -89,10 +71,10 @@ impl Format {
             if word == "all" {
                 return Ok(Format::ALL.to_vec());
             }
-            let found = Format::ALL.into_iter().find(|format| format.name() == word.to_lowercase());
+            let found = Format::ALL.iter().copied().find(|format| format.name() == word.to_lowercase());
             let format = found.ok_or_else(|| ReportError::NoSuchFormat {
                 asked: crate::safe::terminal(word),
-                known: Format::ALL.map(Format::name).join(", "),
+                known: <Format as VariantNames>::VARIANTS.join(", "),
             })?;
             if !chosen.contains(&format) {
                 chosen.push(format);

@@ -6,6 +6,7 @@ use crate::ReportError;
 use crate::page_head::page_head;
 use maud::{DOCTYPE, Markup, html};
 use serde::Serialize;
+use strum::IntoStaticStr;
 
 const STYLE: &str = include_str!("../assets/page.css");
 const OWN_STYLE: &str = include_str!("../assets/live.css");
@@ -14,8 +15,9 @@ const OWN_STYLE: &str = include_str!("../assets/live.css");
 pub const SCRIPT: &str = include_str!("../assets/live.js");
 
 /// One piece of news: the newest of each kind is what a page shows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, IntoStaticStr)]
 #[serde(untagged)]
+#[strum(serialize_all = "kebab-case")]
 pub enum News {
     /// Where the run is.
     Place(Place),
@@ -195,18 +197,7 @@ pub struct Ended {
 impl News {
     /// The kind, by which the page knows it.
     pub fn topic(&self) -> &'static str {
-        match self {
-            News::Place(_) => "place",
-            News::Step(_) => "step",
-            News::Progress(_) => "progress",
-            News::Standings(_) => "standings",
-            News::Latency(_) => "latency",
-            News::Disk(_) => "disk",
-            News::Log(_) => "log",
-            News::Warnings(_) => "warnings",
-            News::Cost(_) => "cost",
-            News::Ended(_) => "ended",
-        }
+        self.into()
     }
 
     /// As one line of JSON.

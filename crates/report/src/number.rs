@@ -152,6 +152,21 @@ pub fn exact(value: f64) -> String {
     format!("{value}")
 }
 
+/// The same; nothing where nothing was measured.
+pub fn maybe(value: Option<f64>) -> String {
+    value.map(exact).unwrap_or_default()
+}
+
+/// The low end of an interval, exactly.
+pub fn low(interval: Option<(f64, f64)>) -> String {
+    maybe(interval.map(|(low, _)| low))
+}
+
+/// The high end of an interval, exactly.
+pub fn high(interval: Option<(f64, f64)>) -> String {
+    maybe(interval.map(|(_, high)| high))
+}
+
 /// A count in few letters: 512, 65.5k, 1.31M.
 pub fn count(value: f64) -> String {
     match value {

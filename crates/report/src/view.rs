@@ -41,6 +41,7 @@ use judge::{Backend, Durability, NoteKind, Table};
 use records::OptionFound;
 use records::program::Figure;
 use serde::Serialize;
+use strum::IntoStaticStr;
 
 /// A durable figure is shown beside the returned one where they differ by more than this share.
 pub const WORTH_SHOWING: f64 = 0.20;
@@ -54,7 +55,8 @@ pub struct View {
     pub answer: AnswerView,
     /// Those that are compared, in the order of the plan, twins left out.
     pub contenders: Vec<ContenderView>,
-    /// One section each, in the order of the plan.
+    /// One section each, in the order of the plan. Files have a form of their own for them.
+    #[serde(skip)]
     pub workloads: Vec<WorkloadView>,
     /// What was varied, and which contenders differ in that alone.
     pub axes: Vec<AxisView>,
@@ -67,6 +69,7 @@ pub struct View {
     /// What it costs beside speed, one for each workload.
     pub costs: Vec<CostsView>,
     /// The machines, where shards of several were put together.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<MachinesView>,
     /// The raw device beneath, where it was measured.
     pub device: Vec<DeviceRow>,
@@ -165,7 +168,7 @@ pub struct ContenderView {
 }
 
 /// One workload at one scale.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct WorkloadView {
     /// Name by which the judge's table calls it.
     pub name: String,
@@ -174,7 +177,6 @@ pub struct WorkloadView {
     /// Heading.
     pub title: String,
     /// What it does, in words.
-    #[serde(skip)]
     pub about: String,
     /// Scale.
     pub scale: String,
@@ -200,10 +202,9 @@ pub struct SentenceView {
 }
 
 /// One operation over all contenders.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct RowView {
     /// Index of the headline figure in the judge's table.
-    #[serde(skip)]
     pub operation: usize,
     /// Part of file names and links, unique within the workload.
     pub slug: String,
@@ -216,7 +217,6 @@ pub struct RowView {
     /// Names of the phases that it is made from.
     pub phases: Vec<String>,
     /// The group of workers whose figure it is; None: all of them.
-    #[serde(skip)]
     pub group: Option<String>,
     /// What is shown.
     pub figure: Figure,
@@ -225,7 +225,6 @@ pub struct RowView {
     /// Unit of the shown figures.
     pub unit: Unit,
     /// Unit of the values in files.
-    #[serde(skip)]
     pub base_unit: String,
     /// Whether the figures are until durable, so that there is a returned one beside them.
     pub durable: bool,
@@ -291,8 +290,9 @@ impl FigureView {
 }
 
 /// How a contender stands in one operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Standing {
     /// Shown to be better than every other.
     Best,
@@ -313,14 +313,17 @@ pub enum Standing {
 impl Standing {
     /// The word for it in files.
     pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The mark before a figure.
+    pub fn mark(self) -> &'static str {
         match self {
-            Standing::Best => "best",
-            Standing::Tie => "tie",
-            Standing::Leading => "leading",
-            Standing::Unresolved => "unresolved",
-            Standing::Likely => "likely",
-            Standing::Worse => "worse",
-            Standing::Alone => "alone",
+            Standing::Best => "▲ ",
+            Standing::Tie => "= ",
+            Standing::Leading | Standing::Unresolved => "? ",
+            Standing::Likely => "~ ",
+            Standing::Worse | Standing::Alone => "",
         }
     }
 }

@@ -25,7 +25,7 @@ fn kept() -> std::path::PathBuf {
 fn the_folder_holds_every_form() {
     let bench = made_up(Size { contenders: 4, blocks: 2 });
     let folder = kept();
-    written(&bench, &folder, &Format::ALL);
+    written(&bench, &folder, Format::ALL);
     for name in [
         "index.html",
         "results.json",
@@ -289,7 +289,7 @@ fn formats_are_chosen_by_name() {
 fn costs_stand_in_every_form_with_all_their_digits() {
     let bench = made_up(Size { contenders: 4, blocks: 3 });
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let (material, view) = written(&bench, folder.path(), &Format::ALL);
+    let (material, view) = written(&bench, folder.path(), Format::ALL);
     let text = fs::read_to_string(folder.path().join("tables/costs.csv")).expect("costs.csv");
     assert_eq!(text.lines().count(), 1 + view.workloads.len() * 4, "a line for each workload and measured contender");
     let of = |name: &str| column(&text, name);

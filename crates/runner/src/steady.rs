@@ -56,13 +56,8 @@ mod tests {
             doing: "writing".into(),
             operation: "write".into(),
             cache_label: "direct".into(),
-            variant: None,
             figure: Figure::Seconds,
-            figure_group: None,
-            share_of: None,
-            preparation: false,
-            own: None,
-            needs: Vec::new(),
+            ..PhaseFacts::default()
         }
     }
 

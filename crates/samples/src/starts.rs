@@ -42,13 +42,8 @@ mod tests {
             doing: "reading".into(),
             operation: "read".into(),
             cache_label: "cold".into(),
-            variant: None,
             figure,
-            figure_group: None,
-            share_of: None,
-            preparation: false,
-            own: None,
-            needs: Vec::new(),
+            ..PhaseFacts::default()
         }
     }
 

@@ -86,7 +86,7 @@ pub struct Stage<'g> {
 }
 
 /// What a stage consists of.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct State {
     /// Description; absent for a raw device and a plain directory.
     pub filesystem: Option<Filesystem>,
@@ -361,30 +361,8 @@ impl Drop for Stage<'_> {
 impl State {
     /// Nothing done yet: work is to happen in `root`, on this device.
     pub fn begun(label: &str, root: PathBuf, device: Option<BlockDevice>, places: Placeholders) -> State {
-        State {
-            filesystem: None,
-            label: label.into(),
-            places,
-            root,
-            watch: device.as_ref().map_or_else(Watch::system, Watch::device),
-            device,
-            image: None,
-            members: Members::default(),
-            modelled: None,
-            daemon: None,
-            tools: Vec::new(),
-            mounted: false,
-            settings: Vec::new(),
-            began: None,
-            just_mounted: None,
-            flushes_off: false,
-            list: Vec::new(),
-            durable: Durable::default(),
-            found: Found::nothing(),
-            work: None,
-            own: Vec::new(),
-            around: Around::default(),
-        }
+        let watch = device.as_ref().map_or_else(Watch::system, Watch::device);
+        State { label: label.into(), places, root, watch, device, found: Found::nothing(), ..State::default() }
     }
 
     /// Whether the filesystem keeps a cache of its own, which only mounting anew empties.

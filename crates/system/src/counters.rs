@@ -101,31 +101,18 @@ impl Traffic {
         self.read_bytes + self.written_bytes
     }
 
-    fn and(self, other: Traffic) -> Traffic {
+    /// Each count joined with the same of another.
+    fn joined(self, other: Traffic, join: fn(u64, u64) -> u64) -> Traffic {
         Traffic {
-            reads: self.reads + other.reads,
-            read_bytes: self.read_bytes + other.read_bytes,
-            writes: self.writes + other.writes,
-            written_bytes: self.written_bytes + other.written_bytes,
-            discards: self.discards + other.discards,
-            discarded_bytes: self.discarded_bytes + other.discarded_bytes,
-            flushes: self.flushes + other.flushes,
-            merges: self.merges + other.merges,
-            busy_ns: self.busy_ns + other.busy_ns,
-        }
-    }
-
-    fn since(&self, before: &Traffic) -> Traffic {
-        Traffic {
-            reads: self.reads.saturating_sub(before.reads),
-            read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
-            writes: self.writes.saturating_sub(before.writes),
-            written_bytes: self.written_bytes.saturating_sub(before.written_bytes),
-            discards: self.discards.saturating_sub(before.discards),
-            discarded_bytes: self.discarded_bytes.saturating_sub(before.discarded_bytes),
-            flushes: self.flushes.saturating_sub(before.flushes),
-            merges: self.merges.saturating_sub(before.merges),
-            busy_ns: self.busy_ns.saturating_sub(before.busy_ns),
+            reads: join(self.reads, other.reads),
+            read_bytes: join(self.read_bytes, other.read_bytes),
+            writes: join(self.writes, other.writes),
+            written_bytes: join(self.written_bytes, other.written_bytes),
+            discards: join(self.discards, other.discards),
+            discarded_bytes: join(self.discarded_bytes, other.discarded_bytes),
+            flushes: join(self.flushes, other.flushes),
+            merges: join(self.merges, other.merges),
+            busy_ns: join(self.busy_ns, other.busy_ns),
         }
     }
 }
@@ -252,13 +239,13 @@ impl Snapshot {
     pub fn since(&self, before: &Snapshot, watch: &Watch) -> Evidence {
         let change = |name: &String| {
             let after = self.disks.get(name)?;
-            Some(after.since(&before.disks.get(name).copied().unwrap_or_default()))
+            Some(after.joined(before.disks.get(name).copied().unwrap_or_default(), u64::saturating_sub))
         };
         let own = |name: &String| watch.devices().any(|device| device == name) || watch.beneath.contains(name);
         let difference = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
         Evidence {
             elapsed_ns: self.taken.duration_since(before.taken).as_nanos() as u64,
-            device: watch.devices().filter_map(change).reduce(Traffic::and),
+            device: watch.devices().filter_map(change).reduce(|one, other| one.joined(other, u64::saturating_add)),
             beneath: watch.beneath.iter().filter_map(|name| Some((name.clone(), change(name)?))).collect(),
             foreign: self
                 .disks

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const RECORD_LIMIT: usize = 10_000;
 
 /// One command that was run, or would be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Record {
     /// Program and arguments, prefix included.
     pub argv: Vec<String>,
@@ -30,7 +30,6 @@ pub struct Record {
     /// Only written down, not run.
     pub planned: bool,
     /// Kernel of the guest in which it was run; absent on this machine.
-    #[serde(default)]
     pub guest: Option<String>,
 }
 
@@ -41,13 +40,8 @@ impl Record {
         Record {
             argv,
             began_ms: now.map_or(0, |since| since.as_millis() as u64),
-            elapsed_ns: None,
-            status: None,
-            stdout: String::new(),
-            stderr: String::new(),
-            remark: None,
             planned: journal.is_planning(),
-            guest: None,
+            ..Record::default()
         }
     }
 

@@ -7,7 +7,7 @@ use crate::events::{Event, OffCpu, Seen};
 use crate::names::Names;
 use crate::order::{Order, Resource, Use};
 use crate::processes::{Closed, Place, Thread};
-use crate::trace::{Action, Call, Entry, THREADS_LIMIT};
+use crate::trace::{Action, Call, Entry, Sleep, THREADS_LIMIT};
 use crate::waiting::Waiting;
 use std::collections::{BTreeMap, HashMap};
 
@@ -179,7 +179,7 @@ impl Builder {
             }
             Meaning::TimedOut | Meaning::Waited(None) if took > WAIT => {
                 let wakes = matches!(meaning, Meaning::TimedOut);
-                self.emit(seen.thread, span, Call::Sleep { ns: took, wakes }, 0, &[], &[]);
+                self.emit(seen.thread, span, Call::Sleep(Sleep { ns: took, wakes }), 0, &[], &[]);
             }
             Meaning::Polled => {
                 let thread = self.of(seen.thread);
@@ -227,7 +227,7 @@ impl Builder {
             let &mut Thread { number, process, waited_since, waited_until, .. } = self.of(thread);
             let by = self.waiting.interrupted(process, (waited_since, waited_until));
             let after = self.order.add(number, span, &[], by.as_slice());
-            let call = if by.is_some() { Call::Wait } else { Call::Sleep { ns: waited, wakes: false } };
+            let call = if by.is_some() { Call::Wait } else { Call::Sleep(Sleep { ns: waited, wakes: false }) };
             self.actions.push(Action { thread: number, think_ns: 0, took_ns: waited, result: 0, call, after });
         }
         let number = self.order.next();

@@ -26,4 +26,4 @@ mod waiting;
 pub use file::{checksum, from_lines, is_trace_file, packed, read};
 pub use profile::{Blocks, Made, Profile};
 pub use recorder::{Recorded, Recording, Watcher, record};
-pub use trace::{Action, Call, Entry, EntryKind, Header, Overhead, Trace, files};
+pub use trace::{Action, Call, Entry, EntryKind, Header, Overhead, Sleep, Trace, files};

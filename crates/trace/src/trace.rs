@@ -150,201 +150,116 @@ fn is_none(number: &i64) -> bool {
     *number == 0
 }
 
-/// What was done. Paths lead from the folder on; the folder itself is `.`. Handles are open file descriptions.
+/// What was done, by the call of the kernel that each names, with the arguments of its manual page. Paths lead from the folder on; the folder itself
+/// is `.`. Handles are open file descriptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-#[allow(
-    missing_docs,
-    reason = "each is the call of the kernel that its name says, with the arguments of its manual page"
-)]
+#[allow(missing_docs, reason = "arguments are those of the manual page")]
 pub enum Call {
     /// The first action of this thread may come now.
-    Start {
-        thread: u32,
-    },
+    Start { thread: u32 },
     /// Something on which other threads wait: a byte in a pipe, an end.
     Tell,
     /// Waits for what [`Action::after`] says, and does nothing.
     Wait,
     /// Waits for so long, whatever others do.
-    Sleep {
-        ns: u64,
-        /// It waited in vain for what would have ended it sooner: a replay ends it when what the thread waits for next has happened.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        wakes: bool,
-    },
-    Open {
-        path: String,
-        flags: u32,
-        mode: u32,
-        handle: u32,
-    },
-    Close {
-        handle: u32,
-    },
-    Read {
-        handle: u32,
-        length: u64,
-    },
-    ReadAt {
-        handle: u32,
-        offset: u64,
-        length: u64,
-    },
-    Write {
-        handle: u32,
-        length: u64,
-    },
-    WriteAt {
-        handle: u32,
-        offset: u64,
-        length: u64,
-    },
-    Seek {
-        handle: u32,
-        offset: i64,
-        whence: u32,
-    },
+    Sleep(Sleep),
+    /// openat(2).
+    Open { path: String, flags: u32, mode: u32, handle: u32 },
+    /// close(2) of the last descriptor.
+    Close { handle: u32 },
+    /// read(2).
+    Read { handle: u32, length: u64 },
+    /// pread(2).
+    ReadAt { handle: u32, offset: u64, length: u64 },
+    /// write(2).
+    Write { handle: u32, length: u64 },
+    /// pwrite(2).
+    WriteAt { handle: u32, offset: u64, length: u64 },
+    /// lseek(2).
+    Seek { handle: u32, offset: i64, whence: u32 },
     /// getdents64(2).
-    List {
-        handle: u32,
-        length: u64,
-    },
+    List { handle: u32, length: u64 },
     /// mmap(2) for reading; a replay reads the range.
-    Map {
-        handle: u32,
-        offset: u64,
-        length: u64,
-    },
-    Fsync {
-        handle: u32,
-    },
-    Fdatasync {
-        handle: u32,
-    },
-    Syncfs {
-        handle: u32,
-    },
+    Map { handle: u32, offset: u64, length: u64 },
+    /// fsync(2).
+    Fsync { handle: u32 },
+    /// fdatasync(2).
+    Fdatasync { handle: u32 },
+    /// syncfs(2).
+    Syncfs { handle: u32 },
     /// sync(2): a replay syncs the folder's filesystem.
     Sync,
-    SyncRange {
-        handle: u32,
-        offset: u64,
-        length: u64,
-        flags: u32,
-    },
-    Truncate {
-        handle: u32,
-        size: u64,
-    },
-    TruncatePath {
-        path: String,
-        size: u64,
-    },
-    Allocate {
-        handle: u32,
-        mode: u32,
-        offset: u64,
-        length: u64,
-    },
-    CopyRange {
-        from: u32,
-        to: u32,
-        length: u64,
-    },
-    SendFile {
-        from: u32,
-        to: u32,
-        length: u64,
-    },
+    /// sync_file_range(2).
+    SyncRange { handle: u32, offset: u64, length: u64, flags: u32 },
+    /// ftruncate(2).
+    Truncate { handle: u32, size: u64 },
+    /// truncate(2).
+    TruncatePath { path: String, size: u64 },
+    /// fallocate(2).
+    Allocate { handle: u32, mode: u32, offset: u64, length: u64 },
+    /// copy_file_range(2).
+    CopyRange { from: u32, to: u32, length: u64 },
+    /// sendfile(2).
+    SendFile { from: u32, to: u32, length: u64 },
     /// ioctl(FICLONE).
-    Clone {
-        from: u32,
-        to: u32,
-    },
-    Advise {
-        handle: u32,
-        offset: u64,
-        length: u64,
-        advice: u32,
-    },
-    Stat {
-        path: String,
-        follow: bool,
-    },
-    StatHandle {
-        handle: u32,
-    },
-    Access {
-        path: String,
-    },
-    ReadLink {
-        path: String,
-    },
-    Rename {
-        from: String,
-        to: String,
-        flags: u32,
-    },
-    Unlink {
-        path: String,
-    },
-    RemoveFolder {
-        path: String,
-    },
-    MakeFolder {
-        path: String,
-        mode: u32,
-    },
-    Link {
-        from: String,
-        to: String,
-    },
-    Symlink {
-        text: String,
-        path: String,
-    },
-    Mode {
-        path: String,
-        mode: u32,
-    },
-    ModeHandle {
-        handle: u32,
-        mode: u32,
-    },
+    Clone { from: u32, to: u32 },
+    /// posix_fadvise(2).
+    Advise { handle: u32, offset: u64, length: u64, advice: u32 },
+    /// stat(2), and lstat(2) where it does not follow links.
+    Stat { path: String, follow: bool },
+    /// fstat(2).
+    StatHandle { handle: u32 },
+    /// access(2).
+    Access { path: String },
+    /// readlink(2).
+    ReadLink { path: String },
+    /// renameat2(2).
+    Rename { from: String, to: String, flags: u32 },
+    /// unlink(2).
+    Unlink { path: String },
+    /// rmdir(2).
+    RemoveFolder { path: String },
+    /// mkdir(2).
+    MakeFolder { path: String, mode: u32 },
+    /// link(2).
+    Link { from: String, to: String },
+    /// symlink(2).
+    Symlink { text: String, path: String },
+    /// chmod(2).
+    Mode { path: String, mode: u32 },
+    /// fchmod(2).
+    ModeHandle { handle: u32, mode: u32 },
     /// chown(2); a replay gives the file to its own user.
-    Owner {
-        path: String,
-        follow: bool,
-    },
-    OwnerHandle {
-        handle: u32,
-    },
+    Owner { path: String, follow: bool },
+    /// fchown(2), as [`Call::Owner`].
+    OwnerHandle { handle: u32 },
     /// utimensat(2); a replay sets the time of now.
-    Times {
-        path: String,
-        follow: bool,
-    },
-    TimesHandle {
-        handle: u32,
-    },
+    Times { path: String, follow: bool },
+    /// futimens(2), as [`Call::Times`].
+    TimesHandle { handle: u32 },
     /// listxattr(2), or getxattr(2) of a name that is not there, as copying programs ask for.
-    Attributes {
-        path: String,
-        follow: bool,
-        list: bool,
-    },
-    AttributesHandle {
-        handle: u32,
-        list: bool,
-    },
+    Attributes { path: String, follow: bool, list: bool },
+    /// flistxattr(2) or fgetxattr(2), as [`Call::Attributes`].
+    AttributesHandle { handle: u32, list: bool },
+}
+
+/// A wait for nothing that the trace holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sleep {
+    /// Nanoseconds.
+    pub ns: u64,
+    /// It waited in vain for what would have ended it sooner: a replay ends it when what the thread waits for next has happened.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wakes: bool,
 }
 
 impl Call {
     /// Name in tables and histograms.
     pub fn name(&self) -> &'static str {
         match self {
-            Call::Start { .. } | Call::Tell | Call::Wait | Call::Sleep { .. } => "wait",
+            Call::Start { .. } | Call::Tell | Call::Wait | Call::Sleep(_) => "wait",
             Call::Open { flags, .. } if flags & libc::O_CREAT as u32 != 0 => "create",
             Call::Open { .. } => "open",
             Call::Close { .. } => "close",

@@ -97,7 +97,7 @@ fn who_reads_from_a_pipe_comes_after_who_writes_into_it() {
     let slept: u64 = trace
         .actions
         .iter()
-        .map(|action| if let Call::Sleep { ns, .. } = action.call { ns } else { action.think_ns })
+        .map(|action| if let Call::Sleep(sleep) = &action.call { sleep.ns } else { action.think_ns })
         .sum();
     assert!(slept > 300_000_000, "sleeping is the program's own time: {slept}");
 }

@@ -95,7 +95,7 @@ pub fn read(name: &str, value: &str) -> Result<String, String> {
         let known: Vec<&str> = axes::names().collect();
         format!("no axis is called `{name}` ({})", suggestion(name, &known))
     })?;
-    let kept = match named.axis.takes() {
+    let kept = match named.axis.about().takes {
         Takes::Words => value.to_owned(),
         Takes::Sizes if value == DEFAULT => value.to_owned(),
         Takes::Sizes => axes::exact_size(parse_bytes(value)?),

@@ -36,7 +36,6 @@ pub struct Plan {
     /// Seed of orders and of every workload; None: drawn at the start of a run and recorded.
     pub seed: Option<u64>,
     /// How cold phases are started; None: the command line or the default says.
-    #[serde(default)]
     pub cold: Option<ColdWay>,
 }
 

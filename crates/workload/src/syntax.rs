@@ -9,6 +9,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+use strum::IntoStaticStr;
 use toml::Spanned;
 
 /// A value that may be, or contain, `$variables`; kept as text. Numbers and truth values may be written bare.
@@ -277,8 +278,9 @@ pub(crate) struct RawWork {
 }
 
 /// A step: a bare word, or a table with one key for those that need more.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum RawStep {
     Mkdir,
     Create,

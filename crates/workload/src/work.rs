@@ -11,6 +11,8 @@ use crate::quantity::{QUANTITY_LIMIT, Scope, Unit, evaluate};
 use crate::scope::{choice, truth};
 use crate::steps;
 use crate::syntax::{RawPhase, RawShare, RawStep, RawTrace, RawTraceStep, RawWork, Scalar};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
 use toml::Spanned;
 
 /// Workers of one phase.
@@ -226,32 +228,6 @@ fn convert(raw: &RawStep, scope: &Scope, count: &mut usize, depth: usize) -> Out
         return Err(Problem::new(format!("more than {STEPS_LIMIT} steps, or shares more than 4 deep")));
     }
     Ok(match raw {
-        RawStep::Mkdir => Step::Mkdir,
-        RawStep::Create => Step::Create,
-        RawStep::Open => Step::Open,
-        RawStep::OpenTruncate => Step::OpenTruncate,
-        RawStep::OpenReadWrite => Step::OpenReadWrite,
-        RawStep::Read => Step::Read,
-        RawStep::Write => Step::Write,
-        RawStep::Modify => Step::Modify,
-        RawStep::Close => Step::Close,
-        RawStep::Fsync => Step::Fsync,
-        RawStep::Fdatasync => Step::Fdatasync,
-        RawStep::FsyncDirectory => Step::FsyncDirectory,
-        RawStep::Chown => Step::Chown,
-        RawStep::Chmod => Step::Chmod,
-        RawStep::Stat => Step::Stat,
-        RawStep::LookUp => Step::LookUp,
-        RawStep::Unlink => Step::Unlink,
-        RawStep::OpenTmpfile => Step::OpenTmpfile,
-        RawStep::LinkTmpfile => Step::LinkTmpfile,
-        RawStep::Fallocate => Step::Fallocate,
-        RawStep::PunchHole => Step::PunchHole,
-        RawStep::GetXattr => Step::GetXattr,
-        RawStep::SetAcl => Step::SetAcl,
-        RawStep::GetAcl => Step::GetAcl,
-        RawStep::Readahead => Step::Readahead,
-        RawStep::DropCached => Step::DropCached,
         RawStep::Truncate(share) => Step::Truncate(percent(share, "cutting a file to", scope)?),
         RawStep::SetXattr(bytes) => Step::SetXattr(attribute_bytes(bytes, scope)?),
         RawStep::Reflink(directory) => {
@@ -262,8 +238,6 @@ fn convert(raw: &RawStep, scope: &Scope, count: &mut usize, depth: usize) -> Out
             one_name(directory)?;
             Step::CopyRange(directory.clone())
         }
-        RawStep::List => Step::List,
-        RawStep::Rmdir => Step::Rmdir,
         RawStep::Rename(directory) => {
             one_name(directory)?;
             Step::Rename(directory.clone())
@@ -276,6 +250,9 @@ fn convert(raw: &RawStep, scope: &Scope, count: &mut usize, depth: usize) -> Out
             Step::Link(suffix.clone())
         }
         RawStep::Share(share) => share_of(share, scope, count, depth)?,
+        // A bare word is the same step in a program.
+        word => Step::deserialize(<&str>::from(word).into_deserializer())
+            .map_err(|error: serde::de::value::Error| Problem::new(error.to_string()))?,
     })
 }
 

@@ -16,10 +16,8 @@ pub struct File {
     /// What it does, in a sentence or some.
     pub about: String,
     /// Where it comes from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// How long it may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<String>,
     /// Scales, which set no variables.
     pub scales: BTreeMap<&'static str, BTreeMap<String, String>>,
@@ -57,23 +55,18 @@ pub struct Phase {
     /// Gerund for the verdict.
     pub doing: String,
     /// The operation as claims name it; the name, if left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// `cold`, `warm` or `as-found`.
     pub cache: &'static str,
     /// Done, and no result.
     pub preparation: bool,
     /// What tables show first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub figure: Option<Figure>,
     /// The group whose figure that is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub figure_group: Option<String>,
     /// It ends after a time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
     /// What is not counted before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp: Option<String>,
     /// Other groups' figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -137,76 +130,55 @@ pub struct Trace {
 #[serde(rename_all = "kebab-case")]
 pub struct Work {
     /// Its name, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A program of one's own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// As whom it runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// Its standard input.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// Parts that it reports.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reports: Option<Reports>,
     /// Variables of its environment.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// A recorded run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
     /// The fileset whose blocks are worked on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<String>,
     /// Bytes of a block.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<u64>,
     /// Steps on each block.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<&'static str>,
     /// `in-order`, `shuffled`, `random`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<&'static str>,
     /// How many work at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u64>,
     /// Whether they are processes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<bool>,
     /// Operations that each has at most.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// Whether files are made anew.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub create: Option<bool>,
     /// Past the page cache.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub direct: Option<bool>,
     /// `sync` or `dsync`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<&'static str>,
     /// `calls`, `io-uring` or `mmap`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<&'static str>,
     /// Operations under way at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
     /// Operations after each of which it syncs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sync_every: Option<u64>,
     /// By which call.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sync_call: Option<&'static str>,
     /// Whether it syncs before it closes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fsync_on_close: Option<bool>,
     /// Percent of the operations that read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_share: Option<u64>,
     /// Operations a second.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
 }
 

@@ -88,6 +88,10 @@ fn version_two(own: &str, given: &[(&str, &str)]) -> Files {
     files
 }
 
+fn seen<'a>(value: &'a str, applied: &'a Applied, machine: &'a dyn Look) -> Seen<'a> {
+    Seen { setting: "", value, applied, machine }
+}
+
 #[test]
 fn version_one_makes_a_group_below_the_own_one_and_does_not_swap() {
     let mut ground = version_one();
@@ -102,7 +106,7 @@ fn version_one_makes_a_group_below_the_own_one_and_does_not_swap() {
         ]
     );
     assert_eq!(applied.enter.last().map(String::as_str), Some(format!("{group}/cgroup.procs").as_str()));
-    let found = Memory.read_back("", "64M", &applied, &ground).expect("it took");
+    let found = Memory.read_back(&seen("64M", &applied, &ground)).expect("it took");
     assert_eq!((found[0].asked.as_str(), found[0].found.as_deref()), ("limit.memory 64M", Some("67108864")));
 }
 
@@ -148,9 +152,9 @@ fn a_path_that_is_not_visible_here_leads_to_the_mountpoint() {
 fn a_limit_that_did_not_take_is_an_error_and_pages_are_rounded() {
     let mut ground = version_two("0::/\n", &[]);
     let applied = Memory.apply("", "67109000", &mut ground).expect("it applies");
-    assert!(Memory.read_back("", "67109000", &applied, &ground).is_ok(), "whole pages");
+    assert!(Memory.read_back(&seen("67109000", &applied, &ground)).is_ok(), "whole pages");
     ground.text.insert(applied.shown.join("memory.max"), "max\n".into());
-    let error = Memory.read_back("", "67109000", &applied, &ground).expect_err("no limit");
+    let error = Memory.read_back(&seen("67109000", &applied, &ground)).expect_err("no limit");
     assert!(error.contains("did not take") && error.contains("shows max"), "{error}");
 }
 
@@ -158,12 +162,12 @@ fn a_limit_that_did_not_take_is_an_error_and_pages_are_rounded() {
 fn what_the_kernel_killed_is_explained_and_nothing_else_is() {
     let mut ground = version_two("0::/\n", &[]);
     let applied = Memory.apply("", "16M", &mut ground).expect("it applies");
-    assert_eq!(Memory.explains("16M", &applied, &ground), None);
+    assert_eq!(Memory.explains(&seen("16M", &applied, &ground)), None);
     let events = applied.shown.join("memory.events");
     ground.text.insert(events.clone(), "low 0\noom 0\noom_kill 0\n".into());
-    assert_eq!(Memory.explains("16M", &applied, &ground), None);
+    assert_eq!(Memory.explains(&seen("16M", &applied, &ground)), None);
     ground.text.insert(events, "low 0\noom 2\noom_kill 1\noom_group_kill 0\n".into());
-    let why = Memory.explains("16M", &applied, &ground).expect("killed");
+    let why = Memory.explains(&seen("16M", &applied, &ground)).expect("killed");
     assert!(why.contains("limit.memory 16M") && why.contains("oom_kill 1"), "{why}");
 }
 

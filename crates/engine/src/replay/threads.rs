@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
-use trace::{Action, Call, Trace};
+use trace::{Action, Call, Sleep, Trace};
 use workload::program::{Content, Replay};
 
 /// Stack of a thread: its calls need little.
@@ -95,7 +95,7 @@ fn ends(trace: &Trace, of_threads: &[Vec<u32>]) -> HashMap<u32, u32> {
         for action in own.iter().rev() {
             match trace.actions[*action as usize].call {
                 Call::Wait => next = Some(*action),
-                Call::Sleep { wakes: true, .. } => ends.extend(next.map(|wait| (*action, wait))),
+                Call::Sleep(Sleep { wakes: true, .. }) => ends.extend(next.map(|wait| (*action, wait))),
                 _ => {}
             }
         }
@@ -167,8 +167,8 @@ impl Run<'_> {
             match &action.call {
                 Call::Start { thread } => self.start(*thread, scope),
                 Call::Tell | Call::Wait => {}
-                Call::Sleep { ns, .. } if self.think => self.sleep(*ns, self.ends.get(&index)),
-                Call::Sleep { .. } => {}
+                Call::Sleep(sleep) if self.think => self.sleep(sleep.ns, self.ends.get(&index)),
+                Call::Sleep(_) => {}
                 _ => {
                     // What measuring takes after the call is part of the program's own time, as far as that is longer.
                     free = self.call(index, action, &mut buffers, &mut account);

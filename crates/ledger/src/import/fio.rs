@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 struct Output {
     #[serde(rename = "fio version")]
     version: String,
-    #[serde(default)]
     timestamp_ms: Option<i64>,
     #[serde(rename = "global options", default)]
     global: BTreeMap<String, Value>,
@@ -32,44 +31,31 @@ struct Job {
     error: i64,
     #[serde(rename = "job options", default)]
     options: BTreeMap<String, Value>,
-    #[serde(default)]
     read: Option<Direction>,
-    #[serde(default)]
     write: Option<Direction>,
-    #[serde(default)]
     trim: Option<Direction>,
-    #[serde(default)]
     job_runtime: Option<f64>,
-    #[serde(default)]
     usr_cpu: Option<f64>,
-    #[serde(default)]
     sys_cpu: Option<f64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Direction {
-    #[serde(default)]
     io_bytes: u64,
     /// Milliseconds.
-    #[serde(default)]
     runtime: f64,
-    #[serde(default)]
     total_ios: u64,
-    #[serde(default)]
     lat_ns: Option<Latency>,
-    #[serde(default)]
     clat_ns: Option<Latency>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Latency {
-    #[serde(default)]
     min: f64,
-    #[serde(default)]
     max: f64,
-    #[serde(default)]
     mean: f64,
-    #[serde(default)]
     bins: Option<BTreeMap<String, u64>>,
 }
 

@@ -91,13 +91,8 @@ impl Pass {
             doing: self.title.to_lowercase(),
             operation: self.operation.clone(),
             cache_label: "as-found".into(),
-            variant: None,
             figure: self.figure(),
-            figure_group: None,
-            share_of: None,
-            preparation: false,
-            own: None,
-            needs: Vec::new(),
+            ..PhaseFacts::default()
         }
     }
 }
@@ -154,20 +149,14 @@ pub(super) fn imported(source: &Source, rounds: Vec<Round>) -> Result<Imported, 
     let work = WorkRecord {
         name: source.workload.into(),
         scale: SCALE.into(),
-        about: String::new(),
-        weaker_in_place: Vec::new(),
         title: source.title.clone(),
-        settings: BTreeMap::new(),
         phases: facts,
-        totals: vec![],
+        ..WorkRecord::default()
     };
     let contenders = labels.into_iter().enumerate().map(|(index, label)| ContenderRecord {
         index: index as u32,
-        asked: None,
         label,
-        twin_of: None,
-        error: None,
-        cause: None,
+        ..ContenderRecord::default()
     });
     Ok(Imported { contenders: contenders.collect(), run: run(source, work, began_ms, ended_ms), trials })
 }

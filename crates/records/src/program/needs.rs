@@ -4,6 +4,7 @@
 use super::{Group, Io, Over, Phase, Step};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use strum::IntoStaticStr;
 
 /// Something that a filesystem can do or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,8 +31,9 @@ pub enum Need {
 }
 
 /// What a filesystem's own tools are asked to do to it as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum VolumeTool {
     /// Make the root something of which snapshots can be taken.
     PrepareSnapshots,
@@ -56,17 +58,7 @@ pub enum VolumeTool {
 impl VolumeTool {
     /// Name in the workload language, in errors and in histograms.
     pub fn name(self) -> &'static str {
-        match self {
-            VolumeTool::PrepareSnapshots => "prepare-snapshots",
-            VolumeTool::Snapshot => "snapshot",
-            VolumeTool::DeleteSnapshot => "delete-snapshot",
-            VolumeTool::AwaitFreeSpace => "await-free-space",
-            VolumeTool::Rollback => "rollback",
-            VolumeTool::Scrub => "scrub",
-            VolumeTool::Check => "check",
-            VolumeTool::LoseDevice => "lose-device",
-            VolumeTool::Rebuild => "rebuild",
-        }
+        self.into()
     }
 
     /// Whether it is done to a snapshot, whose number says which.

@@ -3,10 +3,12 @@
 
 use super::{Command, OwnFigure, Replay, VolumeTool};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// One operation on an item. On files unless it says otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Step {
     /// Make the directories that lead to the file where they are missing; a step over directories makes them.
     Mkdir,
@@ -100,47 +102,8 @@ impl Step {
     /// Name in the workload language, in errors and in histograms.
     pub fn name(&self) -> &'static str {
         match self {
-            Step::Mkdir => "mkdir",
-            Step::Create => "create",
-            Step::Open => "open",
-            Step::OpenTruncate => "open-truncate",
-            Step::OpenReadWrite => "open-read-write",
-            Step::Read => "read",
-            Step::Write => "write",
-            Step::Modify => "modify",
-            Step::Close => "close",
-            Step::Fsync => "fsync",
-            Step::Fdatasync => "fdatasync",
-            Step::FsyncDirectory => "fsync-directory",
-            Step::Chown => "chown",
-            Step::Chmod => "chmod",
-            Step::Stat => "stat",
-            Step::LookUp => "look-up",
-            Step::Rename(_) => "rename",
-            Step::Link(_) => "link",
-            Step::Unlink => "unlink",
-            Step::List => "list",
-            Step::Rmdir => "rmdir",
-            Step::Run(_) => "run",
-            Step::OpenTmpfile => "open-tmpfile",
-            Step::LinkTmpfile => "link-tmpfile",
-            Step::Reflink(_) => "reflink",
-            Step::CopyRange(_) => "copy-range",
-            Step::Fallocate => "fallocate",
-            Step::PunchHole => "punch-hole",
-            Step::Truncate(_) => "truncate",
-            Step::SetXattr(_) => "set-xattr",
-            Step::GetXattr => "get-xattr",
-            Step::SetAcl => "set-acl",
-            Step::GetAcl => "get-acl",
-            Step::Readahead => "readahead",
-            Step::DropCached => "drop-cached",
-            Step::Fill(_) => "fill",
-            Step::AwaitSpace(_) => "await-space",
             Step::Volume(tool, _) => tool.name(),
-            Step::LayOut(_) => "lay-out",
-            Step::Replay(_) => "replay",
-            Step::Share(..) => "share",
+            step => step.into(),
         }
     }
 }

@@ -28,7 +28,7 @@ pub fn costs_sheet(view: &View) -> Sheet {
     let lines = view.costs.iter().flat_map(|costs| {
         costs.contenders.iter().map(move |cost| {
             let names = [costs.workload.clone(), view.contenders[cost.contender].name.clone()];
-            let figures = COLUMNS.iter().map(|(_, pick)| pick(cost).map(number::exact).unwrap_or_default());
+            let figures = COLUMNS.iter().map(|(_, pick)| number::maybe(pick(cost)));
             names.into_iter().chain(figures).collect()
         })
     });

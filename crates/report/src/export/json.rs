@@ -12,24 +12,9 @@ pub const SCHEMA: u32 = 1;
 struct Results<'a> {
     schema: &'static str,
     schema_version: u32,
-    run: &'a view::RunView,
-    answer: &'a view::AnswerView,
-    counts: view::Counts,
-    noise_floor: Option<f64>,
-    smallest_effect: f64,
-    warnings: &'a [String],
-    contenders: &'a [view::ContenderView],
+    #[serde(flatten)]
+    view: &'a View,
     workloads: Vec<Workload<'a>>,
-    axes: &'a [view::AxisView],
-    pivots: &'a [view::PivotView],
-    variants: &'a [view::VariantsView],
-    scalings: &'a [view::ScalingView],
-    costs: &'a [view::CostsView],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    machines: Option<&'a view::MachinesView>,
-    device: &'a [view::DeviceRow],
-    failures: &'a [view::FailureView],
-    published: &'a [view::PublishedView],
 }
 
 #[derive(Serialize)]
@@ -86,27 +71,7 @@ pub fn results(material: &Material, view: &View) -> Result<String, ReportError> 
             }
         })
         .collect();
-    let results = Results {
-        schema: "bakeoff-results",
-        schema_version: SCHEMA,
-        run: &view.run,
-        answer: &view.answer,
-        counts: view.counts,
-        noise_floor: view.noise_floor,
-        smallest_effect: view.smallest_effect,
-        warnings: &view.warnings,
-        contenders: &view.contenders,
-        workloads,
-        axes: &view.axes,
-        pivots: &view.pivots,
-        variants: &view.variants,
-        scalings: &view.scalings,
-        costs: &view.costs,
-        machines: view.machines.as_ref(),
-        device: &view.device,
-        failures: &view.failures,
-        published: &view.published,
-    };
+    let results = Results { schema: "bakeoff-results", schema_version: SCHEMA, view, workloads };
     let refused =
         |error: serde_json::Error| ReportError::Judging { run: view.run.id.clone(), answer: error.to_string() };
     let mut text = serde_json::to_string_pretty(&results).map_err(refused)?;

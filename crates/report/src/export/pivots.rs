@@ -1,9 +1,9 @@
 //! Pivots as tables: values of an axis within each group, then the groups with their best values.
 //! In: a view and one of its pivots. Out: text as people read it, and CSV with every figure.
 
-use super::tables::{Sheet, csv_line, mark};
+use super::tables::{Column, Sheet, csv_lines};
 use crate::number;
-use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, View};
+use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, View, WorkloadView};
 
 /// A pivot as people read it: for each operation and group the values, then the groups with their best.
 pub fn pivot_sheets(view: &View, axis: &AxisView, pivot: &PivotView) -> [Sheet; 2] {
@@ -16,7 +16,7 @@ pub fn pivot_sheets(view: &View, axis: &AxisView, pivot: &PivotView) -> [Sheet; 
     };
     let figure = |line: &PivotRow, cell: &PivotCell| {
         let shown = pivot_row(view, line).unit.show(cell.figure.median, cell.figure.half_width());
-        format!("{}{shown}", mark(cell.standing))
+        format!("{}{shown}", cell.standing.mark())
     };
     let (mut within, mut across) = (Vec::new(), Vec::new());
     for line in &pivot.rows {
@@ -56,73 +56,64 @@ fn pivot_row<'a>(view: &'a View, line: &PivotRow) -> &'a RowView {
     &view.workloads[line.workload].rows[line.row]
 }
 
-const PIVOT_COLUMNS: [&str; 17] = [
-    "workload",
-    "scale",
-    "operation",
-    "axis",
-    "held_against",
-    "group",
-    "value",
-    "contender",
-    "unit",
-    "median",
-    "interval_low",
-    "interval_high",
-    "trials",
-    "standing",
-    "ratio_to_best",
-    "ratio_low",
-    "ratio_high",
-];
+/// What a line of the CSV is made from.
+struct Line<'a> {
+    workload: &'a WorkloadView,
+    row: &'a RowView,
+    axis: &'a str,
+    against: &'static str,
+    group: &'a str,
+    value: &'a str,
+    contender: &'a str,
+    cell: &'a PivotCell,
+}
+
+fn columns<'a>() -> [Column<Line<'a>>; 17] {
+    [
+        ("workload", |line| line.workload.name.clone()),
+        ("scale", |line| line.workload.scale.clone()),
+        ("operation", |line| line.row.key.clone()),
+        ("axis", |line| line.axis.to_owned()),
+        ("held_against", |line| line.against.into()),
+        ("group", |line| line.group.to_owned()),
+        ("value", |line| line.value.to_owned()),
+        ("contender", |line| line.contender.to_owned()),
+        ("unit", |line| line.row.base_unit.clone()),
+        ("median", |line| number::exact(line.cell.figure.median)),
+        ("interval_low", |line| number::low(line.cell.figure.interval)),
+        ("interval_high", |line| number::high(line.cell.figure.interval)),
+        ("trials", |line| line.cell.figure.trials.to_string()),
+        ("standing", |line| line.cell.standing.name().into()),
+        ("ratio_to_best", |line| number::maybe(line.cell.ratio)),
+        ("ratio_low", |line| number::low(line.cell.ratio_interval)),
+        ("ratio_high", |line| number::high(line.cell.ratio_interval)),
+    ]
+}
 
 /// A pivot with every figure in base units: lines held against the `values` of their group, and lines of each group's
 /// best held against the other `groups`.
-pub fn pivot_csv(view: &View, axis: &AxisView, pivot: &PivotView) -> String {
-    let mut text = csv_line(&PIVOT_COLUMNS);
+pub fn pivot_csv<'a>(view: &'a View, axis: &'a AxisView, pivot: &'a PivotView) -> String {
+    let mut lines = Vec::new();
     for line in &pivot.rows {
+        let mut put = |against, group: usize, value: usize, cell: &'a PivotCell| {
+            lines.push(Line {
+                workload: &view.workloads[line.workload],
+                row: pivot_row(view, line),
+                axis: &axis.name,
+                against,
+                group: &axis.groups[group].name,
+                value: &axis.values[value],
+                contender: &view.contenders[cell.contender].name,
+                cell,
+            });
+        };
         for (group, values) in line.groups.iter().enumerate() {
-            for (value, cell) in values.iter().enumerate() {
-                if let Some(cell) = cell {
-                    text.push_str(&csv_line(&pivot_line(view, axis, line, ("values", group, value), cell)));
-                }
-            }
+            let cells = values.iter().enumerate().filter_map(|(value, cell)| Some((value, cell.as_ref()?)));
+            cells.for_each(|(value, cell)| put("values", group, value, cell));
         }
         for (group, best) in line.best.iter().enumerate() {
-            if let Some(best) = best {
-                text.push_str(&csv_line(&pivot_line(view, axis, line, ("groups", group, best.value), &best.cell)));
-            }
+            best.iter().for_each(|best| put("groups", group, best.value, &best.cell));
         }
     }
-    text
-}
-
-fn pivot_line(
-    view: &View,
-    axis: &AxisView,
-    line: &PivotRow,
-    (against, group, value): (&str, usize, usize),
-    cell: &PivotCell,
-) -> Vec<String> {
-    let exact = |value: Option<f64>| value.map(number::exact).unwrap_or_default();
-    let (workload, row) = (&view.workloads[line.workload], pivot_row(view, line));
-    vec![
-        workload.name.clone(),
-        workload.scale.clone(),
-        row.key.clone(),
-        axis.name.clone(),
-        against.into(),
-        axis.groups[group].name.clone(),
-        axis.values[value].clone(),
-        view.contenders[cell.contender].name.clone(),
-        row.base_unit.clone(),
-        number::exact(cell.figure.median),
-        exact(cell.figure.interval.map(|interval| interval.0)),
-        exact(cell.figure.interval.map(|interval| interval.1)),
-        cell.figure.trials.to_string(),
-        cell.standing.name().into(),
-        exact(cell.ratio),
-        exact(cell.ratio_interval.map(|interval| interval.0)),
-        exact(cell.ratio_interval.map(|interval| interval.1)),
-    ]
+    csv_lines(&columns(), lines)
 }

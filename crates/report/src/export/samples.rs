@@ -1,129 +1,105 @@
 //! Every pass of every phase of every trial as one line of CSV, counters and evidence included.
 //! In: a run's material. Out: CSV; what was not measured is an empty field, never zero.
 
-use super::tables::csv_line;
+use super::tables::{Column, csv_lines};
 use crate::number;
 use crate::view::{Material, View};
 use records::facts::PhaseFacts;
-use records::{PhaseRecord, TrialRecord};
-use std::collections::HashSet;
+use records::{ContenderRecord, PhaseRecord, TrialRecord};
 
-const COLUMNS: [&str; 42] = [
-    "run",
-    "trial",
-    "block",
-    "position",
-    "attempt",
-    "status",
-    "counts",
-    "contender",
-    "twin_of",
-    "workload",
-    "scale",
-    "phase",
-    "operation",
-    "cache",
-    "preparation",
-    "pass",
-    "unit",
-    "value",
-    "value_returned",
-    "value_durable",
-    "returned_ns",
-    "durable_ns",
-    "items",
-    "bytes_read",
-    "bytes_written",
-    "cpu_user_ns",
-    "cpu_system_ns",
-    "system_cpu_ns",
-    "device_read_bytes",
-    "device_written_bytes",
-    "device_reads",
-    "device_writes",
-    "device_flushes",
-    "device_discarded_bytes",
-    "steal",
-    "foreign_bytes",
-    "cached_before_bytes",
-    "from_cache",
-    "of_generator",
-    "errors",
-    "disturbed",
-    "remarks",
-];
+/// What a line is made from.
+struct Line<'a> {
+    run: &'a str,
+    number: usize,
+    trial: &'a TrialRecord,
+    phase: &'a PhaseRecord,
+    counts: bool,
+    contender: Option<&'a ContenderRecord>,
+    twin: Option<&'a ContenderRecord>,
+    facts: Option<&'a PhaseFacts>,
+}
+
+impl Line<'_> {
+    fn figure(&self, of: fn(&PhaseRecord, &PhaseFacts) -> Option<f64>) -> String {
+        number::maybe(self.facts.and_then(|facts| of(self.phase, facts)))
+    }
+
+    fn remarks(&self) -> String {
+        let PhaseRecord { outcome, evidence, .. } = self.phase;
+        let remarks: Vec<&str> = evidence.remarks.iter().chain(&outcome.remarks).map(String::as_str).collect();
+        remarks.join("; ")
+    }
+}
+
+fn columns<'a>() -> [Column<Line<'a>>; 42] {
+    [
+        ("run", |line| line.run.to_owned()),
+        ("trial", |line| line.number.to_string()),
+        ("block", |line| line.trial.block.to_string()),
+        ("position", |line| line.trial.position.to_string()),
+        ("attempt", |line| line.trial.attempt.to_string()),
+        ("status", |line| line.trial.status.name().into()),
+        ("counts", |line| line.counts.to_string()),
+        ("contender", |line| label(line.contender)),
+        ("twin_of", |line| label(line.twin)),
+        ("workload", |line| line.trial.workload.clone()),
+        ("scale", |line| line.trial.scale.clone()),
+        ("phase", |line| line.phase.name.clone()),
+        ("operation", |line| line.phase.operation.clone()),
+        ("cache", |line| line.phase.cache.name().into()),
+        ("preparation", |line| line.phase.preparation.to_string()),
+        ("pass", |line| line.phase.outcome.pass.to_string()),
+        ("unit", |line| line.facts.map_or(line.phase.figure.base_unit(), PhaseFacts::unit).into()),
+        ("value", |line| number::maybe(line.facts.and_then(|facts| samples::judged(line.trial, line.phase, facts)))),
+        ("value_returned", |line| line.figure(samples::returned)),
+        ("value_durable", |line| line.figure(samples::durable)),
+        ("returned_ns", |line| line.phase.outcome.returned_ns.to_string()),
+        ("durable_ns", |line| whole(line.phase.outcome.durable_ns)),
+        ("items", |line| line.phase.outcome.items.to_string()),
+        ("bytes_read", |line| line.phase.outcome.bytes_read.to_string()),
+        ("bytes_written", |line| line.phase.outcome.bytes_written.to_string()),
+        ("cpu_user_ns", |line| line.phase.outcome.cpu.user_ns.to_string()),
+        ("cpu_system_ns", |line| line.phase.outcome.cpu.system_ns.to_string()),
+        ("system_cpu_ns", |line| whole(line.phase.evidence.system_cpu_ns)),
+        ("device_read_bytes", |line| whole(line.phase.evidence.device_read_bytes)),
+        ("device_written_bytes", |line| whole(line.phase.evidence.device_written_bytes)),
+        ("device_reads", |line| whole(line.phase.evidence.device_reads)),
+        ("device_writes", |line| whole(line.phase.evidence.device_writes)),
+        ("device_flushes", |line| whole(line.phase.evidence.device_flushes)),
+        ("device_discarded_bytes", |line| whole(line.phase.evidence.device_discarded_bytes)),
+        ("steal", |line| number::maybe(line.phase.evidence.steal)),
+        ("foreign_bytes", |line| whole(line.phase.evidence.foreign_bytes)),
+        ("cached_before_bytes", |line| whole(line.phase.evidence.cached_before_bytes)),
+        ("from_cache", |line| number::maybe(line.phase.evidence.from_cache)),
+        ("of_generator", |line| number::maybe(line.phase.evidence.of_generator)),
+        ("errors", |line| line.phase.outcome.errors.count.to_string()),
+        ("disturbed", |line| line.phase.evidence.disturbed.join("; ")),
+        ("remarks", |line| line.remarks()),
+    ]
+}
 
 /// All samples of a run, in the order in which they were taken.
 pub fn samples_csv(material: &Material, view: &View) -> String {
     let counting = material.counting();
-    let mut text = csv_line(&COLUMNS);
-    for (number, trial) in material.trials.iter().enumerate() {
-        for phase in &trial.phases {
-            text.push_str(&csv_line(&line(material, view, &counting, (number, trial), phase)));
-        }
-    }
-    text
+    let record = |index| material.contenders.iter().find(|record| record.index == index);
+    let lines = material.trials.iter().enumerate().flat_map(|(number, trial)| {
+        let contender = record(trial.contender);
+        let twin = contender.and_then(|contender| record(contender.twin_of?));
+        let (run, counts) = (view.run.id.as_str(), counting.contains(&number));
+        trial.phases.iter().map(move |phase| {
+            let facts = facts_of(material, trial, phase);
+            Line { run, number, trial, phase, counts, contender, twin, facts }
+        })
+    });
+    csv_lines(&columns(), lines)
 }
 
-fn line(
-    material: &Material,
-    view: &View,
-    counting: &HashSet<usize>,
-    (number, trial): (usize, &TrialRecord),
-    phase: &PhaseRecord,
-) -> Vec<String> {
-    let contender = material.contenders.iter().find(|record| record.index == trial.contender);
-    let twin = contender.and_then(|record| record.twin_of);
-    let twin = twin.and_then(|of| material.contenders.iter().find(|record| record.index == of));
-    let facts = facts_of(material, trial, phase);
-    let exact = |value: Option<f64>| value.map(number::exact).unwrap_or_default();
-    let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let (outcome, evidence) = (&phase.outcome, &phase.evidence);
-    let remarks: Vec<&str> = evidence.remarks.iter().chain(&outcome.remarks).map(String::as_str).collect();
-    vec![
-        view.run.id.clone(),
-        number.to_string(),
-        trial.block.to_string(),
-        trial.position.to_string(),
-        trial.attempt.to_string(),
-        trial.status.name().into(),
-        counting.contains(&number).to_string(),
-        contender.map(|record| record.label.clone()).unwrap_or_default(),
-        twin.map(|record| record.label.clone()).unwrap_or_default(),
-        trial.workload.clone(),
-        trial.scale.clone(),
-        phase.name.clone(),
-        phase.operation.clone(),
-        phase.cache.name().into(),
-        phase.preparation.to_string(),
-        outcome.pass.to_string(),
-        facts.map_or(phase.figure.base_unit(), PhaseFacts::unit).into(),
-        exact(facts.and_then(|facts| samples::judged(trial, phase, facts))),
-        exact(facts.and_then(|facts| samples::returned(phase, facts))),
-        exact(facts.and_then(|facts| samples::durable(phase, facts))),
-        outcome.returned_ns.to_string(),
-        whole(outcome.durable_ns),
-        outcome.items.to_string(),
-        outcome.bytes_read.to_string(),
-        outcome.bytes_written.to_string(),
-        outcome.cpu.user_ns.to_string(),
-        outcome.cpu.system_ns.to_string(),
-        whole(evidence.system_cpu_ns),
-        whole(evidence.device_read_bytes),
-        whole(evidence.device_written_bytes),
-        whole(evidence.device_reads),
-        whole(evidence.device_writes),
-        whole(evidence.device_flushes),
-        whole(evidence.device_discarded_bytes),
-        exact(evidence.steal),
-        whole(evidence.foreign_bytes),
-        whole(evidence.cached_before_bytes),
-        exact(evidence.from_cache),
-        exact(evidence.of_generator),
-        outcome.errors.count.to_string(),
-        evidence.disturbed.join("; "),
-        remarks.join("; "),
-    ]
+fn label(record: Option<&ContenderRecord>) -> String {
+    record.map(|record| record.label.clone()).unwrap_or_default()
+}
+
+fn whole(value: Option<u64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 fn facts_of<'a>(material: &'a Material, trial: &TrialRecord, phase: &PhaseRecord) -> Option<&'a PhaseFacts> {

@@ -3,7 +3,7 @@
 
 use crate::number;
 use crate::safe;
-use crate::view::{CellView, RowView, Standing, View, WorkloadView};
+use crate::view::{CellView, RowView, View, WorkloadView};
 
 /// A table of texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,16 @@ impl Sheet {
         }
         text
     }
+}
+
+/// A column of CSV: its name, and its text in a line made from a `T`.
+pub(super) type Column<T> = (&'static str, fn(&T) -> String);
+
+/// CSV with the names of its columns above.
+pub(super) fn csv_lines<T>(columns: &[Column<T>], lines: impl IntoIterator<Item = T>) -> String {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let line = |line: T| csv_line(&columns.iter().map(|(_, text)| text(&line)).collect::<Vec<_>>());
+    csv_line(&names) + &lines.into_iter().map(line).collect::<String>()
 }
 
 /// One line of CSV, quoted where needed, ended by a line end.
@@ -93,18 +103,7 @@ fn marked(row: &RowView, cell: &CellView) -> String {
     let Some(figure) = &cell.figure else {
         return "–".into();
     };
-    format!("{}{}", mark(cell.standing), row.unit.show(figure.median, figure.half_width()))
-}
-
-/// The mark before a figure.
-pub(super) fn mark(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Best => "▲ ",
-        Standing::Tie => "= ",
-        Standing::Leading | Standing::Unresolved => "? ",
-        Standing::Likely => "~ ",
-        Standing::Worse | Standing::Alone => "",
-    }
+    format!("{}{}", cell.standing.mark(), row.unit.show(figure.median, figure.half_width()))
 }
 
 /// The overview: how many times worse than the best.
@@ -114,51 +113,65 @@ pub fn overview_sheet(view: &View) -> Sheet {
     let mut lines = Vec::new();
     for workload in &view.workloads {
         for row in &workload.rows {
-            let ratios = row.cells.iter().map(|cell| cell.ratio.map(number::exact).unwrap_or_default());
+            let ratios = row.cells.iter().map(|cell| number::maybe(cell.ratio));
             lines.push([workload.title.clone(), row.title.clone()].into_iter().chain(ratios).collect());
         }
     }
     Sheet { title: "Times worse than the best".into(), headings, lines, notes: vec![] }
 }
 
-const COLUMNS: [&str; 26] = [
-    "workload",
-    "scale",
-    "operation",
-    "title",
-    "cache",
-    "contender",
-    "unit",
-    "until",
-    "better",
-    "median",
-    "interval_low",
-    "interval_high",
-    "min",
-    "max",
-    "trials",
-    "relative_standard_deviation",
-    "unstable",
-    "standing",
-    "ratio_to_best",
-    "ratio_low",
-    "ratio_high",
-    "returned_median",
-    "cpu_percent",
-    "share_of_device",
-    "missing",
-    "notes",
-];
+/// What a line of the CSV is made from.
+struct Line<'a> {
+    workload: &'a WorkloadView,
+    row: &'a RowView,
+    contender: &'a str,
+    cell: &'a CellView,
+}
+
+impl Line<'_> {
+    fn notes(&self) -> String {
+        let notes = self.cell.notes.iter().chain(&self.workload.notes).map(|note| note.text.as_str());
+        notes.collect::<Vec<_>>().join("; ")
+    }
+}
+
+fn columns<'a>() -> [Column<Line<'a>>; 26] {
+    [
+        ("workload", |line| line.workload.name.clone()),
+        ("scale", |line| line.workload.scale.clone()),
+        ("operation", |line| line.row.key.clone()),
+        ("title", |line| line.row.title.clone()),
+        ("cache", |line| line.row.cache.clone()),
+        ("contender", |line| line.contender.to_owned()),
+        ("unit", |line| line.row.base_unit.clone()),
+        ("until", |line| if line.row.durable { "durable".into() } else { "returned".into() }),
+        ("better", |line| if line.row.higher_is_better { "more".into() } else { "less".into() }),
+        ("median", |line| number::maybe(line.cell.figure.map(|figure| figure.median))),
+        ("interval_low", |line| number::low(line.cell.figure.and_then(|figure| figure.interval))),
+        ("interval_high", |line| number::high(line.cell.figure.and_then(|figure| figure.interval))),
+        ("min", |line| number::maybe(line.cell.figure.map(|figure| figure.min))),
+        ("max", |line| number::maybe(line.cell.figure.map(|figure| figure.max))),
+        ("trials", |line| line.cell.figure.map(|figure| figure.trials.to_string()).unwrap_or_default()),
+        ("relative_standard_deviation", |line| number::maybe(line.cell.figure.and_then(|figure| figure.rsd))),
+        ("unstable", |line| line.cell.figure.map(|figure| figure.unstable.to_string()).unwrap_or_default()),
+        ("standing", |line| line.cell.standing.name().into()),
+        ("ratio_to_best", |line| number::maybe(line.cell.ratio)),
+        ("ratio_low", |line| number::low(line.cell.ratio_interval)),
+        ("ratio_high", |line| number::high(line.cell.ratio_interval)),
+        ("returned_median", |line| number::maybe(line.cell.returned.map(|returned| returned.median))),
+        ("cpu_percent", |line| number::maybe(line.cell.cpu.map(|cpu| cpu.median))),
+        ("share_of_device", |line| number::maybe(line.cell.of_device)),
+        ("missing", |line| line.cell.missing.clone().unwrap_or_default()),
+        ("notes", |line| line.notes()),
+    ]
+}
 
 /// One line a cell: every figure in base units with all its digits.
 pub fn workload_csv(view: &View, workload: &WorkloadView) -> String {
-    let mut text = csv_line(&COLUMNS);
-    for row in &workload.rows {
-        for cell in &row.cells {
-            text.push_str(&csv_line(&cell_line(view, workload, row, cell)));
-        }
-    }
-    text
+    let lines = workload.rows.iter().flat_map(|row| {
+        row.cells.iter().map(move |cell| Line { workload, row, contender: &view.contenders[cell.contender].name, cell })
+    });
+    csv_lines(&columns(), lines)
 }
 
 /// Markdown of all tables, as `show --markdown` prints it.
@@ -166,38 +179,4 @@ pub fn markdown(view: &View) -> String {
     let tables = view.workloads.iter().map(|workload| workload_sheet(view, workload));
     let costs = Some(super::costs::costs_sheet(view)).filter(|sheet| !sheet.lines.is_empty());
     tables.chain(costs).map(|sheet| sheet.to_markdown() + "\n").collect()
-}
-
-fn cell_line(view: &View, workload: &WorkloadView, row: &RowView, cell: &CellView) -> Vec<String> {
-    let exact = |value: Option<f64>| value.map(number::exact).unwrap_or_default();
-    let figure = cell.figure;
-    let of = |pick: fn(&crate::view::FigureView) -> Option<f64>| exact(figure.as_ref().and_then(pick));
-    vec![
-        workload.name.clone(),
-        workload.scale.clone(),
-        row.key.clone(),
-        row.title.clone(),
-        row.cache.clone(),
-        view.contenders[cell.contender].name.clone(),
-        row.base_unit.clone(),
-        if row.durable { "durable".into() } else { "returned".into() },
-        if row.higher_is_better { "more".into() } else { "less".into() },
-        of(|figure| Some(figure.median)),
-        of(|figure| figure.interval.map(|interval| interval.0)),
-        of(|figure| figure.interval.map(|interval| interval.1)),
-        of(|figure| Some(figure.min)),
-        of(|figure| Some(figure.max)),
-        figure.map(|figure| figure.trials.to_string()).unwrap_or_default(),
-        of(|figure| figure.rsd),
-        figure.map(|figure| figure.unstable.to_string()).unwrap_or_default(),
-        cell.standing.name().into(),
-        exact(cell.ratio),
-        exact(cell.ratio_interval.map(|interval| interval.0)),
-        exact(cell.ratio_interval.map(|interval| interval.1)),
-        exact(cell.returned.map(|returned| returned.median)),
-        exact(cell.cpu.map(|cpu| cpu.median)),
-        exact(cell.of_device),
-        cell.missing.clone().unwrap_or_default(),
-        cell.notes.iter().chain(&workload.notes).map(|note| note.text.as_str()).collect::<Vec<_>>().join("; "),
-    ]
 }

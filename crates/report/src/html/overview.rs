@@ -64,8 +64,8 @@ fn ratio_cell(view: &View, found: (&WorkloadView, &RowView, &CellView), links: &
     html! {
         td.n.front[front] data-c=(cell.contender) title=(told) {
             @match links.why(workload, row, &view.contenders[cell.contender].name) {
-                Some(way) => a.why href=(way) { (mark(cell.standing)) (ratio) },
-                None => { (mark(cell.standing)) (ratio) }
+                Some(way) => a.why href=(way) { (cell.standing.mark()) (ratio) },
+                None => { (cell.standing.mark()) (ratio) }
             }
             @let notes = notes(cell);
             @if !notes.is_empty() {
@@ -86,18 +86,7 @@ fn notes(cell: &CellView) -> String {
     notes.collect::<Vec<_>>().join("; ")
 }
 
-/// The mark before a figure.
-pub(super) fn mark(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Best => "▲ ",
-        Standing::Tie => "= ",
-        Standing::Leading | Standing::Unresolved => "? ",
-        Standing::Likely => "~ ",
-        Standing::Worse | Standing::Alone => "",
-    }
-}
-
-/// The same for a screen reader.
+/// What a screen reader says of it.
 pub(super) fn spoken(standing: Standing) -> &'static str {
     match standing {
         Standing::Best => "best",

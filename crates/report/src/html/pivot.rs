@@ -1,7 +1,7 @@
 //! What was varied: for each axis its best value in each group, then the groups with theirs; and work over one number.
 //! In: a view. Out: tables, and the places of the charts that belong to them.
 
-use super::overview::{mark, spoken};
+use super::overview::spoken;
 use crate::chart::ChartData;
 use crate::number;
 use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, ScalingView, View};
@@ -138,7 +138,7 @@ fn ratio(row: &RowView, cell: Option<&PivotCell>, with: Option<&str>) -> Markup 
     let told = format!("{}: {shown} times{}, {value}", spoken(cell.standing), interval.unwrap_or_default());
     html! {
         td.n.front[front] title=(told) {
-            (mark(cell.standing)) (shown)
+            (cell.standing.mark()) (shown)
             span.figure { (value) }
             @if let Some(with) = with { span.figure { (with) } }
         }

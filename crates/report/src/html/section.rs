@@ -2,7 +2,7 @@
 //! In: a workload of the view and the chart values. Out: HTML.
 
 use super::Links;
-use super::overview::{mark, spoken, weighs};
+use super::overview::{spoken, weighs};
 use crate::chart::{ChartCell, ChartData, ChartRow};
 use crate::number;
 use crate::view::{CellView, FigureView, RowView, View, WorkloadView};
@@ -217,7 +217,7 @@ fn line(
     html! {
         tr data-c=(cell.contender) {
             th scope="row" { (name) }
-            td.n { span aria-hidden="true" { (mark(cell.standing)) } (show(row, figure.median, figure)) }
+            td.n { span aria-hidden="true" { (cell.standing.mark()) } (show(row, figure.median, figure)) }
             td.n { (figure.interval.map_or_else(none, between)) }
             td.n { (between((figure.min, figure.max))) }
             td.n { (figure.trials) }

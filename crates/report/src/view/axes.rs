@@ -96,9 +96,9 @@ fn axis(name: &str, all: &[Asked], releases: &Releases) -> Option<AxisView> {
         return None;
     }
     Some(AxisView {
-        ordered: ranks.is_some() && (values.len() > 2 || table.is_some_and(|axis| axis.is_ordered())),
+        ordered: ranks.is_some() && (values.len() > 2 || table.is_some_and(|axis| axis.about().is_ordered)),
         positions: ranks
-            .filter(|_| table.is_some_and(|axis| axis.is_scale()))
+            .filter(|_| table.is_some_and(|axis| axis.about().is_scale))
             .and_then(|_| values.iter().map(rank).collect()),
         name: safe::terminal(name),
         values: values.iter().map(|value| safe::terminal(value)).collect(),

@@ -4,7 +4,7 @@
 use ledger::{Ledger, LedgerError};
 use records::facts::PhaseFacts;
 use records::{ContenderRecord, RunRecord, TrialRecord, WorkRecord};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// Everything that the ledger holds of one run.
 #[derive(Debug, Clone)]
@@ -52,12 +52,8 @@ fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
             works.push(WorkRecord {
                 name: trial.workload.clone(),
                 scale: trial.scale.clone(),
-                about: String::new(),
-                weaker_in_place: Vec::new(),
                 title: trial.workload.clone(),
-                settings: BTreeMap::new(),
-                phases: Vec::new(),
-                totals: Vec::new(),
+                ..WorkRecord::default()
             });
             works.len() - 1
         });
@@ -74,11 +70,8 @@ fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
                 cache_label: phase.cache.name().into(),
                 variant: (phase.name != phase.operation).then(|| phase.name.clone()),
                 figure: phase.figure,
-                figure_group: None,
-                share_of: None,
                 preparation: phase.preparation,
-                own: None,
-                needs: Vec::new(),
+                ..PhaseFacts::default()
             });
         }
     }

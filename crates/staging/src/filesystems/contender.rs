@@ -19,11 +19,9 @@ struct OptionSet {
     mkfs: Vec<String>,
     #[serde(default)]
     mount: String,
-    #[serde(default)]
     scheduler: Option<String>,
     #[serde(default)]
     queue: BTreeMap<String, String>,
-    #[serde(default)]
     kernel: Option<String>,
 }
 

@@ -33,11 +33,7 @@ pub(crate) enum Made {
     /// A folder of work in a user's directory; removed with all that is in it.
     Work { path: PathBuf },
     /// An image file; removed with the loop devices attached to it. Which file it is, is known once it is made.
-    Image {
-        path: PathBuf,
-        #[serde(default)]
-        identity: Option<Identity>,
-    },
+    Image { path: PathBuf, identity: Option<Identity> },
     /// A real device that was formatted; wiped where it still carries our label.
     Formatted { path: PathBuf, number: Number, sequence: Option<u64>, label: String },
     /// A process that serves a filesystem.

@@ -8,7 +8,7 @@ use crate::guests;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::stage::Stage;
 use crate::stage::target::Target;
-use axes::{Acting, Applied, Disk, Ground, Look};
+use axes::{Acting, Applied, Disk, Ground, Look, Seen};
 use records::{Contender, OptionFound};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -184,6 +184,10 @@ pub(crate) fn remove_group(group: &Path, journal: &Journal) -> Result<(), Stagin
     Ok(())
 }
 
+fn seen<'a>(one: &'a Acting, applied: &'a Applied) -> Seen<'a> {
+    Seen { setting: &one.setting, value: &one.value, applied, machine: &Here }
+}
+
 impl Stage<'_> {
     /// Applies what axes do at one moment, and reads it back.
     pub(crate) fn apply(&mut self, contender: &Contender, acting: Vec<Acting>) -> Result<(), StagingError> {
@@ -196,7 +200,7 @@ impl Stage<'_> {
             let disk = disk.clone();
             let mut ground = Effects { machine: &Here, journal, mark, disk, own_cache, settings, groups };
             let applied = one.axis.apply(&one.setting, &one.value, &mut ground).map_err(failed(contender))?;
-            let found = one.axis.read_back(&one.setting, &one.value, &applied, &Here).map_err(failed(contender))?;
+            let found = one.axis.read_back(&seen(&one, &applied)).map_err(failed(contender))?;
             self.state.found.options.extend(found);
             self.state.found.remarks.extend(applied.remarks.clone());
             self.state.flushes_off |= applied.flushes_off;
@@ -214,13 +218,13 @@ impl Stage<'_> {
     /// What axes show after the work.
     pub(crate) fn axes_after(&self) -> Vec<OptionFound> {
         let each = self.state.around.applied.iter();
-        each.flat_map(|(one, applied)| one.axis.after(&one.value, applied, &Here)).collect()
+        each.flat_map(|(one, applied)| one.axis.after(&seen(one, applied))).collect()
     }
 
     /// Why the work failed, where that was an axis' doing.
     pub(crate) fn axes_explain(&self) -> Option<String> {
         let mut each = self.state.around.applied.iter();
-        each.find_map(|(one, applied)| one.axis.explains(&one.value, applied, &Here))
+        each.find_map(|(one, applied)| one.axis.explains(&seen(one, applied)))
     }
 }
 
