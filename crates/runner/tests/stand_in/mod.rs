@@ -15,15 +15,13 @@ use records::{Closing, ColdStart, ColdWay, Found, Usage};
 use runner::{Clock, Ended, Place, PlannedContender, ResolvedPlan, Run, Unwatched, Venue, VenueError, Work};
 use staging::{Dropped, Engine, Settled, Setup, Staged, StagingError};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use system::counters::{Evidence, Snapshot, SystemCpu, Traffic, Watch};
-use workload::facts::{Compiled, Estimate, PhaseFacts};
-use workload::program::{After, Cache, Durable, End, Figure, Group, Io, Order, Over, Phase, Program, Step};
+use workload::program::{After, Cache, Durable};
 
 /// A small bake-off of two contenders.
 pub struct Bakeoff {
