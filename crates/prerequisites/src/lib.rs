@@ -51,6 +51,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("postgres", "pg_ctlcluster", "postgresql"),
     ("postal", "postal", "postal"),
     ("postfix", "postfix", "postfix"),
+    ("mpi", "mpirun", "openmpi-bin"),
 ];
 
 /// Leaves the test where this machine lacks one of the needs; see the crate's documentation.

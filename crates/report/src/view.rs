@@ -6,6 +6,7 @@ mod answer;
 mod axes;
 mod build;
 mod cells;
+mod clients;
 mod costs;
 mod course;
 mod material;
@@ -14,6 +15,7 @@ mod pairs;
 mod pivot;
 mod run;
 mod scaling;
+mod score;
 mod spread;
 mod story;
 mod variants;
@@ -22,12 +24,14 @@ mod why;
 pub use answer::{AnswerView, WorkloadLine};
 pub use axes::{AxisGroup, AxisView};
 pub(crate) use build::{slug, trial_name};
+pub use clients::{ClientRow, ClientsRow, ClientsView};
 pub use costs::{CostView, CostsView, HEADINGS, LEGEND};
 pub use course::{CoursePoint, CourseRow, CourseView};
 pub use material::Material;
 pub use options::in_words;
 pub use pivot::{PivotBest, PivotCell, PivotRow, PivotView};
 pub use scaling::{ScalingRow, ScalingView};
+pub use score::ScoreView;
 pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
 pub(crate) use story::plural;
@@ -62,6 +66,10 @@ pub struct View {
     pub variants: Vec<VariantsView>,
     /// The same work with one number varied.
     pub scalings: Vec<ScalingView>,
+    /// What several clients did side by side, one for each workload and contender that had several.
+    pub clients: Vec<ClientsView>,
+    /// Scores as IO500 computes them, where its work was done; no verdict rests on them.
+    pub scores: Vec<ScoreView>,
     /// What it costs beside speed, one for each workload.
     pub costs: Vec<CostsView>,
     /// The raw device beneath, where it was measured.

@@ -24,6 +24,10 @@ struct Results<'a> {
     pivots: &'a [view::PivotView],
     variants: &'a [view::VariantsView],
     scalings: &'a [view::ScalingView],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    clients: &'a [view::ClientsView],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    scores: &'a [view::ScoreView],
     costs: &'a [view::CostsView],
     device: &'a [view::DeviceRow],
     failures: &'a [view::FailureView],
@@ -99,6 +103,8 @@ pub fn results(material: &Material, view: &View) -> Result<String, ReportError> 
         pivots: &view.pivots,
         variants: &view.variants,
         scalings: &view.scalings,
+        clients: &view.clients,
+        scores: &view.scores,
         costs: &view.costs,
         device: &view.device,
         failures: &view.failures,
