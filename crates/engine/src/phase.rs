@@ -193,8 +193,7 @@ impl Pass<'_> {
         let begun = match (self.wait_until_ready(), agreed) {
             (Ok(()), Some(agreed)) => {
                 send(output, &Reply::Ready)?;
-                let at = agreed()?;
-                process::on_time(|| wait_for(at).map(|()| self.begin()))
+                process::on_time(|| agreed().map(|at| wait_for(at).map(|()| self.begin())))?
             }
             (ready, _) => ready.map(|()| self.begin()),
         };

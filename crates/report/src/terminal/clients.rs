@@ -82,16 +82,22 @@ pub(super) fn scalings(view: &View, style: Style) -> String {
     text
 }
 
-/// What the first screen says of them: how well they began together, and the score.
+/// What the first screen says of them: how well they began together at worst, how much of linear, and the score.
 pub(super) fn short(view: &View, style: Style) -> String {
-    let mut text = String::new();
-    for clients in &view.clients {
-        let name = safe::terminal(&view.contenders[clients.contender].name);
-        let said = format!("{name}, {}: {}", safe::terminal(&clients.title), clients.told());
-        text.push_str(&style.fitted(&wrapped(&said, style.width, "  ")));
-        text.push('\n');
-    }
-    text + &scalings(view, style) + &scores(view, style)
+    let most = |of: fn(&ClientsView) -> f64| view.clients.iter().map(of).fold(0.0, f64::max);
+    let Some(many) = view.clients.iter().max_by_key(|clients| (clients.clients, clients.machines)) else {
+        return scalings(view, style) + &scores(view, style);
+    };
+    let said = format!(
+        "{} {} on {} {} began within {} ms of each other at most; each one's figures: bakeoff show {} --full",
+        many.clients,
+        if many.clients == 1 { "client" } else { "clients" },
+        many.machines,
+        if many.machines == 1 { "machine" } else { "machines" },
+        number::plain(most(|clients| clients.skew_seconds) * 1e3),
+        safe::terminal(&view.run.id),
+    );
+    style.fitted(&wrapped(&said, style.width, "  ")) + "\n" + &scalings(view, style) + &scores(view, style)
 }
 
 /// Scores as IO500 computes them: a line for each contender. Empty where its work was not done.
