@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults gallery judge-real install clean
+.PHONY: reference run test mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults gallery judge-real install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -42,6 +42,18 @@ test: test-packages
 	$(CARGO) build --locked -p bakeoff
 	@CARGO=$(CARGO) scripts/test
 
+# Many clients: the program that speaks MPI, beside bakeoff. docs/many.md says how it is used.
+mpi: packages build
+	@scripts/packages mpi
+	$(CARGO) build --release --locked -p ranks --features mpi
+	@echo "built: $(TARGET)/release/bakeoff-ranks; mpirun -np 2 $(BAKEOFF) ranks mdtest-easy --dir DIR"
+
+mpi-test:
+	@scripts/packages run mpi
+	$(CARGO) build --locked -p bakeoff
+	$(CARGO) clippy -p ranks --all-targets --features mpi --locked -- -D warnings
+	$(CARGO) test --locked -p ranks --features mpi
+
 # What takes minutes, for before a release: a million files, and fifty runs ended at random moments.
 long: test-packages
 	$(CARGO) build --locked -p bakeoff
@@ -65,6 +77,10 @@ lint:
 # docs/reference, from the declarations of options and of forms.
 reference:
 	$(CARGO) run --locked -p bakeoff -- manual --reference --folder docs/reference
+
+# A rank beside a plain agent, in turn: benches/ranks.py says how.
+bench-ranks: mpi
+	python3 benches/ranks.py $(BAKEOFF)
 
 # FORM=brief: a third of the work, and no page written: each ratio is held against that of docs/benchmarks.md, and one that was lost fails.
 bench: build
@@ -98,6 +114,7 @@ judge-real: build
 PREFIX ?= /usr/local
 install: build
 	install -D -m 755 $(BAKEOFF) $(DESTDIR)$(PREFIX)/bin/bakeoff
+	[ ! -e $(BAKEOFF)-ranks ] || install -D -m 755 $(BAKEOFF)-ranks $(DESTDIR)$(PREFIX)/bin/bakeoff-ranks
 	rm -rf $(TARGET)/manual
 	$(BAKEOFF) manual --folder $(TARGET)/manual
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1

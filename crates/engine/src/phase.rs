@@ -190,24 +190,20 @@ impl Pass<'_> {
 
     /// Let the workers go and watch them to their end. Err: why the pass failed.
     fn watch(&mut self, output: &mut impl Write, agreed: Option<Agreed>) -> io::Result<Result<(), String>> {
-        let ready = match (self.wait_until_ready(), agreed) {
+        let begun = match (self.wait_until_ready(), agreed) {
             (Ok(()), Some(agreed)) => {
                 send(output, &Reply::Ready)?;
-                wait_for(agreed()?)
+                process::on_time(|| agreed().map(|at| wait_for(at).map(|()| self.begin())))?
             }
-            (ready, _) => ready,
+            (ready, _) => ready.map(|()| self.begin()),
         };
-        if let Err(reason) = ready {
+        if let Err(reason) = begun {
             self.shared.stop(Stop::Death);
             process::open_gate(self.shared.common(Common::Gate));
             self.end_all();
             return Ok(Err(reason));
         }
         let limit = Duration::from_secs(self.limit());
-        self.before = instructions::so_far();
-        let start = self.clock.now();
-        self.shared.common(Common::Start).store(start, Ordering::Release);
-        process::open_gate(self.shared.common(Common::Gate));
         let begun = kernel_ns();
         let mut next = begun + PROGRESS.as_nanos() as u64;
         loop {
@@ -234,6 +230,14 @@ impl Pass<'_> {
                 send(output, &self.progress())?;
             }
         }
+    }
+
+    /// Let the workers go.
+    fn begin(&mut self) {
+        self.before = instructions::so_far();
+        let start = self.clock.now();
+        self.shared.common(Common::Start).store(start, Ordering::Release);
+        process::open_gate(self.shared.common(Common::Gate));
     }
 
     fn wait_until_ready(&mut self) -> Result<(), String> {

@@ -57,6 +57,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("ip", "ip", "iproute2"),
     ("slurm", "slurmctld", "slurm-wlm"),
     ("munge", "munged", "munge"),
+    ("mpi", "mpirun", "openmpi-bin"),
 ];
 
 /// Leaves the test where this machine lacks one of the needs; see the crate's documentation.

@@ -18,8 +18,9 @@ const LOOK: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(90);
 /// How long a phase that is not to begin may take to say so.
 const CANCELLED: Duration = Duration::from_secs(20);
-/// From the moment at which all are ready to the start, for one client and for each more: all must have heard of it by then.
-const LEAD_NS: u64 = 15_000_000;
+/// From the moment at which all are ready to the start, for one client and for each more: all must have heard of it by then, also on machines
+/// whose processors are busy, where a process waits for its turn.
+const LEAD_NS: u64 = 150_000_000;
 const LEAD_EACH_NS: u64 = 200_000;
 /// How long writing back and emptying caches may take.
 const CACHES: Duration = Duration::from_secs(600);

@@ -1,6 +1,7 @@
 //! The page: one file that needs no network, for screens of any size, paper, keyboards and screen readers.
 //! In: a view, its material and chart values. Out: HTML; every text of others is escaped by the library.
 
+mod clients;
 mod costs;
 mod course;
 mod features;
@@ -79,6 +80,8 @@ pub fn linked_page(material: &Material, view: &View, charts: &ChartData, links: 
                     @for workload in &view.workloads { (section::section(view, workload, charts, links)) }
                     (pivot::scalings(view, charts))
                     (pivot::pivots(view, charts))
+                    (clients::scores(view))
+                    (clients::clients(view))
                     (machines::machines(view))
                     (costs::costs(view))
                     (features::features(view))

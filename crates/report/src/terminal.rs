@@ -3,6 +3,7 @@
 
 mod answer;
 mod cell;
+mod clients;
 mod costs;
 mod features;
 mod grid;
@@ -48,6 +49,12 @@ pub fn show(view: &View, style: Style) -> String {
     for workload in &view.workloads {
         line(&mut text, "");
         text.push_str(&section(view, workload, style));
+    }
+    text.push_str(&clients::scalings(view, style));
+    text.push_str(&clients::clients(view, style));
+    let scores = clients::scores(view, style);
+    if !scores.is_empty() {
+        text.push_str(&format!("\n{scores}"));
     }
     text.push_str(&machines::machines(view, style));
     text.push_str(&costs::costs(view, style));

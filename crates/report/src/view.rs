@@ -6,6 +6,7 @@ mod answer;
 mod axes;
 mod build;
 mod cells;
+mod clients;
 mod costs;
 mod course;
 mod machines;
@@ -15,6 +16,7 @@ mod pairs;
 mod pivot;
 mod run;
 mod scaling;
+mod score;
 mod spread;
 mod story;
 mod variants;
@@ -23,6 +25,7 @@ mod why;
 pub use answer::{AnswerView, WorkloadLine};
 pub use axes::{AxisGroup, AxisView};
 pub(crate) use build::{slug, trial_name};
+pub use clients::{ClientRow, ClientsRow, ClientsView};
 pub use costs::{CostView, CostsView, HEADINGS, LEGEND};
 pub use course::{CoursePoint, CourseRow, CourseView};
 pub use machines::{MachineView, MachinesView, PooledView};
@@ -30,6 +33,7 @@ pub use material::Material;
 pub use options::in_words;
 pub use pivot::{PivotBest, PivotCell, PivotRow, PivotView};
 pub use scaling::{ScalingRow, ScalingView};
+pub use score::ScoreView;
 pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
 pub(crate) use story::plural;
@@ -66,6 +70,12 @@ pub struct View {
     pub variants: Vec<VariantsView>,
     /// The same work with one number varied.
     pub scalings: Vec<ScalingView>,
+    /// What several clients did side by side, one for each workload and contender that had several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientsView>,
+    /// Scores as IO500 computes them, where its work was done; no verdict rests on them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<ScoreView>,
     /// What it costs beside speed, one for each workload.
     pub costs: Vec<CostsView>,
     /// The machines, where shards of several were put together.

@@ -152,6 +152,7 @@ pub(super) fn scalings(view: &View, charts: &ChartData) -> Markup {
             section aria-labelledby=(scaling.slug) {
                 h2 id=(scaling.slug) { (scaling.title) ", by " (scaling.setting) }
                 p.quiet { "The same work with " (scaling.setting) " " (scaling.values.join(", ")) "." }
+                @if !scaling.sentences.is_empty() { ul { @for said in &scaling.sentences { li { (said) } } } }
                 div.charts {
                     @for (place, chart) in charts.scalings.iter().enumerate() {
                         @if chart.id.split('/').next() == Some(scaling.slug.as_str()) {

@@ -31,6 +31,7 @@ pub fn answer(view: &View, style: Style) -> String {
     let measured = (0..view.contenders.len()).filter(|&place| has_figures(view, place)).count();
     if measured > 1 {
         text.push_str(&table(view, style));
+        text.push_str(&super::clients::short(view, style));
         return text;
     }
     for one in &view.variants {
@@ -42,7 +43,11 @@ pub fn answer(view: &View, style: Style) -> String {
         line(&mut text, "");
         text.push_str(&super::table::tables(view, workload, style));
     }
-    text
+    let clients = super::clients::short(view, style);
+    if !clients.is_empty() {
+        line(&mut text, "");
+    }
+    text + &clients
 }
 
 /// The answer in sentences, in so many lines as are read in ten seconds: whom to take, whom to avoid and how reliable that is always stand there.

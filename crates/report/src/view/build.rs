@@ -37,10 +37,13 @@ impl View {
             workloads.push(builder.workload(work, &contenders, &beneath, &mut slugs));
         }
         let names: Vec<&str> = workloads.iter().map(|workload| trial_name(material, workload)).collect();
-        let scalings = scalings(&workloads, &names);
+        let called: Vec<&str> = contenders.iter().map(|contender| contender.name.as_str()).collect();
+        let scalings = scalings(&workloads, &names, &called);
         let asked: Vec<Option<&Contender>> = contenders.iter().map(|view| asked(material, view.index)).collect();
         let axes = axes(&contenders, &asked, &releases(material));
         let costs = costs::costs(material, &counting, &contenders, &workloads);
+        let clients = super::clients::clients(material, &counting, &contenders, &workloads);
+        let scores = super::score::scores(&workloads, contenders.len());
         let counts = counts(material, &counting);
         let mut warnings = story::warnings(&material.run, &contenders, &workloads, counts, &judgement);
         warnings.extend(contenders.iter().filter_map(|contender| {
@@ -58,6 +61,8 @@ impl View {
             pivots: Vec::new(),
             variants: super::variants::variants(&material.run, &table),
             scalings,
+            clients,
+            scores,
             costs,
             machines,
             device,

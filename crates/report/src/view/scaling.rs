@@ -18,6 +18,8 @@ pub struct ScalingView {
     pub values: Vec<String>,
     /// The operations that all of these workloads have.
     pub rows: Vec<ScalingRow>,
+    /// How much of linear the largest number gives, where the number is of those who work side by side: a sentence for each operation and contender.
+    pub sentences: Vec<String>,
 }
 
 /// One operation over the values.
@@ -30,7 +32,7 @@ pub struct ScalingRow {
 }
 
 /// Finds them; `names` holds for each workload the name by which trials know it.
-pub(super) fn scalings(workloads: &[WorkloadView], names: &[&str]) -> Vec<ScalingView> {
+pub(super) fn scalings(workloads: &[WorkloadView], names: &[&str], contenders: &[&str]) -> Vec<ScalingView> {
     let mut found: Vec<ScalingView> = Vec::new();
     let mut known: Vec<(String, String)> = Vec::new();
     for (at, workload) in workloads.iter().enumerate() {
@@ -49,7 +51,10 @@ pub(super) fn scalings(workloads: &[WorkloadView], names: &[&str]) -> Vec<Scalin
             }
             known.push(key);
             let members: Vec<usize> = members.into_iter().map(|(_, member)| member).collect();
-            found.extend(scaling(workloads, names[at], setting, &members));
+            found.extend(
+                scaling(workloads, names[at], setting, &members)
+                    .map(|scaling| ScalingView { sentences: sentences(workloads, &scaling, contenders), ..scaling }),
+            );
         }
     }
     found
@@ -72,7 +77,43 @@ fn scaling(workloads: &[WorkloadView], name: &str, setting: &str, members: &[usi
     let values = members.iter().filter_map(|member| value(&workloads[*member], setting).map(str::to_owned)).collect();
     let slug = super::build::slug(&format!("{name} by {setting}"));
     let title = first.title.split(" (").next().unwrap_or(&first.title).to_owned();
-    (!rows.is_empty()).then(|| ScalingView { slug, title, setting: setting.to_owned(), values, rows })
+    (!rows.is_empty()).then(|| ScalingView {
+        slug,
+        title,
+        setting: setting.to_owned(),
+        values,
+        rows,
+        sentences: Vec::new(),
+    })
+}
+
+/// Settings that are numbers of those who work side by side, so that twice as many could do twice as much.
+const SIDE_BY_SIDE: [&str; 5] = ["clients", "processes", "workers", "threads", "jobs"];
+
+/// What the largest number brings over the smallest, in times and as a share of linear.
+fn sentences(workloads: &[WorkloadView], scaling: &ScalingView, contenders: &[&str]) -> Vec<String> {
+    let (Some(least), Some(most)) = (scaling.values.first(), scaling.values.last()) else { return Vec::new() };
+    let (Some(few), Some(many)) = (number::quantity(least), number::quantity(most)) else { return Vec::new() };
+    if !SIDE_BY_SIDE.contains(&scaling.setting.as_str()) || few <= 0.0 {
+        return Vec::new();
+    }
+    let told = |row: &ScalingRow, contender: usize| {
+        let median = |place: Option<&(usize, usize)>| {
+            let row = &workloads[place?.0].rows[place?.1];
+            row.cells.get(contender)?.figure.filter(|_| row.higher_is_better).map(|figure| figure.median)
+        };
+        let (from, to) = (median(row.places.first())?, median(row.places.last())?);
+        let times = (from > 0.0).then(|| to / from)?;
+        let share = number::percent(times / (many / few));
+        let times = number::ratio(times);
+        let setting = &scaling.setting;
+        Some(format!(
+            "{}, {}: {most} {setting} do {times} times as much as {least}, {share} of linear.",
+            contenders[contender], row.title
+        ))
+    };
+    let each = scaling.rows.iter().flat_map(|row| (0..contenders.len()).map(move |contender| (row, contender)));
+    each.filter_map(|(row, contender)| told(row, contender)).collect()
 }
 
 fn value<'a>(workload: &'a WorkloadView, setting: &str) -> Option<&'a str> {

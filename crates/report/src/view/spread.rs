@@ -33,6 +33,21 @@ pub struct SeriesView {
     pub values: Vec<f64>,
 }
 
+/// A histogram of the ledger in a few numbers; None where it cannot be read.
+pub(super) fn percentiles(of: &records::outcome::Histogram) -> Option<records::Percentiles> {
+    let hdr = read_histogram(&of.hdr)?;
+    // The end of a bucket may lie beyond the largest value in it.
+    let at = |quantile: f64| hdr.value_at_quantile(quantile).min(of.max_ns);
+    Some(records::Percentiles {
+        count: of.count,
+        p50_ns: at(0.5),
+        p99_ns: at(0.99),
+        p999_ns: at(0.999),
+        max_ns: of.max_ns,
+        mean_ns: of.mean_ns,
+    })
+}
+
 /// Latency of a row's whole items for a contender; absent where none was recorded or none can be read, and for a sum over
 /// phases, whose items are of several kinds.
 pub fn latency(material: &Material, row: &RowView, workload: (&str, &str), contender: usize) -> Option<Latency> {

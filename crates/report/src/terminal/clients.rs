@@ -1,0 +1,119 @@
+//! Many clients side by side, their scaling and IO500's score, for the terminal.
+//! In: a view. Out: text within the terminal's width.
+
+use super::style::{Style, Tone, wrapped};
+use crate::number;
+use crate::safe;
+use crate::view::{ClientsView, View};
+use unicode_width::UnicodeWidthStr;
+
+/// Columns of figures, a gap before each included.
+const WIDTHS: [usize; 6] = [12, 13, 9, 9, 9, 9];
+const HEADINGS: [&str; 6] = ["whole", "all at work", "first, s", "last, s", "p50", "p99"];
+/// Clients that are listed one by one; all of them are in the report.
+const MOST_LISTED: usize = 16;
+
+/// Each workload's clients.
+pub(super) fn clients(view: &View, style: Style) -> String {
+    if view.clients.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", style.paint(Tone::Heading, "Clients side by side"));
+    view.clients.iter().for_each(|clients| text.push_str(&table(view, clients, style)));
+    text
+}
+
+fn table(view: &View, clients: &ClientsView, style: Style) -> String {
+    let name = safe::terminal(&view.contenders[clients.contender].name);
+    let head = format!("{name}, {}: {}", safe::terminal(&clients.title), clients.told());
+    let mut text = style.fitted(&wrapped(&head, style.width, "")) + "\n";
+    let names = style.width.saturating_sub(WIDTHS.iter().sum());
+    let line = |first: &str, figures: &[String]| {
+        let figures = figures.iter().zip(WIDTHS);
+        let figures =
+            figures.map(|(figure, wide)| format!("{}{figure}", " ".repeat(wide.saturating_sub(figure.width()))));
+        let first: String = first.chars().take(names.saturating_sub(1)).collect();
+        let padding = " ".repeat(names.saturating_sub(first.width()));
+        style.fitted(format!("{first}{padding}{}", figures.collect::<String>()).trim_end()) + "\n"
+    };
+    text.push_str(&style.paint(Tone::Quiet, &line("", &HEADINGS.map(str::to_owned))));
+    let told = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), |ns| number::Unit::of_nanoseconds(ns as f64));
+    for row in &clients.operations {
+        let figures = [
+            row.told(row.whole),
+            row.all_at_work.map_or_else(|| "–".to_owned(), |value| row.told(value)),
+            number::plain(row.first_done_seconds),
+            number::plain(row.last_done_seconds),
+            told(row.latency.map(|latency| latency.p50_ns)),
+            told(row.latency.map(|latency| latency.p99_ns)),
+        ];
+        text.push_str(&line(&safe::terminal(&row.title), &figures));
+        for (number, client) in row.clients.iter().enumerate().take(MOST_LISTED) {
+            let slowest = if number as u32 == row.slowest { ", slowest" } else { "" };
+            let figures = [
+                row.told(client.rate),
+                String::new(),
+                String::new(),
+                number::plain(client.done_seconds),
+                told(client.latency.map(|latency| latency.p50_ns)),
+                told(client.latency.map(|latency| latency.p99_ns)),
+            ];
+            let first = format!("  {number} {}{slowest}", safe::terminal(&client.host));
+            text.push_str(&style.paint(Tone::Quiet, &line(&first, &figures)));
+        }
+        if row.clients.len() > MOST_LISTED {
+            text.push_str(&format!("  {} more clients are in the report.\n", row.clients.len() - MOST_LISTED));
+        }
+    }
+    text
+}
+
+/// How much of linear is reached.
+pub(super) fn scalings(view: &View, style: Style) -> String {
+    let said: Vec<&String> = view.scalings.iter().flat_map(|scaling| &scaling.sentences).collect();
+    if said.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", style.paint(Tone::Heading, "Scaling"));
+    for sentence in said {
+        text.push_str(&style.fitted(&wrapped(&safe::terminal(sentence), style.width, "  ")));
+        text.push('\n');
+    }
+    text
+}
+
+/// What the first screen says of them: how well they began together at worst, how much of linear, and the score.
+pub(super) fn short(view: &View, style: Style) -> String {
+    let most = |of: fn(&ClientsView) -> f64| view.clients.iter().map(of).fold(0.0, f64::max);
+    let Some(many) = view.clients.iter().max_by_key(|clients| (clients.clients, clients.machines)) else {
+        return scalings(view, style) + &scores(view, style);
+    };
+    let said = format!(
+        "{} {} on {} {} began within {} ms of each other at most; each one's figures: bakeoff show {} --full",
+        many.clients,
+        if many.clients == 1 { "client" } else { "clients" },
+        many.machines,
+        if many.machines == 1 { "machine" } else { "machines" },
+        number::plain(most(|clients| clients.skew_seconds) * 1e3),
+        safe::terminal(&view.run.id),
+    );
+    style.fitted(&wrapped(&said, style.width, "  ")) + "\n" + &scalings(view, style) + &scores(view, style)
+}
+
+/// Scores as IO500 computes them: a line for each contender. Empty where its work was not done.
+pub(super) fn scores(view: &View, style: Style) -> String {
+    let mut text = String::new();
+    for score in &view.scores {
+        let clients = score.clients.as_deref().map_or_else(String::new, |clients| format!(" with {clients} clients"));
+        let said = format!(
+            "Score as IO500 computes it, {}{clients}: {} (bandwidth {} GiB/s, metadata {} k/s); no verdict rests on it.",
+            safe::terminal(&view.contenders[score.contender].name),
+            number::plain(score.score),
+            number::plain(score.bandwidth),
+            number::plain(score.metadata),
+        );
+        text.push_str(&style.fitted(&wrapped(&said, style.width, "  ")));
+        text.push('\n');
+    }
+    text
+}

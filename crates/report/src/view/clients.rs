@@ -1,0 +1,194 @@
+//! What several clients did side by side: how well they began together, when the first and the last were done, each one's own figures.
+//! In: the trials that count. Out: medians for each operation, and the clients of the last trial one by one.
+
+use super::{ContenderView, Material, RowView, WorkloadView};
+use crate::number;
+use judge::median;
+use records::program::Figure;
+use records::{ClientOutcome, Percentiles, PhaseRecord, Together, TrialRecord};
+use serde::Serialize;
+use std::collections::{BTreeSet, HashSet};
+
+/// The clients of one contender in one workload.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClientsView {
+    /// Name of the workload, as [`WorkloadView::name`].
+    pub workload: String,
+    /// Its heading.
+    pub title: String,
+    /// Index into [`super::View::contenders`].
+    pub contender: usize,
+    /// How many clients there were.
+    pub clients: usize,
+    /// On how many machines.
+    pub machines: usize,
+    /// From the first start to the last, in seconds: the longest over all passes.
+    pub skew_seconds: f64,
+    /// By how much clocks may have been off each other, in seconds: the most over all passes.
+    pub clock_error_seconds: f64,
+    /// Bytes that the first client was sent for a pass, by all others: the median.
+    pub gathered_bytes: f64,
+    /// One for each operation.
+    pub operations: Vec<ClientsRow>,
+}
+
+/// One operation over all clients: medians over passes, in base units.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClientsRow {
+    /// Short label.
+    pub title: String,
+    /// Unit of the two rates, as files have it: `B/s` or `/s`.
+    pub unit: &'static str,
+    /// Rate over the whole time, from the first start until the last was done.
+    pub whole: f64,
+    /// Rate while all were at work, from the last start until the first was done; absent where they never were.
+    pub all_at_work: Option<f64>,
+    /// Seconds until the first was done.
+    pub first_done_seconds: f64,
+    /// Seconds until the last was done.
+    pub last_done_seconds: f64,
+    /// Number of the client that was done last, in most passes.
+    pub slowest: u32,
+    /// Latency over all clients, of the last pass; absent where none was measured.
+    pub latency: Option<Percentiles>,
+    /// The clients of the last pass, by number.
+    pub clients: Vec<ClientRow>,
+}
+
+/// One client in one pass.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClientRow {
+    /// Name of its machine.
+    pub host: String,
+    /// When it began, in seconds after the first.
+    pub began_seconds: f64,
+    /// When it was done, in seconds after the first start.
+    pub done_seconds: f64,
+    /// Its rate over its own time.
+    pub rate: f64,
+    /// Latency of its items; absent where none was completed.
+    pub latency: Option<Percentiles>,
+}
+
+impl ClientsView {
+    /// How well they began together, in a sentence.
+    pub fn told(&self) -> String {
+        let (count, machines) = (self.clients, self.machines);
+        let millis = |seconds: f64| format!("{} ms", number::plain(seconds * 1e3));
+        format!(
+            "{count} {} on {machines} {} began within {} of each other at most (clocks known to {}); the first was sent {} bytes for a pass.",
+            if count == 1 { "client" } else { "clients" },
+            if machines == 1 { "machine" } else { "machines" },
+            millis(self.skew_seconds),
+            millis(self.clock_error_seconds),
+            number::count(self.gathered_bytes),
+        )
+    }
+}
+
+impl ClientsRow {
+    /// A rate of this row in a unit that reads well.
+    pub fn told(&self, value: f64) -> String {
+        let (by, unit) = if self.unit == "B/s" { (1e6, "MB/s") } else { (1e3, "k/s") };
+        format!("{} {unit}", number::plain(value / by))
+    }
+}
+
+/// Nanoseconds as seconds.
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// What the clients of each workload and contender did.
+pub(super) fn clients(
+    material: &Material,
+    counting: &HashSet<usize>,
+    contenders: &[ContenderView],
+    workloads: &[WorkloadView],
+) -> Vec<ClientsView> {
+    let mut found = Vec::new();
+    for workload in workloads {
+        let name = super::trial_name(material, workload);
+        for (place, contender) in contenders.iter().enumerate() {
+            let mine = |trial: &TrialRecord| {
+                trial.contender as usize == contender.index && trial.workload == name && trial.scale == workload.scale
+            };
+            let trials = material.trials.iter().enumerate();
+            let trials: Vec<&TrialRecord> = trials
+                .filter(|(number, trial)| counting.contains(number) && mine(trial))
+                .map(|(_, trial)| trial)
+                .collect();
+            found.extend(of_contender(workload, place, &trials));
+        }
+    }
+    found
+}
+
+type Pass<'a> = (&'a PhaseRecord, &'a Together);
+
+fn of_contender(workload: &WorkloadView, contender: usize, trials: &[&TrialRecord]) -> Option<ClientsView> {
+    let passes = |row: &RowView| -> Vec<Pass> {
+        let phases = trials.iter().flat_map(|trial| &trial.phases);
+        let mine = phases.filter(|phase| phase.counts() && row.phases.len() == 1 && row.phases[0] == phase.name);
+        mine.filter_map(|phase| Some((phase, phase.outcome.together.as_deref()?))).collect()
+    };
+    let each: Vec<(&RowView, Vec<Pass>)> =
+        workload.rows.iter().map(|row| (row, passes(row))).filter(|(_, passes)| !passes.is_empty()).collect();
+    let all = || each.iter().flat_map(|(_, passes)| passes.iter().map(|(_, together)| *together));
+    let most = |of: fn(&Together) -> u64| seconds(all().map(of).max().unwrap_or(0));
+    let last = all().last()?;
+    let hosts: BTreeSet<&str> = last.clients.iter().map(|client| client.host.as_str()).collect();
+    Some(ClientsView {
+        workload: workload.name.clone(),
+        title: workload.title.clone(),
+        contender,
+        clients: last.clients.len(),
+        machines: hosts.len(),
+        skew_seconds: most(|together| together.skew_ns),
+        clock_error_seconds: most(|together| together.clock_error_ns),
+        gathered_bytes: median(&all().map(|together| together.gathered_bytes as f64).collect::<Vec<_>>())
+            .unwrap_or(0.0),
+        operations: each.iter().filter_map(|(row, passes)| operation(row, passes)).collect(),
+    })
+}
+
+fn operation(row: &RowView, passes: &[Pass]) -> Option<ClientsRow> {
+    let (phase, last) = passes.last()?;
+    let by_bytes = row.figure == Figure::BytesPerSecond;
+    let amount = |items: f64, bytes: f64| if by_bytes { bytes } else { items };
+    let rate = |amount: f64, ns: u64| (ns > 0).then(|| amount / seconds(ns));
+    let of = |value: &dyn Fn(&Pass) -> Option<f64>| median(&passes.iter().filter_map(value).collect::<Vec<_>>());
+    let whole = of(&|(phase, together)| {
+        let outcome = &phase.outcome;
+        let bytes = (outcome.bytes_read + outcome.bytes_written) as f64;
+        rate(amount(outcome.items as f64, bytes), together.last_done_ns)
+    })?;
+    let slowest = |number: u32| passes.iter().filter(|(_, together)| together.slowest == number).count();
+    let clients = last.clients.iter().map(|client| one(client, by_bytes)).collect();
+    let latency = phase.outcome.groups.first().and_then(|group| group.latency.get("item"));
+    Some(ClientsRow {
+        title: row.title.clone(),
+        unit: if by_bytes { "B/s" } else { "/s" },
+        whole,
+        all_at_work: of(&|(_, together)| {
+            rate(amount(together.all_at_work_items, together.all_at_work_bytes), together.all_at_work_ns)
+        }),
+        first_done_seconds: of(&|(_, together)| Some(seconds(together.first_done_ns)))?,
+        last_done_seconds: of(&|(_, together)| Some(seconds(together.last_done_ns)))?,
+        slowest: passes.iter().map(|(_, together)| together.slowest).max_by_key(|number| slowest(*number))?,
+        latency: latency.and_then(super::spread::percentiles),
+        clients,
+    })
+}
+
+fn one(client: &ClientOutcome, by_bytes: bool) -> ClientRow {
+    let own = client.returned_ns.saturating_sub(client.began_ns);
+    let amount = if by_bytes { client.bytes_read + client.bytes_written } else { client.items };
+    ClientRow {
+        host: client.host.clone(),
+        began_seconds: seconds(client.began_ns),
+        done_seconds: seconds(client.returned_ns),
+        rate: if own > 0 { amount as f64 / seconds(own) } else { 0.0 },
+        latency: client.latency.first().copied().flatten(),
+    }
+}
