@@ -50,7 +50,11 @@ fn without_ground(trial: &TrialRecord, facts: &PhaseFacts) -> Option<String> {
 fn nothing_there(trial: &TrialRecord, facts: &PhaseFacts) -> Option<String> {
     let is_rate = matches!(facts.figure, Figure::ItemsPerSecond | Figure::BytesPerSecond);
     let mut all = passes(trial, &facts.name).peekable();
-    let is_empty = |pass: &PhaseRecord| pass.outcome.items == 0;
+    // What was imported from other programs may count bytes and no items.
+    let is_empty = |pass: &PhaseRecord| {
+        let outcome = &pass.outcome;
+        outcome.items == 0 && outcome.bytes_read == 0 && outcome.bytes_written == 0
+    };
     (is_rate && facts.own.is_none() && all.peek().is_some() && all.all(is_empty))
         .then(|| "there was nothing to work on".to_owned())
 }

@@ -99,11 +99,8 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
     let mut guest = None;
     if !kernel_has(&filesystem.kernel) {
         obstacles.push(format!("this kernel does not know {}", filesystem.kernel));
-        guest = filesystem
-            .guest
-            .kernel
-            .clone()
-            .filter(|_| tools.iter().all(|tool| tool.found) && system::process::is_root());
+        let known = tools::made_for(filesystem).or_else(|| filesystem.guest.kernel.clone());
+        guest = known.filter(|_| tools.iter().all(|tool| tool.found) && system::process::is_root());
         if let Some(lack) = crate::guests::lacks().filter(|_| filesystem.guest.kernel.is_some()) {
             help.push(format!("a guest: {lack}"));
             guest = None;
@@ -157,7 +154,8 @@ pub(crate) fn usable(filesystem: &Filesystem) -> Result<(), StagingError> {
 /// The kernel of a guest that has a filesystem which this machine's kernel lacks; None where this one has it, or none is known.
 pub fn guest_kernel(registry: &Registry, filesystem: &str) -> Option<String> {
     let filesystem = registry.get(filesystem).ok()?;
-    filesystem.guest.kernel.clone().filter(|_| !kernel_has(&filesystem.kernel))
+    let known = filesystem.guest.kernel.as_ref().filter(|_| !kernel_has(&filesystem.kernel))?;
+    Some(tools::made_for(filesystem).unwrap_or_else(|| known.clone()))
 }
 
 /// Built in, loaded, or there as a module that mount(8) would load.

@@ -181,8 +181,10 @@ fn told(view: &View, axis: &AxisView, row: &CourseRow, group: usize) -> String {
     let (times, word) =
         if point.times < 1.0 { (1.0 / point.times, view.faster()) } else { (point.times, view.slower()) };
     let title = &view.workloads[row.workload].rows[row.row].title;
+    // Twice the instructions of one, twice slower than one.
+    let than = if view.counts_instructions() && point.times >= 1.0 { "of" } else { "than" };
     format!(
-        "\"{title}\" with {}, {} {}{}x {word} than {}",
+        "\"{title}\" with {}, {} {}{}x {word} {than} {}",
         axis.groups[group].name,
         axis.values[value],
         if likely { "likely " } else { "" },

@@ -35,6 +35,14 @@ pub(crate) fn folder_for(filesystem: &Filesystem, kernel: &str) -> Option<PathBu
     own.or_else(|| folder(filesystem))
 }
 
+/// The kernel that its unpacked tools were made for, where they were made for some kernel alone.
+pub(crate) fn made_for(filesystem: &Filesystem) -> Option<String> {
+    let plain = unpacked(filesystem, "").any(|folder| system::owned_path(&folder).is_ok());
+    let folder = folder(filesystem).filter(|_| !plain)?;
+    let (_, series) = folder.file_name()?.to_str()?.rsplit_once('-')?;
+    Some(format!("debian:{series}"))
+}
+
 /// Why tools that lie unpacked are not used: somebody else could have put them there, and they run as root.
 pub(crate) fn distrusted(filesystem: &Filesystem) -> Option<Untrusted> {
     unpacked(filesystem, "").chain(of_kernels(filesystem)).find_map(|folder| system::owned_path(&folder).err())
@@ -122,9 +130,10 @@ mod tests {
         }
         assert_eq!(folder(&filesystem), Some(of("-6.12")));
         assert_eq!(folder_for(&filesystem, "debian:6.9"), Some(of("-6.9")));
+        assert_eq!(made_for(&filesystem).as_deref(), Some("debian:6.12"), "there it runs by itself");
         assert!(prefix_in_guest(&filesystem)[1].contains("/openzfs/sbin:"));
         std::fs::create_dir_all(of("").join("sbin")).expect("made");
-        assert_eq!(folder(&filesystem), Some(of("")));
+        assert_eq!((folder(&filesystem), made_for(&filesystem)), (Some(of("")), None));
     }
 
     #[test]
