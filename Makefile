@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults gallery judge-real install clean
+.PHONY: reference run test mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults gallery judge-real dist clean-root crates rustdoc install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -110,6 +110,24 @@ gallery: packages build
 # The judge held to known truth on real filesystems; as root, about ten minutes.
 judge-real: build
 	scripts/judge-on-filesystems $(BAKEOFF)
+
+# What a release consists of, in dist/: tarball, Debian package, bill of materials, checksums. ARCH=arm64 makes those of arm64.
+dist:
+	@scripts/packages dist
+	@CARGO=$(CARGO) scripts/dist $(ARCH)
+
+# The Debian package of dist/ installed, used and removed in a clean Debian 12 and 13; as root, some minutes.
+clean-root:
+	@scripts/packages clean-root
+	scripts/clean-root dist/bakeoff_*_$$(dpkg --print-architecture).deb $(RELEASES)
+
+# `cargo install bakeoff`, before anything is published: each crate packaged and built from its package.
+crates:
+	@CARGO=$(CARGO) scripts/crates
+
+# What docs.rs builds, without warnings.
+rustdoc:
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --workspace --no-deps --locked
 
 PREFIX ?= /usr/local
 install: build
