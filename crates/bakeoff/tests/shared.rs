@@ -58,8 +58,7 @@ fn replicated_distributed_and_sshfs_are_set_up_measured_and_gone() {
     needs!(root, loop_devices, gluster, sshfs, sshd, ip);
     let place = Place::new();
     let before = [listing("/var/lib/glusterd"), listing("/run/gluster"), listing("/root/.ssh"), listing("/etc/ssh")];
-    let said =
-        place.bakeoff(&format!("run small-files --shared gluster-replica2,gluster-dist3,sshfs {SMALL}")).well();
+    let said = place.bakeoff(&format!("run small-files --shared gluster-replica2,gluster-dist3,sshfs {SMALL}")).well();
     let done = trials(&place);
     let given: Vec<&str> =
         done.iter().filter(|(_, trial)| trial.status != TrialStatus::Failed).map(|(label, _)| label.as_str()).collect();

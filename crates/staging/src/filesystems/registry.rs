@@ -127,10 +127,7 @@ mod tests {
         ];
         assert_eq!(names, expected);
         let shared: Vec<&str> = of(true).collect();
-        assert_eq!(
-            shared,
-            ["gluster-dist2", "gluster-dist3", "gluster-replica2", "gluster-replica3", "sshfs"]
-        );
+        assert_eq!(shared, ["gluster-dist2", "gluster-dist3", "gluster-replica2", "gluster-replica3", "sshfs"]);
         assert_eq!(shared.len(), SHARED.files().count(), "what lies in shared/ says so");
     }
 
