@@ -16,13 +16,39 @@ use support::{Place, Said};
 /// How long a job may take.
 const PATIENCE: Duration = Duration::from_secs(400);
 
-/// Two directories in memory, as small as work can be.
-fn submitted(place: &Place, samples: u32, shards: u32, more: &str) -> Said {
+/// Work as small as can be: no cold start, which on a busy machine takes seconds.
+const TINY: &str = r#"
+name = "tiny"
+title = "tiny"
+about = "A few files."
+[scales.quick]
+[[filesets]]
+name = "f"
+files = 50
+layout = "flat"
+names = "decimal"
+smallest = "4 KiB"
+largest = "4 KiB"
+[[phases]]
+name = "create"
+doing = "creating"
+cache = "as-found"
+figure = "items/s"
+work = { files = "f", steps = ["create", "write", "close"] }
+"#;
+
+/// The work, and two directories in memory.
+fn prepare(place: &Place) {
+    place.write("tiny.toml", TINY);
     for name in ["a", "b"] {
         std::fs::create_dir_all(place.path(name)).expect("made");
     }
+}
+
+fn submitted(place: &Place, samples: u32, shards: u32, more: &str) -> Said {
+    prepare(place);
     place.bakeoff(&format!(
-        "submit small-files --dir a --dir b --set files=40 --set some=10 --samples {samples} --seed 5 --shards {shards} --folder job {more}"
+        "submit tiny.toml --dir a --dir b --samples {samples} --seed 5 --shards {shards} --folder job {more}"
     ))
 }
 
@@ -127,10 +153,8 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
     let place = Place::in_memory();
     let cluster = Cluster::start(&place);
     let conf = cluster.folder().join("slurm.conf").display().to_string();
-    let words = "submit small-files --dir a --dir b --set files=40 --set some=10 --samples 12 --seed 5 --shards 2 --folder job --slurm --wait";
-    for name in ["a", "b"] {
-        std::fs::create_dir_all(place.path(name)).expect("made");
-    }
+    prepare(&place);
+    let words = "submit tiny.toml --dir a --dir b --samples 24 --seed 5 --shards 2 --folder job --slurm --wait";
     let mut waiting = place.start_with(words, &[("SLURM_CONF", &conf)]);
     until("the job's folder", || place.path("job/collect.sh").is_file().then_some(()));
     // The first part that has something to lose.
@@ -149,7 +173,7 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
         place.path("job/collected.json").is_file().then_some(())
     });
     assert!(waiting.wait().expect("it ends").success(), "whoever waited saw the end of it");
-    is_whole(&place, 12);
+    is_whole(&place, 24);
     let parts = progress(&place);
     let lost = parts.iter().find(|part| part.shard == shard).expect("the part");
     let counts = lost.counts.as_ref().expect("it was done elsewhere");
@@ -171,7 +195,7 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
 #[test]
 fn a_part_that_runs_twice_at_once_counts_once_and_one_that_was_stopped_goes_on() {
     let place = Place::in_memory();
-    submitted(&place, 4, 2, "").well();
+    submitted(&place, 24, 2, "").well();
     // On two machines at once, as a scheduler may have it that took one for lost; and twice on one of them.
     let mut tasks: Vec<_> = ["one", "one", "two"]
         .iter()
@@ -194,7 +218,7 @@ fn a_part_that_runs_twice_at_once_counts_once_and_one_that_was_stopped_goes_on()
     assert!(early.out.contains("Not finished: part 2"), "{}", early.out);
     assert!(place.start_with("shard job", &rank).wait().expect("it ends").success());
     let said = place.bakeoff("collect job").well();
-    is_whole(&place, 4);
+    is_whole(&place, 24);
     let parts = progress(&place);
     let machines = |part: &PartState| {
         let counts = part.counts.as_ref().map(|one| one.machine.clone());
@@ -293,9 +317,9 @@ fn a_job_that_somebody_else_could_have_written_is_not_carried_out() {
     std::fs::set_permissions(place.path("job/job.json"), std::fs::Permissions::from_mode(0o644)).expect("changed");
     place.bakeoff("shard job --index 3").refused(&["--index 3", "1 to 2"]);
     place.bakeoff("shard job").refused(&["--index"]);
-    place.bakeoff("submit small-files --dir a --shards 9 --samples 3 --folder other").refused(&["9 parts"]);
+    place.bakeoff("submit tiny.toml --dir a --shards 9 --samples 3 --folder other").refused(&["9 parts"]);
     place
-        .bakeoff("submit small-files --dir a --shards 2 --samples 3 --folder other --slurm --sbatch=x")
+        .bakeoff("submit tiny.toml --dir a --shards 2 --samples 3 --folder other --slurm --sbatch=x")
         .refused(&["--sbatch"]);
 }
 

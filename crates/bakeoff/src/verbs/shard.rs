@@ -8,7 +8,8 @@ use crate::cluster::executions;
 use crate::cluster::job::{Job, of_task};
 use crate::failure::Failure;
 use crate::session::{self, Again, Output};
-use ledger::{Access, Ledger, LedgerError};
+use ledger::{Access, Ledger};
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 /// Carries the parts of this task out.
@@ -41,15 +42,12 @@ fn one(folder: &Path, job: &Job, index: u32, machine: &str) -> Result<u8, Failur
     let path = executions::ledger_of(folder, index, machine)?;
     println!("part {number} of {}, on {machine}: {}", job.shards, path.display());
     let output = Output { report: None, write_report: false, plain: true, serve: None };
-    let began = match begun(&path) {
-        Ok(began) => began,
-        Err(LedgerError::Busy { .. }) => {
-            println!("part {number} is being run here by another process, which goes on; this one ends");
-            return Ok(0);
-        }
-        Err(error) => return Err(error.into()),
+    // Held until the end: between looking at the ledger and writing to it another task of this part could begin.
+    let Some(_held) = held(&path)? else {
+        println!("part {number} is being run here by another process, which goes on; this one ends");
+        return Ok(0);
     };
-    if began {
+    if path.exists() && !Ledger::open(&path, Access::Write)?.runs()?.is_empty() {
         println!("it was begun here before, and goes on");
         return session::resume(&path, &Again { run: None, samples: None, filesystems: &[], erase: &[] }, &output);
     }
@@ -58,10 +56,14 @@ fn one(folder: &Path, job: &Job, index: u32, machine: &str) -> Result<u8, Failur
     session::begin(&path, &plan, &filesystems, &[], &output)
 }
 
-/// Whether a run was begun in a ledger, which is made where it is not there.
-///
-/// # Errors
-/// Another process writes to it, or it cannot be opened.
-fn begun(path: &Path) -> Result<bool, LedgerError> {
-    Ok(!Ledger::open(path, Access::Write)?.runs()?.is_empty())
+/// The lock of an execution, beside its ledger; None where another process holds it.
+fn held(ledger: &Path) -> Result<Option<File>, Failure> {
+    let path = ledger.with_extension("task");
+    let failed = |why: String| Failure::new(format!("locking {}: {why}", path.display()));
+    let file = system::create::kept_file(&path, false).map_err(|error| failed(error.to_string()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(failed(error.to_string())),
+    }
 }
