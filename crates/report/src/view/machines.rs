@@ -101,9 +101,14 @@ pub(super) fn machines(material: &Material) -> Option<MachinesView> {
     Some(MachinesView { pooled: pooled(&judged, &names), unlike, machines })
 }
 
+/// A machine by its host's name, its processor's model and threads, and its memory in GiB.
+type Key = (String, String, u32, u64);
+/// What two machines may differ in.
+type Fact = fn(&Machine) -> String;
+
 /// Parts by the machine that they were measured on: like hosts of one name are one machine.
 fn groups<'a>(merged: &'a Merged, trials: &[TrialRecord]) -> Vec<Group<'a>> {
-    let mut groups: Vec<(Option<(String, String, u32, u64)>, Group)> = Vec::new();
+    let mut groups: Vec<(Option<Key>, Group)> = Vec::new();
     for part in &merged.parts {
         let key = part.machine.as_ref().map(key);
         match groups.iter_mut().find(|(known, _)| *known == key && key.is_some()) {
@@ -121,7 +126,7 @@ fn groups<'a>(merged: &'a Merged, trials: &[TrialRecord]) -> Vec<Group<'a>> {
     groups
 }
 
-fn key(machine: &Machine) -> (String, String, u32, u64) {
+fn key(machine: &Machine) -> Key {
     let memory = (machine.memory_bytes + GIB / 2) / GIB;
     (machine.hostname.clone(), machine.cpu.model.clone(), machine.cpu.threads, memory)
 }
@@ -179,7 +184,7 @@ fn about(machine: &Machine) -> String {
 /// What tells machines apart that are to be like ones: what they are, their ceilings, and their noise by the twin.
 fn unlike(machines: &[MachineView], groups: &[Group]) -> Vec<String> {
     let mut said = Vec::new();
-    let facts: [(&str, fn(&Machine) -> String); 5] = [
+    let facts: [(&str, Fact); 5] = [
         ("processor", |machine| format!("{}, {} threads", machine.cpu.model, machine.cpu.threads)),
         ("memory", |machine| format!("{} GiB", (machine.memory_bytes + GIB / 2) / GIB)),
         ("kernel", |machine| machine.kernel.clone()),

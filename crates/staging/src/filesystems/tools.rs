@@ -70,7 +70,7 @@ fn of_kernels(filesystem: &Filesystem) -> Vec<PathBuf> {
         let paths = entries.map(|entry| entry.path()).filter(|path| programs(path).is_dir());
         found.extend(paths.filter_map(|path| Some((series(&path)?, path))));
     }
-    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.sort_by_key(|(series, _)| std::cmp::Reverse(*series));
     found.into_iter().map(|(_, path)| path).collect()
 }
 
