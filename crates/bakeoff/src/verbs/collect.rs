@@ -100,7 +100,7 @@ fn put_together(folder: &Path, parts: &[PartState]) -> Result<Collected, Failure
         dropped: dropped.collect(),
     };
     let written = Folder::open(folder)
-        .and_then(|open| Ok(open.replace_durably(COLLECTED, &serde_json::to_vec_pretty(&collected)?)?));
+        .and_then(|open| open.replace_durably(COLLECTED, &serde_json::to_vec_pretty(&collected)?));
     written.map_err(|error| Failure::new(format!("writing {COLLECTED} in {}: {error}", folder.display())))?;
     Ok(collected)
 }
