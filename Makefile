@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults gallery judge-real dist clean-root crates rustdoc install clean
+.PHONY: reference run test mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults gallery judge-real dist clean-root image crates rustdoc install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -120,6 +120,11 @@ dist:
 clean-root:
 	@scripts/packages clean-root
 	scripts/clean-root dist/bakeoff_*_$$(dpkg --print-architecture).deb $(RELEASES)
+
+# An image of dist/, built and run with podman, docker or buildah; as root, where a base can't be fetched it is made.
+image:
+	@scripts/packages clean-root
+	scripts/image
 
 # `cargo install bakeoff`, before anything is published: each crate packaged and built from its package.
 crates:
