@@ -99,8 +99,8 @@ fn put_together(folder: &Path, parts: &[PartState]) -> Result<Collected, Failure
         missing: parts.iter().filter(open).map(|part| part.shard).collect(),
         dropped: dropped.collect(),
     };
-    let written = Folder::open(folder)
-        .and_then(|open| Ok(open.replace_durably(COLLECTED, &serde_json::to_vec_pretty(&collected)?)?));
+    let written =
+        Folder::open(folder).and_then(|open| open.replace_durably(COLLECTED, &serde_json::to_vec_pretty(&collected)?));
     written.map_err(|error| Failure::new(format!("writing {COLLECTED} in {}: {error}", folder.display())))?;
     Ok(collected)
 }
