@@ -34,6 +34,8 @@ pub struct Output {
     pub plain: bool,
     /// Where the run is shown in a browser while it goes on; `None`: nowhere.
     pub serve: Option<SocketAddr>,
+    /// The command line that is kept with a run that begins, where it is not this process's own.
+    pub words: Option<Vec<String>>,
 }
 
 impl Output {
@@ -71,7 +73,7 @@ pub fn begin(
         machine: Some(Machine { features: features.to_vec(), ..place::machine(plan, filesystems) }),
         merged: None,
         version: env!("CARGO_PKG_VERSION").into(),
-        command_line: crate::clients::command_line(),
+        command_line: output.words.clone().unwrap_or_else(crate::clients::command_line),
         origin: Origin::Measured,
         works: plan.work_records(),
     };

@@ -154,7 +154,7 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
     let cluster = Cluster::start(&place);
     let conf = cluster.folder().join("slurm.conf").display().to_string();
     prepare(&place);
-    let words = "submit tiny.toml --dir a --dir b --samples 24 --seed 5 --shards 2 --folder job --slurm --wait";
+    let words = "submit tiny.toml --dir a --dir b --samples 60 --seed 5 --shards 2 --folder job --slurm --wait";
     let mut waiting = place.start_with(words, &[("SLURM_CONF", &conf)]);
     until("the job's folder", || place.path("job/collect.sh").is_file().then_some(()));
     // The first part that has something to lose.
@@ -173,7 +173,7 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
         place.path("job/collected.json").is_file().then_some(())
     });
     assert!(waiting.wait().expect("it ends").success(), "whoever waited saw the end of it");
-    is_whole(&place, 24);
+    is_whole(&place, 60);
     let parts = progress(&place);
     let lost = parts.iter().find(|part| part.shard == shard).expect("the part");
     let counts = lost.counts.as_ref().expect("it was done elsewhere");

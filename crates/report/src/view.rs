@@ -28,6 +28,7 @@ pub(crate) use build::{slug, trial_name};
 pub use clients::{ClientRow, ClientsRow, ClientsView};
 pub use costs::{CostView, CostsView, HEADINGS, LEGEND};
 pub use course::{CoursePoint, CourseRow, CourseView};
+pub(crate) use machines::span_words;
 pub use machines::{MachineView, MachinesView, PooledView};
 pub use material::Material;
 pub use options::in_words;

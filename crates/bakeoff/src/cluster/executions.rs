@@ -54,7 +54,9 @@ pub fn ledger_of(folder: &Path, index: u32, machine: &str) -> Result<PathBuf, Fa
 
 /// The name of the machine that a task runs on: a scheduler's may be another than the kernel's.
 pub fn this_machine() -> String {
-    let named = ["SLURMD_NODENAME", "NODE_NAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    let named = ["SLURMD_NODENAME", "NODE_NAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
     plain(&named.unwrap_or_else(|| system::machine::describe().hostname))
 }
 

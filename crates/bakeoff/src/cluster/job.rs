@@ -26,14 +26,23 @@ pub struct Job {
     pub version: u32,
     /// Parts that the plan is cut into.
     pub shards: u32,
+    /// The command line that runs the whole plan on one machine.
+    pub words: Vec<String>,
     /// The whole plan.
     pub plan: ResolvedPlan,
 }
 
 impl Job {
-    /// A job of today's form.
-    pub fn new(plan: ResolvedPlan, shards: u32) -> Self {
-        Self { version: VERSION, shards, plan: ResolvedPlan { shard: None, ..plan } }
+    /// A job of today's form, which was submitted by these words.
+    pub fn new(plan: ResolvedPlan, shards: u32, submitted: &[String]) -> Self {
+        let words = as_run(submitted, plan.seed);
+        Self { version: VERSION, shards, words, plan: ResolvedPlan { shard: None, ..plan } }
+    }
+
+    /// The command line that runs one part, counted from 0, on one machine.
+    pub fn words_of(&self, index: u32) -> Vec<String> {
+        let shard = Shard { index, of: self.shards };
+        self.words.iter().cloned().chain(["--shard".into(), shard.to_string()]).collect()
     }
 
     /// Makes the job's folder, which must not be there yet, with the job's file in it. Its path as it will be found from anywhere.
@@ -79,6 +88,28 @@ impl Job {
     pub fn trials(&self, index: u32) -> usize {
         self.part(index).least_blocks() as usize * self.plan.trials_per_block()
     }
+}
+
+/// The words of `submit` as those of a `run` of the same plan: without what is said of the job.
+fn as_run(words: &[String], seed: u64) -> Vec<String> {
+    const VALUED: [&str; 5] = ["--shards", "--folder", "--sbatch", "--kubernetes", "--claim"];
+    const SWITCHES: [&str; 2] = ["--slurm", "--wait"];
+    let mut kept: Vec<String> = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let name = word.split('=').next().unwrap_or_default();
+        match word.as_str() {
+            "submit" if !kept.iter().any(|known| known == "run") => kept.push("run".into()),
+            // Its value is the next word.
+            word if VALUED.contains(&word) => drop(words.next()),
+            word if SWITCHES.contains(&word) || VALUED.contains(&name) => {}
+            word => kept.push(word.to_owned()),
+        }
+    }
+    if !kept.iter().any(|word| word.split('=').next() == Some("--seed")) {
+        kept.extend(["--seed".into(), seed.to_string()]);
+    }
+    kept
 }
 
 /// Parts that this task is to carry out, by the numbers that schedulers give their tasks in the environment.
@@ -129,6 +160,16 @@ mod tests {
             Ok(vec![]),
             "more ranks than parts have nothing to do"
         );
+    }
+
+    #[test]
+    fn what_a_job_repeats_is_a_run_of_the_whole_plan() {
+        let words =
+            "bakeoff submit mail --dir /a --samples 4 --shards 2 --folder=job --slurm --sbatch --partition=x --wait";
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        assert_eq!(as_run(&words, 7).join(" "), "bakeoff run mail --dir /a --samples 4 --seed 7");
+        let seeded: Vec<String> = ["bakeoff", "submit", "mail", "--seed=3", "--shards=2"].map(String::from).into();
+        assert_eq!(as_run(&seeded, 3).join(" "), "bakeoff run mail --seed=3");
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub fn resume(ledger: &Path, args: &ResumeArgs) -> Result<u8, Failure> {
         write_report: !args.no_report,
         plain: args.plain,
         serve: args.serve,
+        words: None,
     };
     let again = session::Again {
         run: args.run.as_deref(),

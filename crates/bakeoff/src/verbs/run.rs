@@ -29,6 +29,7 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
         write_report: !args.no_report,
         plain: args.plain,
         serve: args.serve,
+        words: None,
     };
     let filesystems = catalogue.filesystems.may_run();
     let features = if args.features { features::of_plan(&plan, &filesystems)? } else { Vec::new() };

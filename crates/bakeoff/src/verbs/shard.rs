@@ -41,7 +41,8 @@ fn one(folder: &Path, job: &Job, index: u32, machine: &str) -> Result<u8, Failur
     }
     let path = executions::ledger_of(folder, index, machine)?;
     println!("part {number} of {}, on {machine}: {}", job.shards, path.display());
-    let output = Output { report: None, write_report: false, plain: true, serve: None };
+    let output =
+        Output { report: None, write_report: false, plain: true, serve: None, words: Some(job.words_of(index)) };
     // Held until the end: between looking at the ledger and writing to it another task of this part could begin.
     let Some(_held) = held(&path)? else {
         println!("part {number} is being run here by another process, which goes on; this one ends");

@@ -19,6 +19,9 @@ use system::create::Folder;
 /// How often a job that is waited for is looked at.
 const LOOK: Duration = Duration::from_secs(2);
 
+/// How many looks in a row may find no job before it is taken for gone.
+const UNKNOWN: u32 = 10;
+
 /// The manifest's file.
 const MANIFEST: &str = "kubernetes.json";
 
@@ -45,7 +48,7 @@ pub fn submit(args: &SubmitArgs) -> Result<u8, Failure> {
     plan.filesystems.iter_mut().for_each(from_anywhere);
     let formats = !matches!(plan.place, Place::Directories(_));
     plan.notes.iter().for_each(|note| eprint!("{}", text::wrapped(note, text::width(), "", "  ")));
-    let job = Job::new(plan, args.shards);
+    let job = Job::new(plan, args.shards, &std::env::args().collect::<Vec<_>>());
     let folder = job.write(&args.folder)?;
     println!("{}: {} parts of {} trials", folder.display(), job.shards, job.trials(0));
     if let Some(image) = &args.kubernetes {
@@ -78,7 +81,7 @@ fn hand_over(folder: &Path, job: &Job, wait: bool) -> Result<u8, Failure> {
         println!("How far they are: bakeoff collect {} --progress", folder.display());
         return Ok(0);
     }
-    let mut last = String::new();
+    let (mut last, mut unknown) = (String::new(), 0);
     loop {
         let line = in_a_line(&executions::all(folder, job));
         if line != last {
@@ -89,19 +92,16 @@ fn hand_over(folder: &Path, job: &Job, wait: bool) -> Result<u8, Failure> {
             collect::tell(folder, &collected)?;
             return Ok(u8::from(!collected.missing.is_empty() || collected.run.is_none()));
         }
-        if !slurm::is_under_way(&submitted) {
-            // The last job may have ended just now.
-            std::thread::sleep(LOOK);
-            if collect::result(folder)?.is_none() {
-                let text = format!(
-                    "Slurm knows the jobs {} and {} no more, and nothing was collected; see {}/logs, then: bakeoff collect {}",
-                    submitted.array,
-                    submitted.collect,
-                    folder.display(),
-                    folder.display()
-                );
-                return Err(Failure::new(text));
-            }
+        // The last job may have ended just now, and a controller that is busy may not answer.
+        unknown = if slurm::is_under_way(&submitted) { 0 } else { unknown + 1 };
+        if unknown > UNKNOWN {
+            return Err(Failure::new(format!(
+                "Slurm knows the jobs {} and {} no more, and nothing was collected; see {}/logs, then: bakeoff collect {}",
+                submitted.array,
+                submitted.collect,
+                folder.display(),
+                folder.display()
+            )));
         }
         std::thread::sleep(LOOK);
     }

@@ -2,8 +2,7 @@
 //! In: a view. Out: HTML; nothing where all blocks are of one machine.
 
 use crate::number;
-use crate::view::{MachinesView, View};
-use judge::Span;
+use crate::view::{MachinesView, View, span_words as span};
 use maud::{Markup, html};
 
 pub(super) fn machines(view: &View) -> Markup {
@@ -40,7 +39,6 @@ fn each(found: &MachinesView) -> Markup {
 }
 
 fn pooled(found: &MachinesView) -> Markup {
-    let span = |span: Span| format!("{} to {}", number::ratio(span.low), number::ratio(span.high));
     html! {
         @if found.pooled.is_empty() {
             p.small { "Too few blocks on each machine to compare contenders within it: three at least." }

@@ -4,7 +4,7 @@
 use super::style::{Style, Tone, wrapped};
 use crate::number;
 use crate::safe;
-use crate::view::{MachineView, PooledView, View, plural};
+use crate::view::{MachineView, PooledView, View, plural, span_words as span};
 use unicode_width::UnicodeWidthStr;
 
 /// Lines of ratios that are shown; the report has all.
@@ -59,7 +59,6 @@ fn one(machine: &MachineView) -> String {
 }
 
 fn ratio(line: &PooledView, style: Style) -> String {
-    let span = |span: judge::Span| format!("{} to {}", number::ratio(span.low), number::ratio(span.high));
     let next = line.pooled.prediction.map(|found| format!("  next {}", span(found))).unwrap_or_default();
     let name: String = safe::terminal(&line.contender);
     let room = style.width.saturating_sub(50).max(12);

@@ -307,6 +307,13 @@ fn turn(found: Pooled) -> Pooled {
     Pooled { ratio: 1.0 / found.ratio, interval: span(found.interval), prediction: found.prediction.map(span), ..found }
 }
 
+/// A range of ratios in words; ends beyond a hundredfold say no more than that.
+pub(crate) fn span_words(span: judge::Span) -> String {
+    let low = if span.low < 0.01 { "under 0.01".into() } else { crate::number::ratio(span.low) };
+    let high = if span.high > 100.0 { "over 100".into() } else { crate::number::ratio(span.high) };
+    format!("{low} to {high}")
+}
+
 impl MachinesView {
     /// How many there are and how figures of theirs are to be read: a sentence.
     pub fn sentence(&self) -> String {
