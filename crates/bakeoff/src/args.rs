@@ -13,7 +13,7 @@ use gallery::PUBLISH_EXAMPLES;
 pub use gallery::{GalleryArgs, PublishArgs};
 pub use own::{Own, Start};
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
-pub use served::{FaultsArgs, OnServedDisk, PowercutArgs, ServeDiskArgs};
+pub use served::{FaultsArgs, MountedIn, OnServedDisk, PowercutArgs, ServeDiskArgs};
 pub use what::{Cold, Until, What};
 
 use clap::builder::PossibleValuesParser;
