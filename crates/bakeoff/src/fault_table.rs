@@ -2,7 +2,8 @@
 //! In: results of `faults`. Out: text as wide as the terminal, and the form of `--json`.
 
 use crate::json::Answer;
-use crate::served_disk::{self, Refused};
+use crate::mounted_by::MountedBy;
+use crate::served_disk::{self, Refused, Served};
 use crate::text;
 use reliability::faults::{Access, Counts, FaultResult, Harmed, Verdict};
 use report::{Cell, Findings, Group, Row, Tone};
@@ -21,6 +22,10 @@ pub struct AllFaults {
     pub contenders: Vec<Harmed>,
     /// Those of which it could not be.
     pub refused: Vec<Refused>,
+    /// By which kernel contenders that name none were mounted, and why.
+    pub mounted_by: MountedBy,
+    /// What serving the disk costs by itself; null where it could not be measured.
+    pub served_disk: Option<Served>,
 }
 
 impl Answer for AllFaults {
@@ -35,7 +40,11 @@ pub fn findings(all: &AllFaults) -> Findings {
         answers: answers(&all.contenders).into_iter().chain(all.refused.iter().map(refused)).collect(),
         columns: all.contenders.iter().map(|one| one.contender.clone()).collect(),
         groups: vec![Group { name: "FAULT".into(), rows: rows(&all.contenders) }],
-        notes: legend(&all.contenders),
+        notes: legend(&all.contenders)
+            .into_iter()
+            .chain(all.served_disk.as_ref().map(Served::sentence))
+            .chain(all.mounted_by.sentence())
+            .collect(),
     }
 }
 
@@ -249,6 +258,8 @@ mod tests {
                 harmed("btrfs", result("bit-flips", Verdict::Reported, counts(36, 64, 0))),
             ],
             refused: vec![],
+            mounted_by: MountedBy::asked_here(),
+            served_disk: None,
         };
         let said = told(&all, 80);
         assert!(said.starts_with("btrfs returned nothing wrong"), "{said}");
@@ -261,7 +272,12 @@ mod tests {
     fn a_kernel_that_ended_is_said_to_have() {
         let mut lost = result("read-errors-metadata", Verdict::KernelLost, counts(60, 1, 0));
         (lost.kernel_lost, lost.kernel_loss) = (3, Some("its kernel panicked".into()));
-        let all = AllFaults { contenders: vec![harmed("reiserfs", lost)], refused: vec![] };
+        let all = AllFaults {
+            contenders: vec![harmed("reiserfs", lost)],
+            refused: vec![],
+            mounted_by: MountedBy::asked_here(),
+            served_disk: None,
+        };
         let said = told(&all, 200);
         let wanted = "reiserfs ended the kernel that had it mounted, by read-errors-metadata (in 3 of 5 rounds).";
         assert!(said.contains(wanted) && said.contains("KERNEL LOST"), "{said}");
@@ -271,7 +287,12 @@ mod tests {
     fn who_needs_repair_is_said_to() {
         let mut gone = result("bit-flips-metadata", Verdict::NotMounted, counts(0, 0, 0));
         gone.refused_again = 2;
-        let all = AllFaults { contenders: vec![harmed("xfs", gone)], refused: vec![] };
+        let all = AllFaults {
+            contenders: vec![harmed("xfs", gone)],
+            refused: vec![],
+            mounted_by: MountedBy::asked_here(),
+            served_disk: None,
+        };
         let said = told(&all, 100);
         assert!(
             said.contains("xfs could not be mounted any more after bit-flips-metadata (in 2 of 5 rounds)"),

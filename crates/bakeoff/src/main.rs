@@ -30,6 +30,7 @@ mod live;
 mod log;
 mod measured;
 mod mix_report;
+mod mounted_by;
 mod nearest;
 mod own_files;
 mod own_work;

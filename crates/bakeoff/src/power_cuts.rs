@@ -2,7 +2,8 @@
 //! In: results of `powercut`. Out: text as wide as the terminal, and the form of `--json`.
 
 use crate::json::Answer;
-use crate::served_disk::{self, Refused};
+use crate::mounted_by::MountedBy;
+use crate::served_disk::{self, Refused, Served};
 use crate::text;
 use reliability::power_cut::{Example, Figures, Given, PromiseResult, Rate, Strength, Survived};
 use report::{Cell, Findings, Group, Row, Tone};
@@ -16,6 +17,10 @@ pub struct PowerCuts {
     pub contenders: Vec<Survived>,
     /// Those that could not be.
     pub refused: Vec<Refused>,
+    /// By which kernel contenders that name none were mounted, and why.
+    pub mounted_by: MountedBy,
+    /// What serving the disk costs by itself; null where it could not be measured.
+    pub served_disk: Option<Served>,
 }
 
 impl Answer for PowerCuts {
@@ -30,7 +35,11 @@ pub fn findings(all: &PowerCuts) -> Findings {
         answers: answers(&all.contenders).into_iter().chain(all.refused.iter().map(refused)).collect(),
         columns: all.contenders.iter().map(|one| one.contender.clone()).collect(),
         groups: groups(&all.contenders),
-        notes: legend(&all.contenders),
+        notes: legend(&all.contenders)
+            .into_iter()
+            .chain(all.served_disk.as_ref().map(Served::sentence))
+            .chain(all.mounted_by.sentence())
+            .collect(),
     }
 }
 
@@ -309,7 +318,12 @@ mod tests {
 
     #[test]
     fn the_first_sentences_say_who_kept_what_was_promised() {
-        let all = PowerCuts { contenders: vec![survived("ext4", 0), survived("ext2", 400)], refused: vec![] };
+        let all = PowerCuts {
+            contenders: vec![survived("ext4", 0), survived("ext2", 400)],
+            refused: vec![],
+            mounted_by: MountedBy::asked_here(),
+            served_disk: None,
+        };
         let said = told(&all, 80);
         assert!(said.starts_with("ext4 kept everything that was promised"), "{said}");
         assert!(said.contains("ext2 did NOT keep what was promised: fsync (in 400 of 1000 cuts"), "{said}");
@@ -320,7 +334,12 @@ mod tests {
     #[test]
     fn many_contenders_stand_in_several_tables() {
         let names = ["ext4", "xfs", "btrfs", "ext3", "ext4 data=writeback a-very-long-name"];
-        let all = PowerCuts { contenders: names.map(|name| survived(name, 0)).to_vec(), refused: vec![] };
+        let all = PowerCuts {
+            contenders: names.map(|name| survived(name, 0)).to_vec(),
+            refused: vec![],
+            mounted_by: MountedBy::asked_here(),
+            served_disk: None,
+        };
         let said = told(&all, 80);
         assert_eq!(said.matches("AFTER THE CUT").count(), 2, "{said}");
         assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");

@@ -5,6 +5,7 @@ use crate::args::{OnServedDisk, What};
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
+use crate::mounted_by::{self, MountedBy};
 use crate::{contenders, findings, out, place, text};
 use disk::Disk;
 use records::Contender;
@@ -14,7 +15,7 @@ use report::Findings;
 use runner::{Place, PlannedContender};
 use schemars::JsonSchema;
 use serde::Serialize;
-use staging::{Registry, ServedFolder, Stage, Target, Where};
+use staging::{Ceiling, Registry, ServedFolder, Stage, Target, Where};
 use std::path::{Path, PathBuf};
 use system::Journal;
 use workload::plan::Plan;
@@ -36,6 +37,36 @@ pub struct Refused {
     pub why: String,
 }
 
+/// What serving the disk costs by itself, measured before anything else: what is told of times on it is no real disk's.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Served {
+    /// Microseconds that it adds to a request.
+    pub added_us: f64,
+    /// Reads of 4 KiB that it carries a second, eight at a time.
+    pub reads_a_second: f64,
+    /// Bytes that it carries a second.
+    pub bytes_a_second: f64,
+    #[serde(skip)]
+    words: String,
+}
+
+impl Served {
+    /// This machine's; None where none can be served, which each contender says for itself.
+    fn here() -> Option<Served> {
+        let known = Ceiling::here(&Journal::new()).ok()?;
+        let (added_us, words) = (known.added.as_secs_f64() * 1e6, known.in_words());
+        Some(Served { added_us, reads_a_second: known.operations, bytes_a_second: known.bytes, words })
+    }
+
+    /// It in a sentence.
+    pub fn sentence(&self) -> String {
+        format!(
+            "The disk is served by Bakeoff itself, which {}: times on it are ranked with no real disk's.",
+            self.words
+        )
+    }
+}
+
 /// What was asked for.
 pub struct Asked {
     pub contenders: Vec<PlannedContender>,
@@ -43,6 +74,10 @@ pub struct Asked {
     /// Size of the disk.
     pub bytes: u64,
     pub seed: u64,
+    /// Which kernel mounts contenders that name none, and why.
+    pub mounted_by: MountedBy,
+    /// What serving the disk costs.
+    pub served: Option<Served>,
 }
 
 /// What was asked for, with all that can be refused before anything is done; what interrupted runs left is removed. `kernels`: for every contender that
@@ -58,13 +93,19 @@ pub fn asked(on: &OnServedDisk, kernels: &[String], only: Option<&str>) -> Resul
     let seed = on.seed.unwrap_or_else(crate::resolve::fresh_seed);
     let mut catalogue = Catalogue::with(&[], &on.filesystems)?;
     catalogue.filesystems = catalogue.filesystems.may_run();
-    let contenders = competing(on, kernels, &catalogue, bytes)?;
+    let mut contenders = competing(on, kernels, &catalogue, bytes)?;
+    contenders.iter().try_for_each(|entry| takes_part(&entry.asked))?;
     if let Some(only) = only {
         all_here(&contenders, only)?;
     }
     fits(bytes)?;
     clean()?;
-    Ok(Asked { contenders, filesystems: catalogue.filesystems, bytes, seed })
+    let filesystems = catalogue.filesystems;
+    let mounted_by = mounted_by::decide(on.place, only.is_some(), &mut contenders, &filesystems, bytes)?;
+    if let Some(said) = mounted_by.sentence() {
+        eprintln!("{said}");
+    }
+    Ok(Asked { contenders, filesystems, bytes, seed, mounted_by, served: Served::here() })
 }
 
 /// The filesystems that may be made, where the contender is known already; what interrupted runs left is removed.
@@ -92,6 +133,33 @@ fn competing(
     let what = What { fs, mkfs, mount, axis, kernel: kernels.to_vec(), ..What::default() };
     let place = Place::Image { bytes, scratch: PathBuf::from(crate::scratch::DEFAULT) };
     Ok(contenders::entries(&what, &Plan::default(), catalogue, &place)?.0)
+}
+
+/// Refuses what would stand in a label and not be so: one disk is served, recorded and harmed, and nobody works on it beforehand.
+fn takes_part(contender: &Contender) -> Result<(), Failure> {
+    let is_aged = contender.age.as_deref().is_some_and(|age| age != "fresh");
+    let is_filled = contender.fill.is_some_and(|share| share > 0.0);
+    let asks = |name: &str| contender.axes.contains_key(name);
+    let refused = [
+        (axes::devices(contender) > 1, "devices", "lies on several devices, and one disk is recorded and harmed"),
+        (
+            asks("disk"),
+            "disk",
+            "stands on a modelled disk, and another one is recorded and harmed, which is as fast as can be",
+        ),
+        (is_aged, "age", "is aged, and here every filesystem is fresh"),
+        (is_filled, "fill", "is filled beforehand, and here every filesystem is fresh"),
+        (
+            asks("limit.memory"),
+            "limit.memory",
+            "has a limit of memory, which is one of the engine's, and the engine has no part in it",
+        ),
+        (asks(axes::CLOCK), axes::CLOCK, "counts instructions, and nothing is timed here"),
+    ];
+    match refused.iter().find(|(is_so, _, _)| *is_so) {
+        Some((_, axis, why)) => Err(Failure::usage(format!("{} {why}: leave `{axis}` out", contender.label))),
+        None => Ok(()),
+    }
 }
 
 fn all_here(contenders: &[PlannedContender], only: &str) -> Result<(), Failure> {

@@ -26,7 +26,7 @@ const FILES: u64 = 608;
 /// What `faults` answers of a contender, fault for fault.
 fn harmed(fs: &str, faults: &str, more: &[&str]) -> Vec<Value> {
     let done = Command::new(PROGRAM)
-        .args(["faults", "--json", "--seed", "7", "--rounds", "1", "--fs", fs, "--fault", faults])
+        .args(["faults", "--json", "--in", "here", "--seed", "7", "--rounds", "1", "--fs", fs, "--fault", faults])
         .args(more)
         .output()
         .expect("it starts");
@@ -79,7 +79,7 @@ fn a_description_that_says_otherwise_than_what_was_measured_is_an_error() {
     let text = include_str!("../../../filesystems/ext4.toml");
     assert_eq!(text.matches("checksums_data = false").count(), 1);
     place.write("boaster.toml", &text.replace("checksums_data = false", "checksums_data = true"));
-    let words = "faults --filesystems boaster.toml --fs boaster --fault bit-flips --rounds 1 --seed 7";
+    let words = "faults --in here --filesystems boaster.toml --fs boaster --fault bit-flips --rounds 1 --seed 7";
     place.bakeoff(words).refused(&["boaster", "data has checksums, and wrong data was returned"]);
 }
 
@@ -127,6 +127,7 @@ fn a_disk_that_hangs_is_waited_for() {
 fn what_cannot_be_harmed_is_refused_with_its_reason() {
     let place = Place::new();
     place.bakeoff("faults --fault rust").refused(&["--fault rust", "bit-flips, "]);
+    place.bakeoff("faults --fs btrfs --axis devices=2").refused(&["lies on several devices", "leave `devices` out"]);
     place.bakeoff("faults --kernel linux:6").refused(&["linux:6", "debian:6.1"]);
     place.bakeoff("faults --image 100T").refused(&["name a smaller one"]);
     place.bakeoff("faults --rounds 0").refused(&["1..=1000"]);

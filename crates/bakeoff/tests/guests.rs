@@ -458,6 +458,23 @@ fn a_kernel_that_ends_over_a_harmed_disk_is_a_verdict() {
 }
 
 #[test]
+fn states_are_mounted_in_a_guest_of_a_kernel_that_is_here_where_that_is_asked_for_and_the_answer_says_so() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let mut cuts = power_cuts(&place, "ext4", 10);
+    let done = cuts.args(["--in", "guest"]).output().expect("it starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let all: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let by = &all["mounted_by"];
+    assert_eq!((by["place"].as_str(), by["reason"].as_str()), (Some("guest"), Some("asked")), "{by}");
+    assert_eq!(by["kernel"].as_str(), staging::kernel_at_hand().as_deref(), "{by}");
+    let one = contender(&done.stdout);
+    assert_eq!((one["guest"].as_bool(), one["contender"].as_str()), (Some(true), Some("ext4")), "{one}");
+    assert_eq!(broken_promises(&one), [""; 0], "{one}");
+    clean(&place);
+}
+
+#[test]
 fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
     use std::io::BufRead;
     let Some(_turn) = guests() else { return };

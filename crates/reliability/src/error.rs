@@ -23,9 +23,6 @@ pub enum ReliabilityError {
     /// Whoever watched wanted no more.
     #[error("stopped")]
     Stopped,
-    /// A process of its own serves the filesystem.
-    #[error("it is served by a process of its own, which remembers what stood on its disk")]
-    OwnServer,
     /// Whoever works in a virtual machine does not do what it is told.
     #[error("who looks at it in the virtual machine {0}")]
     Witness(String),

@@ -12,7 +12,7 @@ use system::{BlockDevice, Journal};
 
 mod ceiling;
 
-pub(crate) use ceiling::Ceiling;
+pub use ceiling::Ceiling;
 
 /// Room for more than the image in the served folder.
 const SPARE: u64 = 64 << 20;
@@ -84,7 +84,8 @@ impl Modelled {
 
     /// What must be said beside every figure.
     pub fn remark(&self) -> String {
-        format!("{} is served by Bakeoff itself, which {}", self.model.name(), self.ceiling.in_words())
+        let (name, ceiling) = (self.model.name(), self.ceiling.in_words());
+        format!("{name} is served by Bakeoff itself, which {ceiling}: faster disks than that cannot be modelled here")
     }
 
     /// The disk, as it is shown beneath the image.

@@ -1,7 +1,9 @@
 //! What is done on a disk that Bakeoff serves itself, given at the command line.
 //! In: words typed by a person. Out: [`PowercutArgs`], [`FaultsArgs`], parsed and not yet resolved.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::PathBuf;
 
 pub const POWERCUT_EXAMPLES: &str = "\
@@ -17,6 +19,16 @@ Examples:
   bakeoff faults --fs btrfs,zfs --fault bit-flips,bit-flips-metadata
   bakeoff faults --fs f2fs,jfs,nilfs2                 in virtual machines, whose kernels have them
   bakeoff faults --fs ext4 --mkfs ext4='-O ^metadata_csum' --fault bit-flips-metadata --rounds 20";
+
+/// Where what may be broken is mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MountedIn {
+    /// In a virtual machine: of this machine's own kernel where its file can be read, else of the newest of Debian's that is here
+    Guest,
+    /// By this machine's own kernel
+    Here,
+}
 
 /// Contenders on a served disk.
 #[derive(Debug, Args)]
@@ -36,6 +48,10 @@ pub struct OnServedDisk {
     /// Descriptions of filesystems of your own, too: TOML files, or folders of them
     #[arg(long, value_name = "PATH")]
     pub filesystems: Vec<PathBuf>,
+    /// Where what may be broken is mounted, of contenders that name no kernel [default: guest, where KVM boots one and its kernel need not be
+    /// downloaded; else here]
+    #[arg(long = "in", value_name = "PLACE")]
+    pub place: Option<MountedIn>,
     /// Size of the disk, which is kept in memory
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub image: String,

@@ -23,7 +23,7 @@ pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
     let one = |contender: &Contender| of_one(contender, &asked, &known, args.rounds, &stop);
     let Some((contenders, refused)) = served_disk::each(&asked, one) else { return Ok(STOPPED) };
-    let all = AllFaults { contenders, refused };
+    let all = AllFaults { contenders, refused, mounted_by: asked.mounted_by, served_disk: asked.served };
     served_disk::tell(&args.on, &all, &fault_table::findings(&all))?;
     served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
     match all.contenders.is_empty() {

@@ -5,6 +5,7 @@ use crate::args::PowercutArgs;
 use crate::contenders;
 use crate::failure::Failure;
 use crate::measured;
+use crate::mounted_by;
 use crate::out;
 use crate::power_cuts::{self, PowerCuts};
 use crate::served_disk::{self, Asked};
@@ -35,7 +36,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     let Some((contenders, refused)) = served_disk::each(&asked, |one| of_one(one, &asked, &cuts, &stop)) else {
         return Ok(STOPPED);
     };
-    let all = PowerCuts { contenders, refused };
+    let all = PowerCuts { contenders, refused, mounted_by: asked.mounted_by, served_disk: asked.served };
     served_disk::tell(&args.on, &all, &power_cuts::findings(&all))?;
     measured::keep(&all.contenders);
     served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
@@ -57,6 +58,8 @@ fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
     let mut kept = KeptState::read(path).map_err(unreadable)?;
     if let Some(kernel) = args.kernel.first() {
         kept.contender.kernel = Some(contenders::kernel_called(kernel)?);
+    } else if let Some(place) = args.on.place {
+        kept.contender.kernel = mounted_by::asked(place)?;
     }
     let folder = path.parent().unwrap_or(Path::new("."));
     let filesystems = served_disk::filesystems(&args.on)?;

@@ -97,10 +97,7 @@ impl Place for Here<'_, '_> {
     }
 
     fn set_up(&mut self, work: &Work, seed: u64) -> Result<(), ReliabilityError> {
-        if !self.stage.enter().is_empty() {
-            return Err(ReliabilityError::OwnServer);
-        }
-        self.hands = Some(Hands::set_up(work, self.stage.root(), seed)?);
+        self.hands = Some(Hands::set_up(work, &self.stage.seen(), seed)?);
         Ok(self.stage.sync()?)
     }
 
@@ -118,7 +115,7 @@ impl Place for Here<'_, '_> {
             Ok(took) => took,
             Err(error) => return Ok(AfterCut::Refused(self.refused(&error, since))),
         };
-        let seen = hands::look(self.stage.root(), question);
+        let seen = hands::look(&self.stage.seen(), question);
         self.stage.unmount_only()?;
         let check = check.then(|| self.stage.check_unmounted()).transpose()?.map(Box::new);
         Ok(AfterCut::Mounted { took, seen, check })

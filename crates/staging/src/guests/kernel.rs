@@ -91,6 +91,22 @@ pub fn kernel_is_here(name: &str) -> bool {
     }
 }
 
+/// A kernel that a guest can boot without a download: this machine's own, where its file and its modules can be read, else the newest of Debian's
+/// that is here.
+pub fn kernel_at_hand() -> Option<String> {
+    own_kernel(Path::new("/"), &rustix::system::uname().release().to_string_lossy())
+        .map(|image| image.display().to_string())
+        .or_else(|| debian::kernels_here().pop())
+}
+
+/// The file of the kernel that runs, in a system below this root; None where there is none that a guest can boot.
+fn own_kernel(root: &Path, running: &str) -> Option<PathBuf> {
+    let modules = root.join("lib/modules").join(running);
+    let is_it = |image: &PathBuf| release(image).is_ok_and(|found| found == running);
+    let images = [root.join("boot").join(format!("vmlinuz-{running}")), modules.join("vmlinuz")];
+    images.into_iter().find(is_it).filter(|_| modules.join("modules.dep").exists())
+}
+
 /// Finds a kernel; one of Debian's is downloaded where it is not there yet.
 pub(crate) fn find(name: &str, journal: &Journal) -> Result<Kernel, StagingError> {
     let (image, modules) = match named(name)? {
@@ -171,6 +187,23 @@ mod tests {
             let error = named(name).expect_err(name).to_string();
             assert!(error.contains(name) && error.contains("debian:6.1"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_kernel_that_runs_is_at_hand_where_its_file_and_modules_are() {
+        let root = tempfile::tempdir().expect("a folder");
+        let (boot, modules) = (root.path().join("boot"), root.path().join("lib/modules/6.12.1-x"));
+        std::fs::create_dir_all(&boot).expect("made");
+        std::fs::create_dir_all(&modules).expect("made");
+        assert_eq!(own_kernel(root.path(), "6.12.1-x"), None);
+        let image = crate::guests::kernel_file::tests::image_of("6.12.1-x");
+        std::fs::write(boot.join("vmlinuz-6.12.1-x"), &image).expect("written");
+        assert_eq!(own_kernel(root.path(), "6.12.1-x"), None, "without modules");
+        std::fs::write(modules.join("modules.dep"), "").expect("written");
+        assert_eq!(own_kernel(root.path(), "6.12.1-x"), Some(boot.join("vmlinuz-6.12.1-x")));
+        assert_eq!(own_kernel(root.path(), "6.12.2-x"), None, "another one runs");
+        std::fs::rename(boot.join("vmlinuz-6.12.1-x"), modules.join("vmlinuz")).expect("moved");
+        assert_eq!(own_kernel(root.path(), "6.12.1-x"), Some(modules.join("vmlinuz")), "where others keep it");
     }
 
     #[test]

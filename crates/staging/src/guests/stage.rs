@@ -192,14 +192,19 @@ impl Target {
             return Ok(known.clone());
         }
         let emulated = |why: String| (Backend::Emulation, format!("emulated by QEMU, since {why}"));
-        let node = Path::new("/dev/kvm");
-        let found = if let Err(error) = std::fs::OpenOptions::new().read(true).write(true).open(node) {
-            emulated(format!("/dev/kvm cannot be opened ({error})"))
-        } else {
-            self.try_kvm(prepared).map_or_else(emulated, |()| (Backend::Kvm, String::new()))
-        };
+        let tried = kvm_opens().and_then(|()| self.try_kvm(prepared));
+        let found = tried.map_or_else(emulated, |()| (Backend::Kvm, String::new()));
         self.guests.backend = Some(found.clone());
         Ok(found)
+    }
+
+    /// What makes processors of this contender's guests here, and why; its kernel is made ready and tried for that.
+    ///
+    /// # Errors
+    /// Its kernel cannot be used, or lacks its filesystem.
+    pub fn guest_backend(&mut self, contender: &Contender) -> Result<(Backend, String), StagingError> {
+        let prepared = self.prepared(contender)?;
+        self.backend(&prepared)
     }
 
     fn try_kvm(&mut self, prepared: &Prepared) -> Result<(), String> {
@@ -257,6 +262,15 @@ pub(crate) fn planned(kernel: &str, disks: &[PathBuf], folder: &Path) -> Command
         start: Start::Boot,
     };
     machine::command(&parts, &folder.join("guest"))
+}
+
+/// Whether this process may use the kernel's virtual machines; why not.
+///
+/// # Errors
+/// It may not, or there are none.
+pub fn kvm_opens() -> Result<(), String> {
+    let opened = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
+    opened.map(drop).map_err(|error| format!("/dev/kvm cannot be opened ({error})"))
 }
 
 /// Half of this machine's memory, within bounds.

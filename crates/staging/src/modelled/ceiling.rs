@@ -28,7 +28,7 @@ const READERS: u64 = 8;
 
 /// What serving a disk allows on this machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Ceiling {
+pub struct Ceiling {
     /// Added to each request: the median of one read at a time.
     pub added: Duration,
     /// Reads of 4 KiB a second, by eight at a time.
@@ -63,7 +63,7 @@ impl Ceiling {
     /// In words, after a name.
     pub fn in_words(&self) -> String {
         format!(
-            "adds {} us to each request and allows {:.0} reads and {} a second at most: faster disks than that cannot be modelled here",
+            "adds {} us to each request and allows {:.0} reads and {} a second at most",
             self.added.as_micros(),
             self.operations,
             records::show_bytes(self.bytes as u64)
