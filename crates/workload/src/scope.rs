@@ -204,6 +204,9 @@ pub(crate) fn holds(field: &Field, scope: &Scope) -> Outcome<bool> {
 fn condition(text: &str, scope: &Scope) -> Outcome<bool> {
     for operator in ["!=", "=", ">", "<"] {
         let Some((left, right)) = text.split_once(operator) else { continue };
+        if right.starts_with('=') {
+            return Err(Problem::new(format!("`{text}` is not a condition")).help("two are compared by a single `=`"));
+        }
         if matches!(operator, "=" | "!=") {
             let equal = word(left, scope)? == word(right, scope)?;
             return Ok(equal == (operator == "="));

@@ -106,6 +106,14 @@ fn equal_seeds_and_settings_make_equal_programs() {
 }
 
 #[test]
+fn a_large_file_is_written_and_read_uncached_where_that_is_asked_for() {
+    let all = compile("sequential", "quick", &[("uncached", "yes")]);
+    assert!(only(&all, "write-uncached").io.uncached && only(&all, "read-uncached").io.uncached);
+    let usual = compile("sequential", "quick", &[]);
+    assert!(usual.program.phases.iter().all(|phase| !phase.name.contains("uncached")));
+}
+
+#[test]
 fn sequential_is_a_5_gib_file_in_1_mib_blocks() {
     let full = compile("sequential", "full", &[]);
     let file = fileset(&full, "file");
