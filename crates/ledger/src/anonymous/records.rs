@@ -353,6 +353,10 @@ impl Cleaner<'_> {
             self.text(&mut run.errors, "", Rule::Output);
             self.emptied(&mut run.left_behind, Rule::Output);
         }
+        for client in outcome.together.iter_mut().flat_map(|together| together.clients.iter_mut()) {
+            self.secrets.host(&client.host);
+            self.text(&mut client.host, LEFT_OUT, Rule::Host);
+        }
         for error in &mut outcome.errors.first {
             self.text(&mut error.file, PATH, Rule::Path);
         }
