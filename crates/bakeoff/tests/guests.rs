@@ -443,21 +443,6 @@ fn the_disk_of_a_guest_is_harmed_and_what_its_filesystem_makes_of_it_is_seen_the
 }
 
 #[test]
-fn a_kernel_that_ends_over_a_harmed_disk_is_a_verdict() {
-    let Some(_turn) = guests() else { return };
-    let place = place_with("mkfs.ext4 -F -q {device}");
-    let path = "config/bakeoff/filesystems/odd.toml";
-    let odd = std::fs::read_to_string(place.path(path)).expect("it was written");
-    let own = r#"["mount", "-t", "ext4", "-o", "{list}", "{device}", "{mountpoint}"]"#;
-    assert!(odd.contains(own));
-    let mount = "if [ -e /tmp/seen ]; then echo c > /proc/sysrq-trigger; fi; touch /tmp/seen; mount -t ext4 {device} {mountpoint}";
-    place.write(path, &odd.replace(own, &format!("[\"sh\", \"-c\", {mount:?}]")));
-    let flips = &faults(&place, &format!("odd --kernel {KERNEL}"), "bit-flips")[0];
-    assert_eq!((flips["verdict"].as_str(), flips["kernel_lost"].as_u64()), (Some("kernel-lost"), Some(1)), "{flips}");
-    assert!(flips["kernel_loss"].as_str().is_some_and(|why| why.contains("sysrq triggered crash")), "{flips}");
-}
-
-#[test]
 fn states_are_mounted_in_a_guest_of_a_kernel_that_is_here_where_that_is_asked_for_and_the_answer_says_so() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
