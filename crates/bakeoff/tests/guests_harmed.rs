@@ -1,0 +1,141 @@
+//! Power cuts and faults in virtual machines: what is broken there is found there, and whoever is killed leaves nothing.
+
+mod machines;
+mod support;
+
+use machines::{KERNEL, clean, guests, killed, machines, place_with};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::Place;
+
+#[test]
+fn killed_power_cuts_and_faults_take_their_guest_with_them_and_the_rest_is_cleaned() {
+    let Some(_turn) = guests() else { return };
+    let disks = std::path::Path::new("/run/bakeoff");
+    std::fs::create_dir_all(disks).expect("the folder is there");
+    let before = support::leftovers(disks);
+    for words in ["powercut --fs jfs --unsynced 30s", "faults --fs jfs --fault slow"] {
+        let place = Place::new();
+        let mut child = place.start(words);
+        let end = Instant::now() + Duration::from_secs(120);
+        while machines(&place.folder().display().to_string()).is_empty() {
+            assert!(child.try_wait().expect("it can be asked").is_none(), "{words}: it ended before its guest was up");
+            assert!(Instant::now() < end, "{words}: no guest after two minutes");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        killed(&place, &mut child);
+        place.bakeoff("clean").well();
+        let now = support::leftovers(disks);
+        assert!(now.len() <= before.len(), "{words}: {now:?}");
+        clean(&place);
+    }
+}
+
+/// `powercut` of a contender in a guest, few states and a short work.
+fn power_cuts(place: &Place, fs: &str, states: u32) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+    command.current_dir(place.folder()).args(["powercut", "--json", "--unsynced", "1s", "--seed", "7", "--fs", fs]);
+    command.arg("--states").arg(states.to_string());
+    command
+}
+
+fn contender(answer: &[u8]) -> serde_json::Value {
+    let all: serde_json::Value = serde_json::from_slice(answer).expect("JSON");
+    assert_eq!(all["refused"].as_array().map(Vec::len), Some(0), "{all}");
+    all["contenders"][0].clone()
+}
+
+fn broken_promises(of: &serde_json::Value) -> Vec<&str> {
+    let promises = of["promises"].as_array().expect("promises");
+    let broken = promises.iter().filter(|one| one["strength"] == "promised" && one["given"] == "broken");
+    broken.filter_map(|one| one["name"].as_str()).collect()
+}
+
+#[test]
+fn a_filesystem_of_a_guest_that_sends_no_flush_breaks_what_it_promised() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let done = power_cuts(&place, "jfs", 15).output().expect("it starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let one = contender(&done.stdout);
+    assert_eq!((one["guest"].as_bool(), one["flushes"].as_u64()), (Some(true), Some(0)), "{one}");
+    assert!(one["kernel"].as_str().is_some_and(|kernel| kernel.starts_with("6.1.")), "{}", one["kernel"]);
+    assert!(broken_promises(&one).len() > 3, "{one}");
+    // Its log was replayed before it was mounted, as at boot.
+    assert_eq!((one["states"].as_u64(), one["mounts"]["refused"]["count"].as_u64()), (Some(15), Some(0)), "{one}");
+    clean(&place);
+}
+
+/// The faults of a contender in a guest, one round of each.
+fn faults(place: &Place, fs: &str, faults: &str) -> Vec<serde_json::Value> {
+    let said = place.bakeoff(&format!("faults --json --seed 7 --rounds 1 --fs {fs} --fault {faults}")).well();
+    let one = contender(said.out.as_bytes());
+    assert_eq!(one["guest"].as_bool(), Some(true), "{one}");
+    assert!(one["kernel"].as_str().is_some_and(|kernel| kernel.starts_with("6.1.")), "{}", one["kernel"]);
+    clean(place);
+    one["faults"].as_array().expect("faults").clone()
+}
+
+#[test]
+fn the_disk_of_a_guest_is_harmed_and_what_its_filesystem_makes_of_it_is_seen_there() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let all = faults(&place, "jfs", "none,bit-flips,full-below,dead");
+    let [none, flips, full, dead] = &all[..] else { panic!("{all:?}") };
+    assert_eq!((none["verdict"].as_str(), none["after"]["right"].as_u64()), (Some("unharmed"), Some(608)), "{none}");
+    assert_eq!((none["acknowledged"].as_u64(), none["kept"]["right"].as_u64()), (Some(120), Some(120)), "{none}");
+    assert_eq!((flips["verdict"].as_str(), flips["blocks"].as_u64()), (Some("silent"), Some(64)), "{flips}");
+    assert!(flips["read"]["wrong"].as_u64() > Some(20), "JFS has no checksums: {flips}");
+    // A full disk is an error of the guest's, and does not stop its machine.
+    for fault in [full, dead] {
+        assert_eq!((fault["verdict"].as_str(), fault["kernel_lost"].as_u64()), (Some("stopped"), Some(0)), "{fault}");
+        assert!(fault["met"].as_u64() > Some(0) && fault["failed_calls"].as_u64() > Some(0), "{fault}");
+        assert_eq!(fault["after"]["right"].as_u64(), Some(608), "{fault}");
+    }
+}
+
+#[test]
+fn states_are_mounted_in_a_guest_of_a_kernel_that_is_here_where_that_is_asked_for_and_the_answer_says_so() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let mut cuts = power_cuts(&place, "ext4", 10);
+    let done = cuts.args(["--in", "guest"]).output().expect("it starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let all: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let by = &all["mounted_by"];
+    assert_eq!((by["place"].as_str(), by["reason"].as_str()), (Some("guest"), Some("asked")), "{by}");
+    assert_eq!(by["kernel"].as_str(), staging::kernel_at_hand().as_deref(), "{by}");
+    let one = contender(&done.stdout);
+    assert_eq!((one["guest"].as_bool(), one["contender"].as_str()), (Some(true), Some("ext4")), "{one}");
+    assert_eq!(broken_promises(&one), [""; 0], "{one}");
+    clean(&place);
+}
+
+#[test]
+fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
+    use std::io::BufRead;
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let mut child = power_cuts(&place, "exfat", 20)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let told = std::io::BufReader::new(child.stderr.take().expect("piped"));
+    let mut lines = told.lines().map_while(Result::ok);
+    let at_its_states = lines.find(|line| line.contains("of 20 states looked at"));
+    assert!(at_its_states.is_some(), "it ended before its states");
+    let machines = machines(&place.folder().display().to_string());
+    assert_eq!(machines.len(), 1, "one machine");
+    signal(machines[0], "KILL");
+    let rest: Vec<String> = lines.collect();
+    let done = child.wait_with_output().expect("it ends");
+    assert!(done.status.success(), "{rest:?}");
+    let one = contender(&done.stdout);
+    assert_eq!((one["states"].as_u64(), one["mounts"]["kernel_lost"]["count"].as_u64()), (Some(20), Some(1)), "{one}");
+    // What it knows of the others is not lost, and exFAT keeps what is promised, but has no hard links.
+    assert_eq!(broken_promises(&one), [""; 0], "{one}");
+    let link = one["promises"].as_array().and_then(|all| all.iter().find(|promise| promise["name"] == "link"));
+    assert_eq!(link.map(|link| &link["given"]), Some(&serde_json::json!("untested")));
+    clean(&place);
+}

@@ -1,0 +1,139 @@
+//! Guests for tests: whether they can run here, places whose guests do what a test wants, and what is left of them.
+
+#![allow(dead_code, reason = "each test file uses the part that it needs")]
+
+use crate::support::{Place, Said};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
+
+pub const KERNEL: &str = "debian:6.1";
+
+/// Guests are heavy: one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The turn, where guests can run here; says why where they cannot.
+pub fn guests() -> Option<MutexGuard<'static, ()>> {
+    static LACK: OnceLock<Option<String>> = OnceLock::new();
+    let lack = LACK.get_or_init(|| {
+        if !is_root() {
+            return Some("guests need root".into());
+        }
+        staging::guests_lack()
+            .or_else(|| (!staging::kernel_is_here(KERNEL) && !fetched()).then(|| "no kernel to boot".into()))
+    });
+    if let Some(lack) = lack {
+        prerequisites::leave_out("guests", lack);
+        return None;
+    }
+    Some(TURN.lock().unwrap_or_else(|poison| poison.into_inner()))
+}
+
+pub fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|said| said.stdout == b"0\n")
+}
+
+/// Whether Debian's kernel can be had: apt knows it, and the network is there.
+pub fn fetched() -> bool {
+    staging::fetch_kernel(KERNEL).map_err(|error| println!("{error}")).is_ok()
+}
+
+/// A place with a filesystem of its own description, `odd`, whose mkfs does what the test wants.
+pub fn place_with(make: &str) -> Place {
+    let place = Place::new();
+    let ext4 = include_str!("../../../../filesystems/ext4.toml");
+    let own = r#"command = ["mkfs.ext4", "-F", "-q", "-L", "{label}", "{options}", "{device}"]"#;
+    assert!(ext4.contains(own));
+    let odd = ext4.replace(own, &format!("command = [\"sh\", \"-c\", {make:?}]"));
+    std::fs::create_dir_all(place.path("config/bakeoff/filesystems")).expect("a folder is made");
+    place.write("config/bakeoff/filesystems/odd.toml", &odd);
+    place
+}
+
+pub const RUN: &str =
+    "run small-files --set files=200 --set some=50 --samples 1 --image 256MiB --plain --no-report --scratch .";
+
+pub fn failing(place: &Place, more: &str) -> Said {
+    let said = place.bakeoff(&format!("{RUN} {more}"));
+    assert_eq!(said.status, Some(1), "{said:#?}");
+    clean(place);
+    said
+}
+
+/// Nothing of any guest is left: no process, no socket, no loop device, no file but the ledger.
+pub fn clean(place: &Place) {
+    let here = place.folder().display().to_string();
+    let machines = machines(&here);
+    assert!(machines.is_empty(), "{machines:?} still run");
+    let loops = Command::new("losetup").arg("--list").output().expect("losetup answers");
+    assert!(!String::from_utf8_lossy(&loops.stdout).contains(&here), "{loops:?}");
+    let left: Vec<PathBuf> = std::fs::read_dir(place.folder())
+        .expect("the folder is there")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("bakeoff-")))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Ids of QEMU's processes that have a disk and were started in a folder.
+pub fn machines(folder: &str) -> Vec<u32> {
+    let folder = PathBuf::from(folder).canonicalize().expect("the folder is there");
+    let processes = std::fs::read_dir("/proc").expect("it is there").flatten();
+    let ours = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&line);
+        let there = std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+        there && ["qemu-system", "virtio-blk"].iter().all(|part| text.contains(part))
+    };
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter(ours).collect()
+}
+
+/// Waits until a run has booted a machine with a disk, and gives its id.
+pub fn booted(place: &Place, child: &mut Child) -> u32 {
+    let end = Instant::now() + Duration::from_secs(120);
+    loop {
+        let found = machines(&place.folder().display().to_string());
+        // Its mkfs has begun to write, so it has said hello.
+        if let Some(pid) = found.first().filter(|_| written(place)) {
+            return *pid;
+        }
+        assert!(child.try_wait().expect("it can be asked").is_none(), "the run ended before its guest was up");
+        assert!(Instant::now() < end, "no guest after two minutes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Whether something was written to the image of a run.
+pub fn written(place: &Place) -> bool {
+    let entries = std::fs::read_dir(place.folder()).expect("the folder is there").flatten();
+    let images = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "img"));
+    images.filter_map(|entry| entry.metadata().ok()).any(|facts| facts.blocks() > 0)
+}
+
+/// Writes, so that the test sees it, and then takes longer than the test needs to end it; a lost guest is tried again, and nobody ends that one.
+pub const ENDLESS: &str = "dd if=/dev/urandom of={device} bs=1M count=1 conv=fsync; sleep 30";
+
+pub fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().expect("kill starts");
+    assert!(sent.success());
+}
+
+/// Everything that the ledger says of the last run.
+pub fn exported(place: &Place) -> String {
+    place.bakeoff("export --output out.json").well();
+    std::fs::read_to_string(place.path("out.json")).expect("it was written")
+}
+
+/// Kills whoever started a machine, and waits until that is gone, too: nobody cleans up, and its guest is in the midst of something.
+pub fn killed(place: &Place, child: &mut Child) {
+    child.kill().expect("it is killed");
+    child.wait().expect("it is reaped");
+    let end = Instant::now() + Duration::from_secs(10);
+    while !machines(&place.folder().display().to_string()).is_empty() {
+        assert!(Instant::now() < end, "QEMU outlives the run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
