@@ -3,7 +3,7 @@
 mod machines;
 mod support;
 
-use machines::{KERNEL, clean, guests, killed, machines, place_with};
+use machines::{clean, guests, killed, machines, signal};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use support::Place;
