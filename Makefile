@@ -45,14 +45,14 @@ test: test-packages
 # Many clients: the program that speaks MPI, beside bakeoff. docs/many.md says how it is used.
 mpi: packages build
 	@scripts/packages mpi
-	$(CARGO) build --release --locked -p ranks --features mpi
+	$(CARGO) build --release --locked -p bakeoff-ranks --features mpi
 	@echo "built: $(TARGET)/release/bakeoff-ranks; mpirun -np 2 $(BAKEOFF) ranks mdtest-easy --dir DIR"
 
 mpi-test:
 	@scripts/packages run mpi
 	$(CARGO) build --locked -p bakeoff
-	$(CARGO) clippy -p ranks --all-targets --features mpi --locked -- -D warnings
-	$(CARGO) test --locked -p ranks --features mpi
+	$(CARGO) clippy -p bakeoff-ranks --all-targets --features mpi --locked -- -D warnings
+	$(CARGO) test --locked -p bakeoff-ranks --features mpi
 
 # What takes minutes, for before a release: a million files, and fifty runs ended at random moments.
 long: test-packages
