@@ -20,7 +20,7 @@ pub struct Schedulers {
 impl Schedulers {
     /// Today's, and the published aliases of old ones.
     pub fn embedded() -> Result<Schedulers, StagingError> {
-        let text = include_str!("../../../../published/scheduler-aliases.toml");
+        let text = include_str!("../../published/scheduler-aliases.toml");
         toml::from_str(text).map(|aliases| Schedulers { aliases }).map_err(|error| StagingError::Description {
             file: "published/scheduler-aliases.toml".into(),
             problem: error.to_string(),

@@ -39,7 +39,7 @@ impl Contenders {
             named: registry.names().map(|name| (name.to_string(), Contender::plain(name))).collect(),
             schedulers: Schedulers::embedded()?,
         };
-        let published = include_str!("../../../../published/contenders.toml");
+        let published = include_str!("../../published/contenders.toml");
         contenders.add(registry, "published/contenders.toml", published)?;
         Ok(contenders)
     }
