@@ -1,6 +1,6 @@
 //! The table of axes: everything that a contender can be varied by, one file each.
 //! In: a contender and the name of an axis. Out: what it reads, how it is labelled, applied, read back and shown.
-//! Adding one is a file that implements [`Axis`] and a line in [`TABLE`]; nobody else asks which axis it is.
+//! Adding one is a file that implements [`Axis`] and a line in `TABLE`; nobody else asks which axis it is.
 
 mod age;
 mod axis;

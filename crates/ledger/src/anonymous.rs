@@ -1,8 +1,8 @@
 //! What leaves a machine when a run is exported anonymously or published: everything but what tells whose machine it is.
 //! In: a run's records, and what is known of who owns the machine. Out: the same run without names of hosts and users, serial numbers,
 //! identifiers and paths, and how often each rule took something away.
-//! Two layers: [`records`] takes every field of a record apart by its type, so that a new field must be decided upon before anything
-//! compiles; [`sweep`] then goes over every text that is left. A run that went through both comes out of them as it went in.
+//! Two layers: `records` takes every field of a record apart by its type, so that a new field must be decided upon before anything
+//! compiles; `sweep` then goes over every text that is left. A run that went through both comes out of them as it went in.
 
 mod records;
 mod secrets;

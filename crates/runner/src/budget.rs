@@ -18,7 +18,7 @@ pub fn limit(sampling: &Sampling, blocks: u32, screened: f64) -> Option<f64> {
     sampling.budget_seconds.map(|budget| stretched(budget).unwrap_or(budget))
 }
 
-/// The judge's policy for these sampling rules, `gone` seconds into the run, of which there are so many (see [`limit`]).
+/// The judge's policy for these sampling rules, `gone` seconds into the run, of which there are so many (see `limit`).
 pub fn policy(sampling: &Sampling, gone: f64, limit: Option<f64>) -> Policy {
     let (min_blocks, max_blocks) = sampling.range();
     Policy {

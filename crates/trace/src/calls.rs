@@ -4,10 +4,10 @@
 use crate::actions::{Builder, Meaning};
 use crate::events::Seen;
 use crate::names::{Found, Node};
+use crate::numbers as c;
 use crate::order::{Resource, Use};
 use crate::processes::{Handle, Open, Place};
 use crate::trace::Call;
-use libc as c;
 use std::rc::Rc;
 
 const HERE: i64 = c::AT_FDCWD as i64;

@@ -3,10 +3,10 @@
 
 use crate::actions::{Builder, Meaning, WAIT};
 use crate::events::Seen;
+use crate::numbers as c;
 use crate::processes::{Open, Place, Thread, Writer};
 use crate::trace::Call;
 use crate::waiting::Channel;
-use libc as c;
 use std::rc::Rc;
 
 const CLOSE_ON_EXEC: i64 = c::O_CLOEXEC as i64;

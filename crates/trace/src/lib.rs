@@ -13,6 +13,7 @@ mod descriptors;
 mod events;
 mod file;
 mod names;
+mod numbers;
 mod order;
 mod processes;
 mod profile;

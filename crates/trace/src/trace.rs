@@ -27,7 +27,7 @@ pub struct Trace {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// [`FORMAT`].
+    /// The format: one that this version reads.
     pub format: u32,
     /// Bakeoff and its version.
     pub made_by: String,

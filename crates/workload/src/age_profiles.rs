@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Share of a volume that can be filled.
 const MOST_FILL: f64 = 0.99;
 
-/// How full a volume is to be, as a person wrote it: a share from 0 to [`MOST_FILL`].
+/// How full a volume is to be, as a person wrote it: a share from 0 to `MOST_FILL`.
 ///
 /// # Errors
 /// It is no share, or more than can be filled.

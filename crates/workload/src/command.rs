@@ -1,5 +1,5 @@
 //! Programs of the user's own, from a workload file, and the figures that they print.
-//! In: [`RawWork`] and variables. Out: a [`Command`], whole: words, environment, user; its figures, checked.
+//! In: `RawWork` and variables. Out: a [`Command`], whole: words, environment, user; its figures, checked.
 //! No shell reads the words, and nothing of the caller's environment comes through, so that a run can be repeated.
 
 use crate::compile::Outcome;
