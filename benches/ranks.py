@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """What a rank of MPI costs the work, beside a plain agent: the same workload by `bakeoff run` and by `mpirun -np 1 bakeoff ranks`, in turn.
 
-In: the program, beside which bakeoff-ranks lies; --rounds N, --folder DIR (where to work). Out: for each operation the ratio of the two rates,
-median over rounds with its range. A ratio below 1 is what the rank costs. The order changes with each round, so that drifts hit both.
+In: the program, beside which bakeoff-ranks lies; --rounds N, --folder DIR (where to work). Out: for each operation the ratio of the two rates, median over
+rounds with its 95 % interval, and beside it the same of a plain agent against another plain one, which shows what is noise. A ratio below 1 is what the rank
+costs. The order changes with each round, so that drifts hit all.
 """
 
 import argparse
 import json
+import math
 import os
 import sqlite3
 import statistics
 import subprocess
 import tempfile
 
-WORKS = [("mdtest-hard", ["--set", "files=20000"]), ("ior-easy", ["--set", "size=256 MiB"])]
+WORKS = [("mdtest-hard", ["--set", "files=100000"]), ("ior-easy", ["--set", "size=256 MiB"])]
 
 
 def rates(ledger):
@@ -40,24 +42,41 @@ def one(program, work, settings, folder, ranks, scratch):
     return rates(ledger)
 
 
+def interval(each):
+    """The 95 % interval of a median, from order statistics alone: how many of so many fall below it is binomial."""
+    each, n = sorted(each), len(each)
+    below, rank = 0.0, 0
+    while rank < n and below + math.comb(n, rank) / 2**n <= 0.025:
+        below += math.comb(n, rank) / 2**n
+        rank += 1
+    return (each[rank - 1], each[n - rank]) if rank else (each[0], each[-1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--folder", default="/dev/shm")
     asked = parser.parse_args()
     program = os.path.abspath(asked.program)
     with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         for work, settings in WORKS:
-            ratios = {}
+            ratios = {"rank/agent": {}, "agent/agent": {}}
             for number in range(asked.rounds):
-                order = [False, True] if number % 2 else [True, False]
-                found = {ranks: one(program, work, settings, folder, ranks, scratch) for ranks in order}
-                for operation, plain in found[False].items():
-                    ratios.setdefault(operation, []).append(found[True][operation] / plain)
-            for operation, each in ratios.items():
-                middle = statistics.median(each)
-                print(f"{operation:20} rank/agent {middle:.3f} ({min(each):.3f} to {max(each):.3f}, {len(each)} rounds)", flush=True)
+                arms = ["agent", "rank", "again"]
+                order = arms[number % 3 :] + arms[: number % 3]
+                found = {arm: one(program, work, settings, folder, arm == "rank", scratch) for arm in order}
+                for operation, plain in found["agent"].items():
+                    ratios["rank/agent"].setdefault(operation, []).append(found["rank"][operation] / plain)
+                    ratios["agent/agent"].setdefault(operation, []).append(found["again"][operation] / plain)
+            for by_operation in ratios.values():
+                by_operation["all of it"] = [statistics.geometric_mean(each) for each in zip(*by_operation.values())]
+            for operation in ratios["rank/agent"]:
+                for kind, by_operation in ratios.items():
+                    each = by_operation[operation]
+                    low, high = interval(each)
+                    middle = statistics.median(each)
+                    print(f"{operation:20} {kind:12} {middle:.3f} ({low:.3f} to {high:.3f}, {len(each)} rounds)", flush=True)
 
 
 if __name__ == "__main__":

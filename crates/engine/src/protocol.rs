@@ -97,8 +97,8 @@ impl Agent {
                 Err(reason) => Reply::Refused { reason },
             },
             Request::Start { .. } | Request::Cancel => Reply::Refused { reason: "no phase is ready to begin".into() },
-            Request::EmptyCaches { .. } => {
-                Reply::Refused { reason: "caches are emptied by whoever started this".into() }
+            Request::EmptyCaches { .. } | Request::Enter { .. } => {
+                Reply::Refused { reason: "that is for whoever leads several clients".into() }
             }
             Request::Age(asked) => ager::age(&asked, output)?,
             Request::Survey(asked) => match survey::survey(&asked) {

@@ -14,8 +14,10 @@ pub enum Asked {
     Load {
         /// The program of all; each puts its own number in.
         program: Box<Program>,
-        /// A file that the first one made in the folder: who does not see it looks at another folder.
-        mark: PathBuf,
+        /// What stands before the command of an engine: what it enters on its way.
+        prefix: Vec<String>,
+        /// A file that the first one made in the folder: who does not see it looks at another folder. None where all enter the same.
+        mark: Option<PathBuf>,
     },
     /// Perform one pass together.
     Perform {

@@ -23,6 +23,8 @@ pub struct Leader<'a> {
     /// Machine of each client.
     hosts: Vec<String>,
     program: Option<Program>,
+    /// What stands before the command of an engine.
+    prefix: Vec<String>,
     /// Who had the engines started.
     owner: Option<u64>,
     performed: u64,
@@ -31,7 +33,7 @@ pub struct Leader<'a> {
 impl<'a> Leader<'a> {
     /// Leads these; `hosts` are their machines.
     pub fn new(fellows: &'a dyn Fellows, member: Member, hosts: Vec<String>) -> Self {
-        Self { fellows, member, hosts, program: None, owner: None, performed: 0 }
+        Self { fellows, member, hosts, program: None, prefix: Vec::new(), owner: None, performed: 0 }
     }
 
     /// Does what came in.
@@ -60,6 +62,10 @@ impl<'a> Leader<'a> {
             Request::Perform { phase, pass } => self.perform(caller, phase, pass),
             Request::Warm { phase } => self.summed(&Asked::Warm { phase }),
             Request::CountCached { phase } => self.summed(&Asked::CountCached { phase }),
+            Request::Enter { prefix } => {
+                self.prefix = prefix;
+                Reply::Entering
+            }
             Request::EmptyCaches { drop } => self.empty_caches(drop),
             other => Reply::Refused { reason: format!("{other:?} is not for several clients") },
         }
@@ -96,16 +102,14 @@ impl<'a> Leader<'a> {
             return Reply::Refused { reason };
         }
         program.client = Some(Client { shift: self.shift(client.of), ..client });
-        let mark = match Mark::make(&program) {
+        let mark = match self.mark(&program, client.of) {
             Ok(mark) => mark,
-            Err(error) => {
-                let reason = format!("marking {} for all clients: {error}", program.root.display());
-                return Reply::Refused { reason };
-            }
+            Err(reason) => return Reply::Refused { reason },
         };
         self.owner = Some(caller.number);
         self.program = Some(program.clone());
-        let asked = Asked::Load { program: Box::new(program), mark: mark.0.clone() };
+        let prefix = self.prefix.clone();
+        let asked = Asked::Load { program: Box::new(program), prefix, mark: mark.as_ref().map(|mark| mark.0.clone()) };
         let (answers, _) = self.all(&asked, &mut Deaf);
         if let Some((reason, _)) = self.failure(&answers) {
             return Reply::Refused { reason };
@@ -118,6 +122,22 @@ impl<'a> Leader<'a> {
             _ => None,
         });
         Reply::Loaded { lacking: lacking.unwrap_or_default() }
+    }
+
+    /// By what all see that they look at the same folder. In namespaces of this machine, or in a control group, all are on this machine, and enter the same.
+    fn mark(&self, program: &Program, of: u32) -> Result<Option<Mark>, String> {
+        if self.prefix.is_empty() {
+            let made = Mark::make(program);
+            let root = program.root.display();
+            return made.map(Some).map_err(|error| format!("marking {root} for all clients: {error}"));
+        }
+        let here = &self.hosts[0];
+        match self.hosts.iter().take(of as usize).find(|host| *host != here) {
+            None => Ok(None),
+            Some(other) => Err(format!(
+                "the work is in namespaces or a control group of {here}, which clients on {other} cannot enter: start all on {here}, or give a mount that all have with --dir"
+            )),
+        }
     }
 
     /// How many clients further somebody on another machine stands, for each of so many; one where there is no such number.

@@ -61,7 +61,7 @@ impl Member {
     /// Does what is asked of all.
     pub fn answer(&mut self, asked: &Asked, fellows: &dyn Fellows, watch: &mut dyn Watch) -> Answer {
         match asked {
-            Asked::Load { program, mark } => self.load(program, mark),
+            Asked::Load { program, prefix, mark } => self.load(program, prefix, mark.as_deref()),
             Asked::Perform { phase, pass, .. } => self.perform(*phase, *pass, fellows, watch),
             Asked::Warm { phase } => self.said(|agent, limit| {
                 let bytes = agent.warm(*phase, limit)?;
@@ -88,16 +88,16 @@ impl Member {
         }
     }
 
-    fn load(&mut self, program: &Program, mark: &Path) -> Answer {
+    fn load(&mut self, program: &Program, entering: &[String], mark: Option<&Path>) -> Answer {
         (self.agent, self.program) = (None, None);
         let Some(client) = program.client.filter(|client| self.number < client.of) else { return Answer::Idle };
-        if !mark.exists() {
+        if mark.is_some_and(|mark| !mark.exists()) {
             let root = program.root.display();
             return failed(format!("{root} is not there, or is another folder than that of the first client"));
         }
         let own = Program { client: Some(Client { number: self.number, ..client }), ..program.clone() };
         // Whoever ends the rank ends its engine.
-        let prefix = ["setpriv", "--pdeathsig", "KILL"].map(String::from);
+        let prefix = [&["setpriv", "--pdeathsig", "KILL"].map(String::from)[..], entering].concat();
         let loaded = Agent::start(&prefix, &self.command, Arc::new(|| false)).and_then(|mut agent| {
             let lacking = agent.load(&own)?;
             self.agent = Some(agent);

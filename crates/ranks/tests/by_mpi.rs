@@ -25,13 +25,15 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// `mpirun -np RANKS bakeoff ranks WORDS --dir shared`, or through another program in its place.
+    /// `mpirun -np RANKS bakeoff ranks WORDS --dir shared`, or where the words say, or through another program in its place.
     fn ranks(&self, ranks: u32, through: &Path, words: &[&str], settings: &[(&str, &str)]) -> Output {
         let ranks_program = env!("CARGO_BIN_EXE_bakeoff-ranks");
         let mut command = Command::new("mpirun");
         command.args(["--oversubscribe", "--allow-run-as-root", "-np", &ranks.to_string(), ranks_program]);
         command.arg(through).arg("--ledger").arg(self.path("a.db")).arg("run").args(words);
-        command.arg("--dir").arg(self.path("shared"));
+        if !words.iter().any(|word| ["--fs", "--shared"].contains(word)) {
+            command.arg("--dir").arg(self.path("shared"));
+        }
         command.args(["--no-report", "--plain", "--seed", "7"]).envs(settings.iter().copied());
         // Bakeoff's own state beside the test's, so that runs beside it are not its affair.
         command.env("OMPI_MCA_btl", "self,vader,tcp").current_dir(self.folder.path());
@@ -200,6 +202,40 @@ fn one_run_holds_several_numbers_of_clients() {
     assert_eq!(found, [("quick, clients 1".to_owned(), 50), ("quick, clients 2".to_owned(), 100)]);
     let text = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
     assert!(text.contains("2 clients do") && text.contains("of linear"), "{text}");
+}
+
+/// SSHFS is mounted in namespaces of its server, and a memory limit is a control group: all clients enter them.
+#[test]
+fn clients_enter_namespaces_and_control_groups() {
+    needs!(mpi, root, loop_devices, sshfs, sshd, ip);
+    let each: [&[&str]; 2] = [
+        &["--shared", "sshfs", "--image", "300M"],
+        &["--fs", "ext4", "--axis", "limit.memory=256M", "--image", "100M"],
+    ];
+    for contender in each {
+        let place = Place::new();
+        let words = ["mdtest-easy", "--clients", "2", "--samples", "1", "--no-twin", "--set", "files=20"];
+        let output = place.ranks(2, &bakeoff(), &[&words[..], contender].concat(), &[]);
+        assert!(output.status.success(), "{}", said(&output));
+        let trials = place.trials();
+        let trial = trials.iter().find(|trial| trial.status != TrialStatus::Failed).expect("a trial");
+        for phase in measured(trial) {
+            let together = phase.outcome.together.as_deref().expect("clients");
+            assert_eq!(together.clients.len(), 2, "{}", phase.operation);
+            assert_eq!(phase.outcome.items, 40, "{}", phase.operation);
+        }
+        if contender.contains(&"limit.memory=256M") {
+            let found = &trial.found.as_ref().expect("what was found").options;
+            let limit = found.iter().find(|option| option.asked == "limit.memory 256M").expect("read back");
+            assert_eq!(limit.found.as_deref(), Some("268435456"));
+            let after = &trial.closing.as_ref().expect("closing").axes;
+            let most = after.iter().find(|one| one.asked.ends_with("in use at most")).expect("read after the work");
+            assert!(
+                most.found.as_deref().is_some_and(|bytes| bytes.parse::<u64>().is_ok_and(|bytes| bytes > 0)),
+                "{most:?}"
+            );
+        }
+    }
 }
 
 #[test]

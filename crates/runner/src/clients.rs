@@ -93,11 +93,13 @@ impl Staged for ClientsStage<'_> {
     }
 
     fn engine(&mut self) -> Result<Engine, StagingError> {
-        match self.inner.engine()? {
-            Engine::Here(prefix) if prefix.is_empty() => {}
-            _ => {
-                return Err(refused("limits of memory and virtual machines do not reach the clients of mpirun".into()));
-            }
+        let Engine::Here(prefix) = self.inner.engine()? else {
+            return Err(refused("clients of mpirun cannot be in a virtual machine".into()));
+        };
+        match self.ask(&Request::Enter { prefix }) {
+            Ok(Reply::Entering) => {}
+            Ok(other) => return Err(refused(format!("the clients answered {other:?}"))),
+            Err(why) => return Err(refused(why)),
         }
         let connected =
             UnixStream::connect(self.at).and_then(|stream| Ok((stream.try_clone()?, stream.try_clone()?, stream)));

@@ -46,6 +46,12 @@ pub enum Request {
     },
     /// Do not begin the phase that is ready; answered by [`Reply::Failed`].
     Cancel,
+    /// Start engines by way of these words from now on, as `nsenter` into the namespaces of what is mounted for the trial; no words: without.
+    /// Answered by [`Reply::Entering`]. Asked of whoever leads several clients, never of an engine.
+    Enter {
+        /// What stands before an engine's own command.
+        prefix: Vec<String>,
+    },
     /// Write back what is not yet written on the machines of all clients but the first's, and empty their caches; answered by
     /// [`Reply::Emptied`]. Asked of whoever leads several clients, never of an engine.
     EmptyCaches {
@@ -114,6 +120,8 @@ pub enum Reply {
     },
     /// All workers of a phase are ready to begin.
     Ready,
+    /// Engines will be started that way.
+    Entering,
     /// Caches were written back or emptied.
     Emptied {
         /// Machines on which that was done.
