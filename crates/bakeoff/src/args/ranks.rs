@@ -10,7 +10,7 @@ Examples:
   mpirun -np 8 bakeoff ranks ior-easy --dir /mnt/shared
   mpirun -np 8 bakeoff ranks mdtest-hard --dir /mnt/a --dir /mnt/b    two shared filesystems compared
   mpirun -np 8 bakeoff ranks ior-hard --dir /mnt/shared --clients 1,2,4,8
-  srun -n 64 bakeoff ranks io500 --dir /scratch/test --samples 3
+  srun --mpi=pmix -n 64 bakeoff ranks io500 --dir /scratch/test --samples 3
   mpirun -np 8 bakeoff ranks --resume";
 
 /// `bakeoff ranks`
