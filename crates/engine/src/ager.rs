@@ -167,7 +167,7 @@ impl<'a> Ager<'a> {
         let left = Duration::from_secs(self.asked.time_limit);
         match durable::make(&self.asked.durable, self.handles.base, left) {
             // A filesystem that is full may say so here too; what it could not keep is missing, and counted as lost.
-            Err(undone) if undone.errno == Some(Errno(libc::ENOSPC)) => {
+            Err(undone) if undone.errno == Some(Errno::NOSPC) => {
                 self.aged.no_space += 1;
                 Ok(())
             }
@@ -178,7 +178,7 @@ impl<'a> Ager<'a> {
     /// Carries a step out, or counts why it is left out.
     fn perform(&mut self, step: Step, held: u64) -> Result<(), String> {
         let mut answer = self.act(step);
-        if answer == Err(Errno(libc::ENOSPC)) && self.may_try_again() {
+        if answer == Err(Errno::NOSPC) && self.may_try_again() {
             // What was deleted may only be free once that is written back.
             self.write_back()?;
             if matches!(step, Step::Create { .. }) {
@@ -192,17 +192,17 @@ impl<'a> Ager<'a> {
                 self.unsynced.1 += step.bytes();
                 Ok(())
             }
-            Err(Errno(libc::ENOSPC | libc::EDQUOT)) => {
+            Err(Errno::NOSPC | Errno::DQUOT) => {
                 self.aged.no_space += 1;
                 self.aged.no_space_at.get_or_insert(held);
                 self.no_space_last = Some(self.aged.operations);
                 // The file goes, so that whatever the history does to it later is left out too, and room is made.
                 match self.remove(file_of(step)) {
-                    Ok(()) | Err(Errno(libc::ENOENT | libc::ENOSPC | libc::EDQUOT)) => Ok(()),
+                    Ok(()) | Err(Errno::NOENT | Errno::NOSPC | Errno::DQUOT) => Ok(()),
                     Err(e) => Err(format!("removing a file for which there was no space: {e}")),
                 }
             }
-            Err(Errno(libc::ENOENT)) if self.aged.no_space > 0 => {
+            Err(Errno::NOENT) if self.aged.no_space > 0 => {
                 self.aged.skipped += 1;
                 Ok(())
             }
@@ -263,7 +263,7 @@ impl<'a> Ager<'a> {
             let mut within = 0;
             while within < length {
                 match sys::write_at(fd, &self.buffer[within..length], from + done + within as u64) {
-                    Ok(0) => answer = Err(Errno(libc::ENOSPC)),
+                    Ok(0) => answer = Err(Errno::NOSPC),
                     Ok(n) => {
                         within += n;
                         continue;
@@ -348,7 +348,7 @@ impl Handles {
         let mut name = Name::new();
         places.directory_name(directory, &mut name);
         let fd = match sys::open_directory(above, name.c()) {
-            Err(Errno(libc::ENOENT)) => {
+            Err(Errno::NOENT) => {
                 exists_is_fine(sys::mkdir(above, name.c()))?;
                 sys::open_directory(above, name.c())?
             }

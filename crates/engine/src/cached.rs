@@ -39,7 +39,7 @@ pub fn warm(program: &Program, phase: usize) -> Reply {
                 return Ok(());
             }
             if Instant::now() > deadline {
-                return Err(Errno(libc::ETIMEDOUT));
+                return Err(Errno::TIMEDOUT);
             }
         }
     };
@@ -57,7 +57,7 @@ pub fn count(program: &Program, phase: usize) -> Reply {
     let mut unknown = false;
     let mut look = |fd: Fd| {
         let answer = match sys::cached_pages(fd) {
-            Err(Errno(libc::ENOSYS | libc::EPERM)) => sys::stat_open(fd).and_then(|s| sys::resident_pages(fd, s.size)),
+            Err(Errno::NOSYS | Errno::PERM) => sys::stat_open(fd).and_then(|s| sys::resident_pages(fd, s.size)),
             other => other,
         };
         match answer {
@@ -131,7 +131,7 @@ fn visit_files(files: &Files, first: u64, last: u64, limit: u64, root: Fd, visit
             .and_then(|directory| sys::open(directory, name.c(), libc::O_RDONLY, 0));
         match opened {
             // What a phase is yet to create cannot be cached.
-            Err(Errno(libc::ENOENT)) => continue,
+            Err(Errno::NOENT) => continue,
             Err(e) => return Err(format!("opening {}: {e}", files.path(index))),
             Ok(fd) => {
                 let answer = visit(fd);

@@ -6,7 +6,7 @@
 
 use crate::mounts;
 use crate::process::Ending;
-use crate::sys::Errno;
+use crate::sys::{self, Errno};
 use std::path::Path;
 use workload::outcome::CpuTime;
 
@@ -220,8 +220,8 @@ pub fn wait_for<const N: usize>(files: [(i32, Event); N], milliseconds: i32) -> 
     });
     // SAFETY: the kernel reads and writes `N` structures.
     if unsafe { libc::poll(polls.as_mut_ptr(), N as libc::nfds_t, milliseconds) } < 0 {
-        let errno = Errno::last();
-        return if errno.0 == libc::EINTR { Ok([false; N]) } else { Err(errno) };
+        let errno = sys::last_errno();
+        return if errno == Errno::INTR { Ok([false; N]) } else { Err(errno) };
     }
     Ok(polls.map(|poll| poll.revents != 0))
 }

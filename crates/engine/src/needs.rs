@@ -108,7 +108,7 @@ fn write_flagged(file: Fd, bytes: usize, flag: i32) -> Answer<()> {
     buffer[..bytes].fill(0xa5);
     match sys::write_at_flagged(file, &buffer[..bytes], 0, flag)? {
         written if written == bytes => Ok(()),
-        _ => Err(Errno(libc::EIO)),
+        _ => Err(Errno::IO),
     }
 }
 

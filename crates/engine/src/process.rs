@@ -3,7 +3,7 @@
 //! The agent itself never has a second thread, so that a fork copies a whole and quiet process.
 #![allow(unsafe_code)]
 
-use crate::sys::Errno;
+use crate::sys::{self, Errno};
 use std::sync::atomic::{AtomicU64, Ordering};
 use workload::outcome::CpuTime;
 
@@ -29,7 +29,7 @@ pub fn fork(work: impl FnOnce() -> i32) -> Result<Child, Errno> {
     let parent = unsafe { libc::getpid() };
     // SAFETY: the agent has one thread only, so the child's memory and locks are whole.
     match unsafe { libc::fork() } {
-        -1 => Err(Errno::last()),
+        -1 => Err(sys::last_errno()),
         0 => {
             // SAFETY: takes numbers only. The parent may have died before, hence the check; from outside of the child's namespace it
             // is 0, and then the child has to look for itself (see `confine::Handle`).
@@ -70,7 +70,7 @@ impl Child {
             let r = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) };
             if r == self.pid {
                 self.ended = Some(Ending::of(status));
-            } else if r < 0 && Errno::last().0 != libc::EINTR {
+            } else if r < 0 && sys::last_errno() != Errno::INTR {
                 self.ended = Some(Ending::Exit(71));
             }
         }

@@ -108,7 +108,7 @@ impl Walk<'_> {
             }
         }
         if depth >= DEPTH && !below.is_empty() {
-            return Err((format!("more than {DEPTH} directories in each other"), Errno(libc::ELOOP)));
+            return Err((format!("more than {DEPTH} directories in each other"), Errno::LOOP));
         }
         for name in below {
             let inside = |(path, e): Trouble| (format!("{}/{path}", name.to_string_lossy()), e);

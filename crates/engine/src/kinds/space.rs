@@ -149,7 +149,7 @@ fn write_one(work: &mut FileWork, index: u64, tally: &mut Tally) -> (u64, Writte
             tally.items(1);
             (bytes, Written::Whole)
         }
-        Err(Errno(libc::ENOSPC)) => (bytes, Written::NoSpace),
+        Err(Errno::NOSPC) => (bytes, Written::NoSpace),
         Err(errno) => {
             tally.skip();
             tally.fail("fill", work.files.path(index), Some(bytes), errno);
