@@ -10,16 +10,16 @@ use crate::history::{Life, Step};
 use crate::names::Name;
 use crate::places::Places;
 use crate::process::cpu_of_process;
-use crate::protocol::send;
 use crate::region::{Buffer, WRITE_SKEW};
 use crate::survey::Scores;
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::{durable, extents};
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 use workload::ageing::{Aged, Ageing, FOLDER};
-use workload::message::Reply;
+use workload::message::{Reply, send};
 use workload::program::Content;
 
 /// Bytes of one write.
@@ -49,18 +49,17 @@ pub fn age(asked: &Ageing, output: &mut impl Write) -> io::Result<Reply> {
     let cpu = || cpu_of_process().user_ns + cpu_of_process().system_ns;
     let cpu_before = cpu();
     let refused = |reason: String| Ok(Reply::Failed { phase: 0, partial: None, reason, killed: false });
-    let root = match sys::open_directory(libc::AT_FDCWD, &dirs::path(&asked.root.to_string_lossy())) {
+    let root = match sys::open_root(&asked.root) {
         Ok(root) => root,
-        Err(e) => return refused(format!("ageing: opening {}: {e}", asked.root.display())),
+        Err(reason) => return refused(format!("ageing: {reason}")),
     };
-    let mut ager = match Ager::new(asked, root, started) {
+    let mut ager = match Ager::new(asked, root.as_raw_fd(), started) {
         Ok(ager) => ager,
         Err(reason) => return refused(format!("ageing {}: {reason}", asked.root.display())),
     };
     let lived = ager.live(output)?;
     let lived = lived.and_then(|()| ager.write_back());
     ager.handles.close();
-    let _ = sys::close(root);
     let mut aged = ager.aged;
     aged.elapsed_ns = kernel_ns() - started;
     aged.cpu_ns = cpu().saturating_sub(cpu_before);

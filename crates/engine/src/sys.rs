@@ -8,7 +8,8 @@ use rustix::io::{self, ReadWriteFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::CStr;
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{BorrowedFd, IntoRawFd};
+use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::path::Path;
 
 pub use rustix::io::Errno;
 
@@ -171,6 +172,16 @@ impl Space {
     pub(crate) fn full_percent(self) -> f64 {
         100.0 * self.used as f64 / (self.used + self.available).max(1) as f64
     }
+}
+
+/// Opens a file or folder by its path from anywhere; it closes when it is dropped.
+pub(crate) fn open_path(path: &Path, flags: OFlags) -> Result<OwnedFd, String> {
+    fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(|e| format!("opening {}: {e}", path.display()))
+}
+
+/// Opens a root, as the base of other calls.
+pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, String> {
+    open_path(root, OFlags::DIRECTORY)
 }
 
 /// The caller's own user and group.
