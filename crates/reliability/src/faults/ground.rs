@@ -4,8 +4,7 @@
 use super::files;
 use super::hands::{self, Looked};
 use super::in_guest::InGuest;
-use super::result::Access;
-use super::work::{self, Worked};
+use super::work::{self, Access, Worked};
 use crate::error::{ReliabilityError, doing};
 use crate::kernel_log;
 use disk::Disk;

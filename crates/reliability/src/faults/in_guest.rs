@@ -3,7 +3,7 @@
 
 use super::ground::{AtWork, BACK, Place, STUCK, within};
 use super::hands::Looked;
-use super::result::Access;
+use super::work::Access;
 use crate::error::ReliabilityError;
 use crate::witness::{Guest, Order, Reply};
 use disk::Disk;
