@@ -108,6 +108,29 @@ pub fn wait_for_any(children: &[Child], milliseconds: u64) {
     unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout) };
 }
 
+/// What is waited for.
+#[derive(Debug, Clone, Copy)]
+pub enum Event {
+    /// It can be read from.
+    Readable,
+    /// What a file of /proc shows is another.
+    Changed,
+}
+
+/// Waits until one of these happens to an open file, or for so many milliseconds; which of them did. Negative numbers are passed over.
+pub fn wait_for<const N: usize>(files: [(i32, Event); N], milliseconds: i32) -> Result<[bool; N], Errno> {
+    let mut polls = files.map(|(fd, event)| {
+        let events = if let Event::Readable = event { libc::POLLIN } else { libc::POLLPRI };
+        libc::pollfd { fd, events, revents: 0 }
+    });
+    // SAFETY: the kernel reads and writes `N` structures.
+    if unsafe { libc::poll(polls.as_mut_ptr(), N as libc::nfds_t, milliseconds) } < 0 {
+        let errno = sys::last_errno();
+        return if errno == Errno::INTR { Ok([false; N]) } else { Err(errno) };
+    }
+    Ok(polls.map(|poll| poll.revents != 0))
+}
+
 /// Give this thread a descriptor table of its own, so that workers share no lock on it.
 pub fn own_descriptor_table() -> bool {
     // SAFETY: takes a number only; descriptors stay valid, as copies.
