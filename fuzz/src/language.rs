@@ -19,8 +19,9 @@ pub fn plan(data: &[u8]) {
     match Plan::parse(&text, FILE) {
         Ok(plan) => {
             let contenders = plan.contenders.values().cloned().collect();
-            match plan.axes.multiply(contenders) {
+            match plan.axes.product(contenders, &BTreeMap::new()) {
                 Ok(multiplied) => {
+                    let multiplied = multiplied.contenders;
                     assert!(multiplied.len() <= PRODUCT_LIMIT);
                     let kept = without_repeats(multiplied);
                     assert!(
@@ -137,8 +138,8 @@ pub fn words(data: &[u8]) {
     let set = axes.set(&text).and_then(|()| axes.leave_out(&text));
     if set.is_ok() {
         let ext4 = workload::Contender::named("a", "ext4");
-        match axes.multiply(vec![ext4]) {
-            Ok(all) => assert!((1..=PRODUCT_LIMIT).contains(&all.len())),
+        match axes.product(vec![ext4], &BTreeMap::new()) {
+            Ok(all) => assert!((1..=PRODUCT_LIMIT).contains(&all.contenders.len())),
             Err(refusal) => assert_said("a product", &refusal),
         }
     }

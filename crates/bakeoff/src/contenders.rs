@@ -28,7 +28,6 @@ pub fn entries(
         return Ok((directories(what, folders)?, Vec::new()));
     }
     let filesystems: Vec<&str> = catalogue.filesystems.names().collect();
-    let workloads: Vec<&str> = catalogue.work.workloads.keys().map(String::as_str).collect();
     let axes: BTreeMap<String, AxisFacts> =
         catalogue.filesystems.all().map(|filesystem| (filesystem.name.clone(), axis_facts(filesystem))).collect();
     let ages: Vec<&str> = catalogue.work.ages.keys().map(String::as_str).collect();
@@ -37,7 +36,6 @@ pub fn entries(
     let known = Known {
         filesystems: &filesystems,
         schedulers: &SCHEDULERS,
-        workloads: &workloads,
         aliases: &catalogue.work.aliases,
         ages: &ages,
         sets: &sets,

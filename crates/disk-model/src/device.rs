@@ -43,22 +43,23 @@ pub type Ticket = u64;
 pub struct Device {
     capacity: u64,
     next_ticket: Ticket,
-    works: Works,
+    works: Box<dyn Works>,
 }
 
-#[derive(Debug)]
-enum Works {
-    HardDisk(Box<HardDiskDevice>),
-    Flash(Box<FlashDevice>),
+/// One kind of disk at work; times in nanoseconds. The methods are those of [`Device`].
+pub(crate) trait Works: std::fmt::Debug + Send {
+    fn submit(&mut self, at: u64, ticket: Ticket, request: Request);
+    fn next(&self) -> Option<u64>;
+    fn advance(&mut self, to: u64) -> Vec<(Ticket, u64)>;
 }
 
 impl Device {
     /// A disk that has nothing to do yet. The seed says how its platters stand at the beginning, or which die is written first.
     pub fn new(model: &Model, seed: u64) -> Device {
         let chance: u64 = ChaCha8Rng::seed_from_u64(seed).random();
-        let works = match model.machine() {
-            Machine::HardDisk(disk) => Works::HardDisk(Box::new(HardDiskDevice::new(disk.clone(), chance))),
-            Machine::Flash(flash) => Works::Flash(Box::new(FlashDevice::new(flash.clone(), chance))),
+        let works: Box<dyn Works> = match model.machine() {
+            Machine::HardDisk(disk) => Box::new(HardDiskDevice::new(disk.clone(), chance)),
+            Machine::Flash(flash) => Box::new(FlashDevice::new(flash.clone(), chance)),
         };
         Device { capacity: model.capacity(), next_ticket: 0, works }
     }
@@ -71,10 +72,7 @@ impl Device {
         // What reaches over the end would be on no track; it is as much work before it.
         let length = request.length.min(self.capacity);
         let request = Request { offset: offset.min(self.capacity - length), length, ..request };
-        match &mut self.works {
-            Works::HardDisk(disk) => disk.submit(nanoseconds(at), ticket, request),
-            Works::Flash(flash) => flash.submit(nanoseconds(at), ticket, request),
-        }
+        self.works.submit(nanoseconds(at), ticket, request);
         ticket
     }
 
@@ -82,21 +80,14 @@ impl Device {
     /// is decided what is done next: a hard disk has understood a command, or has written a piece of its cache behind which somebody waits. Then
     /// [`Device::advance`] returns nothing, and this tells a later time.
     pub fn next(&self) -> Option<Duration> {
-        let next = match &self.works {
-            Works::HardDisk(disk) => disk.next(),
-            Works::Flash(flash) => flash.next(),
-        };
-        next.map(Duration::from_nanos)
+        self.works.next().map(Duration::from_nanos)
     }
 
     /// Time passes. Returns what was done until then and was not returned yet, in the order of its times.
     ///
     /// What nobody waits for is caught up with here and in [`Device::submit`], a microsecond or so for each piece of a cache that was written meanwhile.
     pub fn advance(&mut self, to: Duration) -> Vec<(Ticket, Duration)> {
-        let done = match &mut self.works {
-            Works::HardDisk(disk) => disk.advance(nanoseconds(to)),
-            Works::Flash(flash) => flash.advance(nanoseconds(to)),
-        };
+        let done = self.works.advance(nanoseconds(to));
         done.into_iter().map(|(ticket, at)| (ticket, Duration::from_nanos(at))).collect()
     }
 }

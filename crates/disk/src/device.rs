@@ -4,12 +4,11 @@
 //! So what arrived while something else was under way is known to have done so, and a write that is completed during a flush is not taken for one that the
 //! flush made safe.
 
-use crate::content::Change;
 use crate::fault::Failed;
 use crate::inodes::{Shared, lock};
-use crate::pace::Pace;
+use crate::pace::{Job, Pace, What};
 use disk_model::Model;
-use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
+use fuser::{Errno, ReplyData};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -17,45 +16,6 @@ use std::time::{Duration, Instant};
 
 /// How long a recorded write is under way: as long as on a quick SSD, so that others may come meanwhile.
 const UNDER_WAY: Duration = Duration::from_micros(100);
-
-/// A request that is answered when it is due.
-#[derive(Debug)]
-pub(crate) struct Job {
-    /// The file.
-    pub number: u64,
-    pub arrived: Instant,
-    pub what: What,
-}
-
-/// What is asked. `recorded`: its number, where the file is recorded.
-#[derive(Debug)]
-pub(crate) enum What {
-    Read { offset: u64, length: usize, answer: ReplyData },
-    Write { offset: u64, change: Change, recorded: Option<usize>, answer: WriteAnswer },
-    Flush { recorded: Option<usize>, answer: ReplyEmpty },
-}
-
-#[derive(Debug)]
-pub(crate) enum WriteAnswer {
-    Written(ReplyWrite),
-    Cleared(ReplyEmpty),
-}
-
-impl WriteAnswer {
-    fn done(self, bytes: u64) {
-        match self {
-            WriteAnswer::Written(reply) => reply.written(bytes as u32),
-            WriteAnswer::Cleared(reply) => reply.ok(),
-        }
-    }
-
-    fn failed(self, error: Errno) {
-        match self {
-            WriteAnswer::Written(reply) => reply.error(error),
-            WriteAnswer::Cleared(reply) => reply.error(error),
-        }
-    }
-}
 
 /// Starts the thread; what it is sent, it answers.
 pub(crate) fn start(shared: &Shared, model: Option<&Model>) -> Sender<Job> {

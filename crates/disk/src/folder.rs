@@ -4,8 +4,9 @@
 //! Requests are taken in as fast as they come, and all but reads that need not wait are answered by the disk's own thread.
 
 use crate::content::Change;
-use crate::device::{self, Job, What, WriteAnswer};
+use crate::device;
 use crate::inodes::{Inode, Shared, lock};
+use crate::pace::{Job, What, WriteAnswer};
 use disk_model::Model;
 use fuser::{
     AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,

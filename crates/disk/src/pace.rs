@@ -1,11 +1,50 @@
-//! In what order requests are answered, and when.
+//! What is asked of a disk, in what order it is answered, and when.
 //! In: requests as they arrive. Out: those that are due.
 
 use crate::content::Change;
-use crate::device::{Job, What};
 use disk_model::{Device, Kind, Model, Request, Ticket};
+use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
+
+/// A request that is answered when it is due.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// The file.
+    pub number: u64,
+    pub arrived: Instant,
+    pub what: What,
+}
+
+/// What is asked. `recorded`: its number, where the file is recorded.
+#[derive(Debug)]
+pub(crate) enum What {
+    Read { offset: u64, length: usize, answer: ReplyData },
+    Write { offset: u64, change: Change, recorded: Option<usize>, answer: WriteAnswer },
+    Flush { recorded: Option<usize>, answer: ReplyEmpty },
+}
+
+#[derive(Debug)]
+pub(crate) enum WriteAnswer {
+    Written(ReplyWrite),
+    Cleared(ReplyEmpty),
+}
+
+impl WriteAnswer {
+    pub(crate) fn done(self, bytes: u64) {
+        match self {
+            WriteAnswer::Written(reply) => reply.written(bytes as u32),
+            WriteAnswer::Cleared(reply) => reply.ok(),
+        }
+    }
+
+    pub(crate) fn failed(self, error: Errno) {
+        match self {
+            WriteAnswer::Written(reply) => reply.error(error),
+            WriteAnswer::Cleared(reply) => reply.error(error),
+        }
+    }
+}
 
 /// The way of a disk.
 #[derive(Debug)]

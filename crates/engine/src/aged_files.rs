@@ -22,7 +22,7 @@ const DEPTH: usize = 256;
 pub fn work(task: &Task) -> Result<(), String> {
     let aged = CString::new(format!("../{FOLDER}")).unwrap_or_default();
     let top = sys::open_directory(task.root, &aged).map_err(|e| match e {
-        Errno(libc::ENOENT) => "this filesystem was not aged, so there are no aged files to read".to_owned(),
+        Errno::NOENT => "this filesystem was not aged, so there are no aged files to read".to_owned(),
         e => format!("opening the aged files: {e}"),
     })?;
     let call = task.group().io.call_bytes;
@@ -130,7 +130,7 @@ impl Tree {
         match &op.act {
             Act::Open { flags, .. } => *open = Some(sys::open(directory, name, *flags, 0)?),
             Act::Read => {
-                let fd = open.ok_or(Errno(libc::EBADF))?;
+                let fd = open.ok_or(Errno::BADF)?;
                 loop {
                     let n = sys::read(fd, &mut self.buffer)?;
                     *bytes += n as u64;
@@ -149,7 +149,7 @@ impl Tree {
                 std::hint::black_box(sys::stat(directory, name)?.size);
             }
             // Programs with other steps over aged files are refused beforehand.
-            _ => return Err(Errno(libc::EINVAL)),
+            _ => return Err(Errno::INVAL),
         }
         Ok(())
     }

@@ -10,16 +10,16 @@ use crate::history::{Life, Step};
 use crate::names::Name;
 use crate::places::Places;
 use crate::process::cpu_of_process;
-use crate::protocol::send;
 use crate::region::{Buffer, WRITE_SKEW};
 use crate::survey::Scores;
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::{durable, extents};
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 use workload::ageing::{Aged, Ageing, FOLDER};
-use workload::message::Reply;
+use workload::message::{Reply, send};
 use workload::program::Content;
 
 /// Bytes of one write.
@@ -49,18 +49,17 @@ pub fn age(asked: &Ageing, output: &mut impl Write) -> io::Result<Reply> {
     let cpu = || cpu_of_process().user_ns + cpu_of_process().system_ns;
     let cpu_before = cpu();
     let refused = |reason: String| Ok(Reply::Failed { phase: 0, partial: None, reason, killed: false });
-    let root = match sys::open_directory(libc::AT_FDCWD, &dirs::path(&asked.root.to_string_lossy())) {
+    let root = match sys::open_root(&asked.root) {
         Ok(root) => root,
-        Err(e) => return refused(format!("ageing: opening {}: {e}", asked.root.display())),
+        Err(reason) => return refused(format!("ageing: {reason}")),
     };
-    let mut ager = match Ager::new(asked, root, started) {
+    let mut ager = match Ager::new(asked, root.as_raw_fd(), started) {
         Ok(ager) => ager,
         Err(reason) => return refused(format!("ageing {}: {reason}", asked.root.display())),
     };
     let lived = ager.live(output)?;
     let lived = lived.and_then(|()| ager.write_back());
     ager.handles.close();
-    let _ = sys::close(root);
     let mut aged = ager.aged;
     aged.elapsed_ns = kernel_ns() - started;
     aged.cpu_ns = cpu().saturating_sub(cpu_before);
@@ -167,7 +166,7 @@ impl<'a> Ager<'a> {
         let left = Duration::from_secs(self.asked.time_limit);
         match durable::make(&self.asked.durable, self.handles.base, left) {
             // A filesystem that is full may say so here too; what it could not keep is missing, and counted as lost.
-            Err(undone) if undone.errno == Some(Errno(libc::ENOSPC)) => {
+            Err(undone) if undone.errno == Some(Errno::NOSPC) => {
                 self.aged.no_space += 1;
                 Ok(())
             }
@@ -178,7 +177,7 @@ impl<'a> Ager<'a> {
     /// Carries a step out, or counts why it is left out.
     fn perform(&mut self, step: Step, held: u64) -> Result<(), String> {
         let mut answer = self.act(step);
-        if answer == Err(Errno(libc::ENOSPC)) && self.may_try_again() {
+        if answer == Err(Errno::NOSPC) && self.may_try_again() {
             // What was deleted may only be free once that is written back.
             self.write_back()?;
             if matches!(step, Step::Create { .. }) {
@@ -192,17 +191,17 @@ impl<'a> Ager<'a> {
                 self.unsynced.1 += step.bytes();
                 Ok(())
             }
-            Err(Errno(libc::ENOSPC | libc::EDQUOT)) => {
+            Err(Errno::NOSPC | Errno::DQUOT) => {
                 self.aged.no_space += 1;
                 self.aged.no_space_at.get_or_insert(held);
                 self.no_space_last = Some(self.aged.operations);
                 // The file goes, so that whatever the history does to it later is left out too, and room is made.
                 match self.remove(file_of(step)) {
-                    Ok(()) | Err(Errno(libc::ENOENT | libc::ENOSPC | libc::EDQUOT)) => Ok(()),
+                    Ok(()) | Err(Errno::NOENT | Errno::NOSPC | Errno::DQUOT) => Ok(()),
                     Err(e) => Err(format!("removing a file for which there was no space: {e}")),
                 }
             }
-            Err(Errno(libc::ENOENT)) if self.aged.no_space > 0 => {
+            Err(Errno::NOENT) if self.aged.no_space > 0 => {
                 self.aged.skipped += 1;
                 Ok(())
             }
@@ -263,7 +262,7 @@ impl<'a> Ager<'a> {
             let mut within = 0;
             while within < length {
                 match sys::write_at(fd, &self.buffer[within..length], from + done + within as u64) {
-                    Ok(0) => answer = Err(Errno(libc::ENOSPC)),
+                    Ok(0) => answer = Err(Errno::NOSPC),
                     Ok(n) => {
                         within += n;
                         continue;
@@ -348,7 +347,7 @@ impl Handles {
         let mut name = Name::new();
         places.directory_name(directory, &mut name);
         let fd = match sys::open_directory(above, name.c()) {
-            Err(Errno(libc::ENOENT)) => {
+            Err(Errno::NOENT) => {
                 exists_is_fine(sys::mkdir(above, name.c()))?;
                 sys::open_directory(above, name.c())?
             }

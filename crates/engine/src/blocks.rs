@@ -198,7 +198,7 @@ impl<'a> BlockWork<'a> {
                 self.sync(call, fd)?;
             }
             Act::Allocate { mode } => sys::allocate(self.fd(place, tally)?, mode, place.offset, place.length as u64)?,
-            _ => return Err(Errno(libc::EINVAL)),
+            _ => return Err(Errno::INVAL),
         }
         tally.lap(op.histogram);
         self.fold(op.histogram, place, tally);
@@ -228,7 +228,7 @@ impl<'a> BlockWork<'a> {
             };
             if n == 0 {
                 // The file is shorter than what was written to it: that is no end of file but lost data.
-                return Err(Errno(libc::ENODATA));
+                return Err(Errno::NODATA);
             }
             done += n;
         }
@@ -278,7 +278,7 @@ impl<'a> BlockWork<'a> {
                 flags => sys::write_at_flagged(fd, buffer, at, flags)?,
             };
             if n == 0 {
-                return Err(Errno(libc::ENOSPC));
+                return Err(Errno::NOSPC);
             }
             done += n;
         }
@@ -319,7 +319,7 @@ impl<'a> BlockWork<'a> {
         if let Some((_, old)) = self.open[slot].take() {
             self.close(old, tally)?;
         }
-        let (Some(files), Some(dirs)) = (&self.files, &mut self.dirs) else { return Err(Errno(libc::EBADF)) };
+        let (Some(files), Some(dirs)) = (&self.files, &mut self.dirs) else { return Err(Errno::BADF) };
         let mut name = Name::new();
         files.name(place.file, &mut name);
         let directory = dirs.get(files.directory_of(place.file, &name), files)?;
@@ -327,7 +327,7 @@ impl<'a> BlockWork<'a> {
         let direct = if self.direct_refused { libc::O_DIRECT } else { 0 };
         let mut flags = (self.flags | truncate) & !direct;
         let mut opened = sys::open(directory, name.c(), flags, 0o600);
-        if opened == Err(Errno(libc::EINVAL)) && flags & libc::O_DIRECT != 0 {
+        if opened == Err(Errno::INVAL) && flags & libc::O_DIRECT != 0 {
             self.direct_refused = true;
             flags &= !libc::O_DIRECT;
             tally.remark("the filesystem refused O_DIRECT; blocks went through the page cache".into());

@@ -3,12 +3,13 @@
 //! Counting opens the files it looks at, which brings their inodes back into memory: count, then drop once more, where a
 //! phase is to start with nothing cached at all.
 
-use crate::dirs::{self, Directories};
+use crate::dirs::Directories;
 use crate::kinds;
 use crate::names::{Files, Name};
 use crate::prepare::owners;
 use crate::region::Buffer;
 use crate::sys::{self, Answer, Errno, Fd};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 use workload::message::Reply;
 use workload::program::{Group, Program};
@@ -24,12 +25,9 @@ const CHUNK: usize = 1 << 20;
 pub type Visit<'a> = dyn FnMut(Fd) -> Answer<()> + 'a;
 
 /// Read the files of a phase once.
-pub fn warm(program: &Program, phase: usize) -> Reply {
+pub fn warm(program: &Program, phase: usize) -> Result<Reply, String> {
     let deadline = Instant::now() + Duration::from_secs(program.limit_of(phase));
-    let mut buffer = match Buffer::new(CHUNK) {
-        Ok(buffer) => buffer,
-        Err(e) => return Reply::Refused { reason: format!("no memory to read files into: {e}") },
-    };
+    let mut buffer = Buffer::new(CHUNK).map_err(|e| format!("no memory to read files into: {e}"))?;
     let mut bytes = 0;
     let mut read_all = |fd: Fd| {
         loop {
@@ -39,25 +37,23 @@ pub fn warm(program: &Program, phase: usize) -> Reply {
                 return Ok(());
             }
             if Instant::now() > deadline {
-                return Err(Errno(libc::ETIMEDOUT));
+                return Err(Errno::TIMEDOUT);
             }
         }
     };
-    let visited = visit_phase(program, phase, u64::MAX, &mut read_all);
-    match visited {
-        Ok(_) => Reply::Warmed { bytes },
-        Err(reason) => Reply::Refused { reason: format!("warming the files of the phase: {reason}") },
-    }
+    visit_phase(program, phase, u64::MAX, &mut read_all)
+        .map_err(|reason| format!("warming the files of the phase: {reason}"))?;
+    Ok(Reply::Warmed { bytes })
 }
 
 /// Count the bytes of a phase's files that are cached.
-pub fn count(program: &Program, phase: usize) -> Reply {
+pub fn count(program: &Program, phase: usize) -> Result<Reply, String> {
     let page = sys::page_size();
     let mut pages = 0;
     let mut unknown = false;
     let mut look = |fd: Fd| {
         let answer = match sys::cached_pages(fd) {
-            Err(Errno(libc::ENOSYS | libc::EPERM)) => sys::stat_open(fd).and_then(|s| sys::resident_pages(fd, s.size)),
+            Err(Errno::NOSYS | Errno::PERM) => sys::stat_open(fd).and_then(|s| sys::resident_pages(fd, s.size)),
             other => other,
         };
         match answer {
@@ -67,16 +63,14 @@ pub fn count(program: &Program, phase: usize) -> Reply {
         }
         Ok(())
     };
-    match visit_phase(program, phase, SAMPLE, &mut look) {
-        Ok(files) => Reply::Cached { bytes: (!unknown).then_some(pages * page), files },
-        Err(reason) => Reply::Refused { reason: format!("counting cached pages: {reason}") },
-    }
+    let files = visit_phase(program, phase, SAMPLE, &mut look);
+    let files = files.map_err(|reason| format!("counting cached pages: {reason}"))?;
+    Ok(Reply::Cached { bytes: (!unknown).then_some(pages * page), files })
 }
 
 /// Visit the files of a phase, at most so many, evenly spread. Answers how many there were.
 fn visit_phase(program: &Program, phase: usize, limit: u64, visit: &mut Visit) -> Result<u64, String> {
-    let root = sys::open_directory(libc::AT_FDCWD, &dirs::path(&program.root.to_string_lossy()))
-        .map_err(|e| format!("opening {}: {e}", program.root.display()))?;
+    let root = sys::open_root(&program.root)?;
     let mut visited = 0;
     let mut seen = Vec::new();
     for group in &program.phases[phase].groups {
@@ -84,16 +78,8 @@ fn visit_phase(program: &Program, phase: usize, limit: u64, visit: &mut Visit) -
             continue;
         }
         seen.push((group.over, group.first, group.count));
-        let result = kinds::of(group.over).visit(program, group, root, limit, visit);
-        match result {
-            Ok(n) => visited += n,
-            Err(e) => {
-                let _ = sys::close(root);
-                return Err(e);
-            }
-        }
+        visited += kinds::of(group.over).visit(program, group, root.as_raw_fd(), limit, visit)?;
     }
-    let _ = sys::close(root);
     Ok(visited)
 }
 
@@ -131,7 +117,7 @@ fn visit_files(files: &Files, first: u64, last: u64, limit: u64, root: Fd, visit
             .and_then(|directory| sys::open(directory, name.c(), libc::O_RDONLY, 0));
         match opened {
             // What a phase is yet to create cannot be cached.
-            Err(Errno(libc::ENOENT)) => continue,
+            Err(Errno::NOENT) => continue,
             Err(e) => return Err(format!("opening {}: {e}", files.path(index))),
             Ok(fd) => {
                 let answer = visit(fd);

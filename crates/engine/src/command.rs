@@ -4,11 +4,11 @@
 //! whoever kills the worker, or whatever started it, kills them all.
 
 use crate::clock::kernel_ns;
-use crate::confine::{self, Event, Handle, Hold, Waited};
+use crate::confine::{self, Handle, Hold, Waited};
 use crate::mounts::Outside;
 use crate::ops::Ops;
 use crate::printed::{parts, printed};
-use crate::process::{self, Ending};
+use crate::process::{self, Ending, Event};
 use crate::shared::{Count, Note};
 use crate::worker::Task;
 use std::collections::BTreeMap;
@@ -190,7 +190,7 @@ impl Running {
         let [first, second] = fds.map(|(open, fd)| (if open { fd } else { -1 }, Event::Readable));
         let other = other.map_or([(-1, Event::Readable); 2], |other| [other.handle.end(), other.outside.changes()]);
         let [_, other_ended, mounts_changed, wrote, failed] =
-            confine::wait_for([self.handle.end(), other[0], other[1], first, second], milliseconds)
+            process::wait_for([self.handle.end(), other[0], other[1], first, second], milliseconds)
                 .map_err(|e| format!("waiting for the command: {e}"))?;
         if wrote {
             self.open[0] = self.output.take(output);

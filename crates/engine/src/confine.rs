@@ -5,8 +5,7 @@
 #![allow(unsafe_code)]
 
 use crate::mounts;
-use crate::process::Ending;
-use crate::sys::Errno;
+use crate::process::{Ending, Event};
 use std::path::Path;
 use workload::outcome::CpuTime;
 
@@ -201,27 +200,4 @@ impl Drop for Handle {
             let _ = crate::sys::close(self.0);
         }
     }
-}
-
-/// What is waited for.
-#[derive(Debug, Clone, Copy)]
-pub enum Event {
-    /// It can be read from.
-    Readable,
-    /// What a file of /proc shows is another.
-    Changed,
-}
-
-/// Waits until one of these happens to an open file, or for so many milliseconds; which of them did. Negative numbers are passed over.
-pub fn wait_for<const N: usize>(files: [(i32, Event); N], milliseconds: i32) -> Result<[bool; N], Errno> {
-    let mut polls = files.map(|(fd, event)| {
-        let events = if let Event::Readable = event { libc::POLLIN } else { libc::POLLPRI };
-        libc::pollfd { fd, events, revents: 0 }
-    });
-    // SAFETY: the kernel reads and writes `N` structures.
-    if unsafe { libc::poll(polls.as_mut_ptr(), N as libc::nfds_t, milliseconds) } < 0 {
-        let errno = Errno::last();
-        return if errno.0 == libc::EINTR { Ok([false; N]) } else { Err(errno) };
-    }
-    Ok(polls.map(|poll| poll.revents != 0))
 }

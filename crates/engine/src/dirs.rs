@@ -73,7 +73,7 @@ impl Directories {
     /// The handle of a directory that is made, with those that lead to it, if it is missing.
     pub fn ensure(&mut self, directory: u64, files: &Files) -> Answer<Fd> {
         match self.get(directory, files) {
-            Err(Errno(libc::ENOENT)) => {
+            Err(Errno::NOENT) => {
                 self.make(directory, files)?;
                 self.get(directory, files)
             }
@@ -126,7 +126,7 @@ pub fn make_path(root: Fd, path_below: &str) -> Answer<()> {
 /// mkdir answers EEXIST where another was faster, or where there is nothing to do.
 pub fn exists_is_fine(answer: Answer<()>) -> Answer<()> {
     match answer {
-        Err(Errno(libc::EEXIST)) => Ok(()),
+        Err(Errno::EXIST) => Ok(()),
         other => other,
     }
 }

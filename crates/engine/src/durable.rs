@@ -22,7 +22,7 @@ pub struct Undone {
 
 impl Undone {
     fn of(doing: impl std::fmt::Display, error: &std::io::Error) -> Undone {
-        Undone { reason: format!("{doing}: {error}"), errno: error.raw_os_error().map(Errno), killed: false }
+        Undone { reason: format!("{doing}: {error}"), errno: Errno::from_io_error(error), killed: false }
     }
 }
 

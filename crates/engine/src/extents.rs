@@ -3,7 +3,7 @@
 //! Nothing is kept of a file but a few numbers, however many extents it has.
 #![allow(unsafe_code)]
 
-use crate::sys::{Answer, Errno, Fd};
+use crate::sys::{self, Answer, Fd};
 
 /// Extents that one call asks for.
 const BATCH: usize = 256;
@@ -68,7 +68,7 @@ pub fn of(fd: Fd) -> Answer<Extents> {
         };
         // SAFETY: the kernel fills at most `count` extents of a structure that has room for them.
         if unsafe { libc::ioctl(fd, FS_IOC_FIEMAP as _, &raw mut raw) } < 0 {
-            return Err(Errno::last());
+            return Err(sys::last_errno());
         }
         let mapped = &raw.extents[..(raw.mapped as usize).min(BATCH)];
         for extent in mapped {

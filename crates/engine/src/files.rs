@@ -197,7 +197,7 @@ impl<'a> FileWork<'a> {
             let answer = self.act(op, item, tally);
             match answer {
                 Ok(()) => tally.fold(mix(item.identity ^ salt(op.histogram) ^ item.bytes)),
-                Err(Errno(libc::ENOENT)) if self.task.follows() && outermost && number == 0 => {
+                Err(Errno::NOENT) if self.task.follows() && outermost && number == 0 => {
                     tally.skip();
                     return Err(Trouble::Gone);
                 }
@@ -258,7 +258,7 @@ impl<'a> FileWork<'a> {
     fn open(&mut self, place: Fd, item: &mut Item, flags: i32, tally: &mut Tally) -> Answer<Fd> {
         let flags = if self.direct_refused { flags & !libc::O_DIRECT } else { flags };
         match sys::open(place, item.name.c(), flags, 0o600) {
-            Err(Errno(libc::EINVAL)) if flags & libc::O_DIRECT != 0 => {
+            Err(Errno::INVAL) if flags & libc::O_DIRECT != 0 => {
                 self.direct_refused = true;
                 tally.remark("the filesystem refused O_DIRECT; files went through the page cache".into());
                 self.open(place, item, flags, tally)
@@ -274,7 +274,7 @@ impl<'a> FileWork<'a> {
     /// Read to the end. A short answer is the end of a regular file, so no further call asks for it.
     #[inline]
     fn read(&mut self, item: &mut Item, tally: &mut Tally) -> Answer<()> {
-        let fd = item.fd.ok_or(Errno(libc::EBADF))?;
+        let fd = item.fd.ok_or(Errno::BADF)?;
         item.bytes = 0;
         loop {
             let n = sys::read(fd, &mut self.buffer)?;
@@ -288,7 +288,7 @@ impl<'a> FileWork<'a> {
 
     /// As above; what was read is checked outside the latency, which is that of each call.
     fn read_and_check(&mut self, op: &Op, item: &mut Item, tally: &mut Tally) -> Answer<()> {
-        let fd = item.fd.ok_or(Errno(libc::EBADF))?;
+        let fd = item.fd.ok_or(Errno::BADF)?;
         item.bytes = 0;
         loop {
             let n = sys::read(fd, &mut self.buffer)?;
@@ -306,7 +306,7 @@ impl<'a> FileWork<'a> {
 
     #[inline]
     fn write(&mut self, item: &mut Item, tally: &mut Tally) -> Answer<()> {
-        let fd = item.fd.ok_or(Errno(libc::EBADF))?;
+        let fd = item.fd.ok_or(Errno::BADF)?;
         let size = self.size_of(item);
         let source = Source { file: item.writer, version: item.version };
         item.bytes = 0;
@@ -326,7 +326,7 @@ impl<'a> FileWork<'a> {
             while done < length {
                 let n = sys::write(fd, &self.buffer[done..length])?;
                 if n == 0 {
-                    return Err(Errno(libc::ENOSPC));
+                    return Err(Errno::NOSPC);
                 }
                 done += n;
                 item.bytes += n as u64;
@@ -338,7 +338,7 @@ impl<'a> FileWork<'a> {
 
     #[inline]
     fn close(&mut self, item: &mut Item, tally: &mut Tally) -> Answer<()> {
-        let fd = item.fd.ok_or(Errno(libc::EBADF))?;
+        let fd = item.fd.ok_or(Errno::BADF)?;
         if self.io.fsync_on_close || self.io.sync_every.is_some() {
             self.sync_if_due(fd, tally)?;
         }
@@ -362,8 +362,8 @@ impl<'a> FileWork<'a> {
 
     fn sync(&self, call: SyncCall, fd: Option<Fd>) -> Answer<()> {
         match call {
-            SyncCall::Fsync => sys::fsync(fd.ok_or(Errno(libc::EBADF))?),
-            SyncCall::Fdatasync => sys::fdatasync(fd.ok_or(Errno(libc::EBADF))?),
+            SyncCall::Fsync => sys::fsync(fd.ok_or(Errno::BADF)?),
+            SyncCall::Fdatasync => sys::fdatasync(fd.ok_or(Errno::BADF)?),
             SyncCall::Syncfs => sys::syncfs(self.task.root),
         }
     }

@@ -33,7 +33,7 @@ impl Map {
         if sys::stat_open(fd)?.size < length {
             if !work.writes {
                 // A load beyond the end of the file would be SIGBUS.
-                return Err(Errno(libc::ENODATA));
+                return Err(Errno::NODATA);
             }
             sys::truncate(fd, length)?;
         }
@@ -41,7 +41,7 @@ impl Map {
         // SAFETY: a fresh mapping of an open file at a place of the kernel's choice.
         let start = unsafe { libc::mmap64(std::ptr::null_mut(), length as usize, access, libc::MAP_SHARED, fd, 0) };
         if start == libc::MAP_FAILED {
-            return Err(Errno::last());
+            return Err(sys::last_errno());
         }
         Ok(Map { file: place.file, start: start.cast(), length: length as usize })
     }
@@ -62,7 +62,7 @@ impl Map {
     fn sync(&self) -> Answer<()> {
         // SAFETY: the whole mapping, which is live.
         let r = unsafe { libc::msync(self.start.cast(), self.length, libc::MS_SYNC) };
-        if r < 0 { Err(Errno::last()) } else { Ok(()) }
+        if r < 0 { Err(sys::last_errno()) } else { Ok(()) }
     }
 }
 
@@ -136,7 +136,7 @@ impl Mapping {
             self.mapped = None;
             self.mapped = Some(Map::new(work, place, tally)?);
         }
-        let Some(map) = &self.mapped else { return Err(Errno(libc::EBADF)) };
+        let Some(map) = &self.mapped else { return Err(Errno::BADF) };
         // Kept one higher, so that 0 says that nothing is being touched.
         tally.slot().set(Count::CurrentFile, place.file + 1);
         tally.slot().set(Count::CurrentOffset, place.offset);
@@ -157,7 +157,7 @@ impl Mapping {
                 return Ok(());
             }
             Act::Sync(_) => map.sync()?,
-            _ => return Err(Errno(libc::EINVAL)),
+            _ => return Err(Errno::INVAL),
         }
         tally.lap(op.histogram);
         work.fold(op.histogram, place, tally);

@@ -3,7 +3,7 @@
 //! Where the machine's mounts are shared the kernel passes an unmount on; elsewhere this does.
 #![allow(unsafe_code)]
 
-use crate::confine::Event;
+use crate::process::Event;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -24,7 +24,7 @@ impl Outside {
         Outside(File::open(LIST).ok())
     }
 
-    /// For [`crate::confine::wait_for`]: whether they changed.
+    /// For [`crate::process::wait_for`]: whether they changed.
     pub fn changes(&self) -> (i32, Event) {
         (self.0.as_ref().map_or(-1, AsRawFd::as_raw_fd), Event::Changed)
     }

@@ -8,6 +8,7 @@ use crate::region::Buffer;
 use crate::sys::{self, Answer, Errno, Fd};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::os::fd::AsRawFd;
 use workload::message::Lack;
 use workload::program::{Need, Program};
 
@@ -28,21 +29,18 @@ pub fn lacking(program: &Program) -> Result<Vec<Lack>, String> {
     if !first || needed().all(|(_, needs)| needs.is_empty()) {
         return Ok(Vec::new());
     }
-    let failed = |e: Errno| format!("trying what {} can do: {e}", program.root.display());
-    let root =
-        sys::open_directory(libc::AT_FDCWD, &crate::dirs::path(&program.root.to_string_lossy())).map_err(failed)?;
+    let root = sys::open_root(&program.root).map_err(|reason| format!("trying what it can do: {reason}"))?;
     let mut known: BTreeMap<Need, Option<String>> = BTreeMap::new();
     let mut lacking = Vec::new();
     for (phase, needs) in needed() {
         for need in needs {
-            let why = known.entry(need).or_insert_with(|| lacks(need, program, root));
+            let why = known.entry(need).or_insert_with(|| lacks(need, program, root.as_raw_fd()));
             if let Some(why) = why {
                 lacking.push(Lack { phase, why: format!("no {}: {why}", need.title()) });
                 break;
             }
         }
     }
-    let _ = sys::close(root);
     Ok(lacking)
 }
 
@@ -108,7 +106,7 @@ fn write_flagged(file: Fd, bytes: usize, flag: i32) -> Answer<()> {
     buffer[..bytes].fill(0xa5);
     match sys::write_at_flagged(file, &buffer[..bytes], 0, flag)? {
         written if written == bytes => Ok(()),
-        _ => Err(Errno(libc::EIO)),
+        _ => Err(Errno::IO),
     }
 }
 
@@ -120,8 +118,8 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_said_with_the_systems_answer_and_nothing_is_left() {
         let folder = tempfile::tempdir().expect("a folder");
-        let root =
-            sys::open_directory(libc::AT_FDCWD, &crate::dirs::path(&folder.path().to_string_lossy())).expect("open");
+        let opened = sys::open_root(folder.path()).expect("open");
+        let root = opened.as_raw_fd();
         // No device writes a block of 1 MiB and 1 byte at once.
         let refused = with_files(Need::AtomicWrites((1 << 20) + 1), root);
         assert!(refused.is_err());
@@ -131,7 +129,6 @@ mod tests {
         assert!(why.contains("tools"), "{why}");
         assert_eq!(lacks(Need::Fallocate, &empty, root), None);
         assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 0);
-        let _ = sys::close(root);
     }
 
     fn program() -> Program {

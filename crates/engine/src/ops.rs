@@ -3,6 +3,7 @@
 //! Directories that steps rename into are numbered here, too.
 
 use crate::hash::mix;
+use rustix::fs::Advice;
 use workload::program::{Engine, Group, Io, Order, Step, SyncCall, SyncMode};
 
 /// One operation, ready.
@@ -62,7 +63,7 @@ pub enum Act {
     /// Get the attribute: ours; or the access control list.
     GetAttribute { acl: bool },
     /// fadvise of the whole file.
-    Advise(i32),
+    Advise(Advice),
     /// unlink.
     Unlink,
     /// List a directory.
@@ -180,8 +181,8 @@ impl Ops {
             Step::SetAcl => Act::SetAttribute(None),
             Step::GetXattr => Act::GetAttribute { acl: false },
             Step::GetAcl => Act::GetAttribute { acl: true },
-            Step::Readahead => Act::Advise(libc::POSIX_FADV_WILLNEED),
-            Step::DropCached => Act::Advise(libc::POSIX_FADV_DONTNEED),
+            Step::Readahead => Act::Advise(Advice::WillNeed),
+            Step::DropCached => Act::Advise(Advice::DontNeed),
             Step::Unlink => Act::Unlink,
             Step::List => Act::List,
             Step::Rmdir => Act::Rmdir,

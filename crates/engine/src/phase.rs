@@ -5,17 +5,17 @@
 use crate::clock::{Calibrator, Clock, kernel_ns, sleep_until};
 use crate::ops::Ops;
 use crate::process::{self, Child, Ending};
-use crate::protocol::send;
 use crate::shared::{Common, Count, Note, Shared, Stop};
 use crate::sys::{self, Fd};
 use crate::tally::intervals;
 use crate::worker::{Task, work};
 use crate::{collect, durable, instructions, kinds};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use workload::message::Reply;
+use workload::message::{Reply, send};
 use workload::program::{End, Group, Order, Phase, Program};
 
 /// Between two progress messages.
@@ -68,11 +68,11 @@ pub fn perform(
     let failed = |reason: String| Reply::Failed { phase, partial: None, reason, killed: false };
     // What is not mounted has no root to be opened.
     let place = if program.phases[phase].is_unmounted() { Path::new("/") } else { &program.root };
-    let root = match sys::open_directory(libc::AT_FDCWD, &crate::dirs::path(&place.to_string_lossy())) {
+    let root = match sys::open_root(place) {
         Ok(root) => root,
-        Err(e) => return Ok(failed(format!("opening {}: {e}", place.display()))),
+        Err(reason) => return Ok(failed(reason)),
     };
-    let reply = match start(program, phase, pass, calibrator, root) {
+    Ok(match start(program, phase, pass, calibrator, root.as_raw_fd()) {
         Ok(mut pass) => {
             let watched = pass.watch(output, agreed)?;
             let reply = pass.close(watched);
@@ -80,9 +80,7 @@ pub fn perform(
             reply
         }
         Err(reason) => failed(reason),
-    };
-    let _ = sys::close(root);
-    Ok(reply)
+    })
 }
 
 fn start<'a>(

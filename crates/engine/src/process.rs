@@ -3,7 +3,7 @@
 //! The agent itself never has a second thread, so that a fork copies a whole and quiet process.
 #![allow(unsafe_code)]
 
-use crate::sys::Errno;
+use crate::sys::{self, Errno};
 use std::sync::atomic::{AtomicU64, Ordering};
 use workload::outcome::CpuTime;
 
@@ -29,7 +29,7 @@ pub fn fork(work: impl FnOnce() -> i32) -> Result<Child, Errno> {
     let parent = unsafe { libc::getpid() };
     // SAFETY: the agent has one thread only, so the child's memory and locks are whole.
     match unsafe { libc::fork() } {
-        -1 => Err(Errno::last()),
+        -1 => Err(sys::last_errno()),
         0 => {
             // SAFETY: takes numbers only. The parent may have died before, hence the check; from outside of the child's namespace it
             // is 0, and then the child has to look for itself (see `confine::Handle`).
@@ -70,7 +70,7 @@ impl Child {
             let r = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) };
             if r == self.pid {
                 self.ended = Some(Ending::of(status));
-            } else if r < 0 && Errno::last().0 != libc::EINTR {
+            } else if r < 0 && sys::last_errno() != Errno::INTR {
                 self.ended = Some(Ending::Exit(71));
             }
         }
@@ -106,6 +106,29 @@ pub fn wait_for_any(children: &[Child], milliseconds: u64) {
     let timeout = if blind { milliseconds.min(5) } else { milliseconds } as i32;
     // SAFETY: the kernel reads and writes `polls.len()` structures.
     unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout) };
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy)]
+pub enum Event {
+    /// It can be read from.
+    Readable,
+    /// What a file of /proc shows is another.
+    Changed,
+}
+
+/// Waits until one of these happens to an open file, or for so many milliseconds; which of them did. Negative numbers are passed over.
+pub fn wait_for<const N: usize>(files: [(i32, Event); N], milliseconds: i32) -> Result<[bool; N], Errno> {
+    let mut polls = files.map(|(fd, event)| {
+        let events = if let Event::Readable = event { libc::POLLIN } else { libc::POLLPRI };
+        libc::pollfd { fd, events, revents: 0 }
+    });
+    // SAFETY: the kernel reads and writes `N` structures.
+    if unsafe { libc::poll(polls.as_mut_ptr(), N as libc::nfds_t, milliseconds) } < 0 {
+        let errno = sys::last_errno();
+        return if errno == Errno::INTR { Ok([false; N]) } else { Err(errno) };
+    }
+    Ok(polls.map(|poll| poll.revents != 0))
 }
 
 /// Give this thread a descriptor table of its own, so that workers share no lock on it.

@@ -5,7 +5,7 @@
 use crate::clock::Calibrator;
 use crate::{ager, cached, ceiling, check, needs, phase, survey, sys};
 use std::io::{self, BufRead, Read, Write};
-use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request};
+use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request, send};
 use workload::program::Program;
 
 /// What the agent remembers from one request to the next.
@@ -48,14 +48,6 @@ pub fn agent(input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
     }
 }
 
-/// Send one reply.
-pub fn send(output: &mut impl Write, reply: &Reply) -> io::Result<()> {
-    let mut line = serde_json::to_vec(reply)?;
-    line.push(b'\n');
-    output.write_all(&line)?;
-    output.flush()
-}
-
 /// When a phase that is ready is to begin; None where it is not to begin, or nobody is left who could say it.
 fn start(input: &mut impl BufRead) -> io::Result<Option<u64>> {
     let mut line = Vec::new();
@@ -72,52 +64,48 @@ fn refuse(output: &mut impl Write, reason: String) -> io::Result<()> {
 
 impl Agent {
     fn answer(&mut self, request: Request, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
-        let reply = match request {
-            Request::Load(program) => match check::program(&program) {
-                Ok(()) => match needs::lacking(&program) {
-                    Ok(lacking) => {
-                        self.program = Some(*program);
-                        Reply::Loaded { lacking }
-                    }
-                    Err(reason) => Reply::Refused { reason },
-                },
-                Err(reason) => Reply::Refused { reason },
-            },
-            Request::MeasureCeiling => Reply::Ceiling(ceiling::measure(&self.calibrator)),
-            Request::Quit => return Ok(()),
-            Request::Perform { phase, pass } => match self.phase_exists(phase) {
-                Ok(program) => phase::perform(program, phase, pass, &self.calibrator, output, None)?,
-                Err(reason) => Reply::Refused { reason },
-            },
-            Request::PerformTogether { phase, pass } => match self.phase_exists(phase) {
-                Ok(program) => {
-                    let mut agreed = || start(input);
-                    phase::perform(program, phase, pass, &self.calibrator, output, Some(&mut agreed))?
-                }
-                Err(reason) => Reply::Refused { reason },
-            },
-            Request::Start { .. } | Request::Cancel => Reply::Refused { reason: "no phase is ready to begin".into() },
-            Request::EmptyCaches { .. } | Request::Enter { .. } => {
-                Reply::Refused { reason: "that is for whoever leads several clients".into() }
-            }
-            Request::Age(asked) => ager::age(&asked, output)?,
-            Request::Survey(asked) => match survey::survey(&asked) {
-                Ok(layout) => Reply::Surveyed(Box::new(layout)),
-                Err(reason) => Reply::Refused { reason },
-            },
-            Request::Warm { phase } => match self.phase_exists(phase) {
-                Ok(program) => cached::warm(program, phase),
-                Err(reason) => Reply::Refused { reason },
-            },
-            Request::CountCached { phase } => match self.phase_exists(phase) {
-                Ok(program) => cached::count(program, phase),
-                Err(reason) => Reply::Refused { reason },
-            },
-        };
-        send(output, &reply)
+        let reply = self.carry_out(request, input, output)?;
+        send(output, &reply.unwrap_or_else(|reason| Reply::Refused { reason }))
     }
 
-    fn phase_exists(&self, phase: usize) -> Result<&Program, String> {
+    /// The last reply to a request, or why it is not carried out.
+    fn carry_out(
+        &mut self,
+        request: Request,
+        input: &mut impl BufRead,
+        output: &mut impl Write,
+    ) -> io::Result<Result<Reply, String>> {
+        Ok(match request {
+            Request::Load(program) => check::program(&program).and_then(|()| {
+                let lacking = needs::lacking(&program)?;
+                self.program = Some(*program);
+                Ok(Reply::Loaded { lacking })
+            }),
+            Request::MeasureCeiling => Ok(Reply::Ceiling(ceiling::measure(&self.calibrator))),
+            Request::Perform { phase, pass } => match self.with_phase(phase) {
+                Ok(program) => Ok(phase::perform(program, phase, pass, &self.calibrator, output, None)?),
+                Err(reason) => Err(reason),
+            },
+            Request::PerformTogether { phase, pass } => match self.with_phase(phase) {
+                Ok(program) => {
+                    let mut agreed = || start(input);
+                    Ok(phase::perform(program, phase, pass, &self.calibrator, output, Some(&mut agreed))?)
+                }
+                Err(reason) => Err(reason),
+            },
+            Request::Quit | Request::Start { .. } | Request::Cancel => Err("no phase is ready to begin".into()),
+            Request::EmptyCaches { .. } | Request::Enter { .. } => {
+                Err("that is for whoever leads several clients".into())
+            }
+            Request::Age(asked) => Ok(ager::age(&asked, output)?),
+            Request::Survey(asked) => survey::survey(&asked).map(|layout| Reply::Surveyed(Box::new(layout))),
+            Request::Warm { phase } => self.with_phase(phase).and_then(|program| cached::warm(program, phase)),
+            Request::CountCached { phase } => self.with_phase(phase).and_then(|program| cached::count(program, phase)),
+        })
+    }
+
+    /// The program that was loaded, if it has such a phase.
+    fn with_phase(&self, phase: usize) -> Result<&Program, String> {
         let program = self.program.as_ref().ok_or("no program is loaded; send `load` first")?;
         match program.phases.len() {
             count if phase < count => Ok(program),

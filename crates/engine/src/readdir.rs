@@ -31,11 +31,11 @@ impl FileWork<'_> {
                 match self.sweep(directory, &mut left, tally, pacer) {
                     Ok(_) => {}
                     // Filled in order as far as there was room: beyond the first that is not there is none.
-                    Err(Errno(libc::ENOENT)) if filled => {
+                    Err(Errno::NOENT) if filled => {
                         tally.skip();
                         break;
                     }
-                    Err(Errno(libc::ENOENT)) if !self.is_in_use(directory) => tally.skip(),
+                    Err(Errno::NOENT) if !self.is_in_use(directory) => tally.skip(),
                     Err(errno) => {
                         tally.skip();
                         tally.fail("readdir", self.directory_path(directory), None, errno);
@@ -62,7 +62,7 @@ impl FileWork<'_> {
             for directory in self.own_directories() {
                 match self.sweep(directory, &mut left, tally, pacer) {
                     Ok(swept) => found += swept.found,
-                    Err(Errno(libc::ENOENT)) => {}
+                    Err(Errno::NOENT) => {}
                     Err(errno) => tally.fail("readdir", self.directory_path(directory), None, errno),
                 }
             }
@@ -218,7 +218,7 @@ impl FileWork<'_> {
             match self.directory_step(op, &path, tally) {
                 Ok(listed) => items = listed.unwrap_or(items),
                 // Never made, since no name belongs there: nothing to do, and nothing that failed.
-                Err(Errno(libc::ENOENT)) if !self.is_numbered_in_use(number) => {
+                Err(Errno::NOENT) if !self.is_numbered_in_use(number) => {
                     tally.skip();
                     return None;
                 }
@@ -250,7 +250,7 @@ impl FileWork<'_> {
         let path = dirs::path(below_root);
         match &op.act {
             Act::Mkdir => match sys::mkdir(root, &path) {
-                Err(Errno(libc::ENOENT)) => dirs::make_path(root, below_root)?,
+                Err(Errno::NOENT) => dirs::make_path(root, below_root)?,
                 answer => dirs::exists_is_fine(answer)?,
             },
             Act::Rmdir => sys::rmdir(root, &path)?,
@@ -270,7 +270,7 @@ impl FileWork<'_> {
                 sys::close(fd)?;
                 return answer.map(Some);
             }
-            _ => return Err(Errno(libc::EINVAL)),
+            _ => return Err(Errno::INVAL),
         }
         Ok(None)
     }

@@ -3,7 +3,7 @@
 //! Everything in shared memory is an atomic word, so that all other code on it is safe.
 #![allow(unsafe_code)]
 
-use crate::sys::Errno;
+use crate::sys::{self, Errno};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
@@ -130,6 +130,6 @@ fn map(bytes: usize, flags: i32) -> Result<NonNull<libc::c_void>, Errno> {
     let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes.max(8), access, flags, -1, 0) };
     match NonNull::new(start) {
         Some(start) if start.as_ptr() != libc::MAP_FAILED => Ok(start),
-        _ => Err(Errno::last()),
+        _ => Err(sys::last_errno()),
     }
 }

@@ -24,18 +24,18 @@ impl Stream {
         // SAFETY: `dup` takes a number; the copy belongs to the stream, which closes it.
         let own = unsafe { libc::dup(fd) };
         if own < 0 {
-            return Err(Errno::last());
+            return Err(sys::last_errno());
         }
         let mode = if writes { c"w" } else { c"r" };
         // SAFETY: `own` is a fresh descriptor and `mode` a C string. fdopen does not truncate.
         let stream = unsafe { libc::fdopen(own, mode.as_ptr()) };
-        if stream.is_null() { Err(Errno::last()) } else { Ok(Stream(stream)) }
+        if stream.is_null() { Err(sys::last_errno()) } else { Ok(Stream(stream)) }
     }
 
     #[inline]
     fn put(&mut self, byte: u8) -> Answer<()> {
         // SAFETY: the stream is open until `close`.
-        if unsafe { libc::fputc(i32::from(byte), self.0) } == libc::EOF { Err(Errno::last()) } else { Ok(()) }
+        if unsafe { libc::fputc(i32::from(byte), self.0) } == libc::EOF { Err(sys::last_errno()) } else { Ok(()) }
     }
 
     #[inline]
@@ -45,12 +45,12 @@ impl Stream {
             return Ok(());
         }
         // SAFETY: as above.
-        Err(if unsafe { libc::ferror(self.0) } != 0 { Errno::last() } else { Errno(libc::ENODATA) })
+        Err(if unsafe { libc::ferror(self.0) } != 0 { sys::last_errno() } else { Errno::NODATA })
     }
 
     fn close(self) -> Answer<()> {
         // SAFETY: the stream is open, and `self` is gone afterwards.
-        if unsafe { libc::fclose(self.0) } == libc::EOF { Err(Errno::last()) } else { Ok(()) }
+        if unsafe { libc::fclose(self.0) } == libc::EOF { Err(sys::last_errno()) } else { Ok(()) }
     }
 }
 
@@ -112,7 +112,7 @@ fn stretch(
         let fd = work.fd(place, tally)?;
         *current = Some((place.file, Stream::new(fd, writes, place.offset)?));
     }
-    let Some((_, stream)) = current else { return Err(Errno(libc::EBADF)) };
+    let Some((_, stream)) = current else { return Err(Errno::BADF) };
     let done = work.space.bytes_left(place).min(run);
     let source = work.source(place, position);
     let mut bytes = [0u8; CHARACTERS as usize];

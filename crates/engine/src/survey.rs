@@ -2,12 +2,13 @@
 //! In: `workload::ageing::Survey`. Out: `workload::ageing::Layout`.
 //! Directories are walked one after the other; nothing is remembered of files.
 
-use crate::dirs::{self, Kind, Listing};
+use crate::dirs::{Kind, Listing};
 use crate::extents;
 use crate::hash::{mix, mix_bytes};
 use crate::region::Buffer;
 use crate::sys::{self, Errno, Fd};
 use std::ffi::CString;
+use std::os::fd::AsRawFd;
 use workload::ageing::{Layout, Survey};
 
 /// Bytes of a block: what scores count in.
@@ -56,16 +57,14 @@ impl Scores {
 
 /// Look.
 pub fn survey(asked: &Survey) -> Result<Layout, String> {
-    let root = sys::open_directory(libc::AT_FDCWD, &dirs::path(&asked.root.to_string_lossy()))
-        .map_err(|e| format!("opening {}: {e}", asked.root.display()))?;
+    let root = sys::open_root(&asked.root)?;
     let buffer = if asked.content { CHUNK } else { 1 };
     let buffer = Buffer::new(buffer).map_err(|e| format!("no memory to read files into: {e}"))?;
     let one_of = asked.expected.div_ceil(asked.sample.max(1)).max(1);
     let layout = Layout { one_of, ..Layout::default() };
     let mut walk = Walk { asked, layout, scores: Scores::default(), buffer };
-    let answer = walk.directory(root, 0, 0);
-    let _ = sys::close(root);
-    answer.map_err(|(path, e)| format!("looking at {}/{path}: {e}", asked.root.display()))?;
+    walk.directory(root.as_raw_fd(), 0, 0)
+        .map_err(|(path, e)| format!("looking at {}/{path}: {e}", asked.root.display()))?;
     Ok(walk.finish())
 }
 
@@ -108,7 +107,7 @@ impl Walk<'_> {
             }
         }
         if depth >= DEPTH && !below.is_empty() {
-            return Err((format!("more than {DEPTH} directories in each other"), Errno(libc::ELOOP)));
+            return Err((format!("more than {DEPTH} directories in each other"), Errno::LOOP));
         }
         for name in below {
             let inside = |(path, e): Trouble| (format!("{}/{path}", name.to_string_lossy()), e);

@@ -3,179 +3,140 @@
 //! The only place in which the engine touches files; memory and processes are in `region` and `process`.
 #![allow(unsafe_code)]
 
+use rustix::fs::{self, Access, Advice, AtFlags, FallocateFlags, Gid, Mode, OFlags, SeekFrom, Stat, Uid, XattrFlags};
+use rustix::io::{self, ReadWriteFlags};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::CStr;
-use std::fmt;
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::path::Path;
 
-/// An errno.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Errno(pub i32);
-
-impl Errno {
-    /// The errno of the call that has just failed in this thread.
-    pub fn last() -> Errno {
-        Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
-    }
-}
-
-impl fmt::Display for Errno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", std::io::Error::from_raw_os_error(self.0))
-    }
-}
-
-impl From<Errno> for std::io::Error {
-    fn from(e: Errno) -> std::io::Error {
-        std::io::Error::from_raw_os_error(e.0)
-    }
-}
+pub use rustix::io::Errno;
 
 /// What a call returns.
 pub type Answer<T> = Result<T, Errno>;
 
 /// A descriptor; whoever opened it closes it.
-pub type Fd = i32;
+pub(crate) type Fd = i32;
 
-#[inline]
-fn answer(r: i32) -> Answer<i32> {
-    if r < 0 { Err(Errno::last()) } else { Ok(r) }
+/// The errno of the call of the C library that has just failed in this thread.
+pub(crate) fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
 #[inline]
-fn answer_size(r: isize) -> Answer<usize> {
-    if r < 0 { Err(Errno::last()) } else { Ok(r as usize) }
+fn answer(r: i32) -> Answer<()> {
+    if r < 0 { Err(last_errno()) } else { Ok(()) }
 }
 
-/// A function for each call that answers nothing but whether it went well.
+/// A descriptor as long as one call takes.
+#[inline]
+fn of(fd: Fd) -> BorrowedFd<'static> {
+    // SAFETY: used within the one call only, during which whoever opened it keeps it open.
+    unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+/// A function for each call, by the name that it has in the engine.
 macro_rules! calls {
-    ($($(#[$about:meta])* $name:ident($($argument:ident: $kind:ty),*) = $call:ident($($value:expr),*);)*) => {$(
+    ($($(#[$about:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty = $call:expr;)*) => {$(
         $(#[$about])*
         #[inline]
-        pub fn $name($($argument: $kind),*) -> Answer<()> {
-            // SAFETY: each name is a C string that outlives the call, each value is as long as the kernel is told, and all else is numbers.
-            answer(unsafe { libc::$call($($value),*) }).map(|_| ())
+        pub(crate) fn $name($($argument: $kind),*) -> Answer<$answer> {
+            $call
         }
     )*};
 }
 
 calls! {
+    /// openat(2); the descriptor closes on exec.
+    open(dir: Fd, name: &CStr, flags: i32, mode: u32) -> Fd = {
+        let flags = OFlags::from_bits_retain(flags as u32) | OFlags::CLOEXEC;
+        fs::openat(of(dir), name, flags, Mode::from_bits_retain(mode)).map(IntoRawFd::into_raw_fd)
+    };
+    /// Open a directory for reading and as the base of other calls.
+    open_directory(dir: Fd, name: &CStr) -> Fd = open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY, 0);
     /// close(2).
-    close(fd: Fd) = close(fd);
+    // SAFETY: takes a number; whoever calls this opened it.
+    close(fd: Fd) -> () = answer(unsafe { libc::close(fd) });
+    /// read(2).
+    read(fd: Fd, buffer: &mut [u8]) -> usize = io::read(of(fd), buffer);
+    /// write(2).
+    write(fd: Fd, buffer: &[u8]) -> usize = io::write(of(fd), buffer);
+    /// pread(2).
+    read_at(fd: Fd, buffer: &mut [u8], offset: u64) -> usize = io::pread(of(fd), buffer, offset);
+    /// pwrite(2).
+    write_at(fd: Fd, buffer: &[u8], offset: u64) -> usize = io::pwrite(of(fd), buffer, offset);
+    /// pread(2) with flags (preadv2).
+    read_at_flagged(fd: Fd, buffer: &mut [u8], offset: u64, flags: i32) -> usize =
+        io::preadv2(of(fd), &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::from_bits_retain(flags as u32));
+    /// pwrite(2) with flags (pwritev2).
+    write_at_flagged(fd: Fd, buffer: &[u8], offset: u64, flags: i32) -> usize =
+        io::pwritev2(of(fd), &[IoSlice::new(buffer)], offset, ReadWriteFlags::from_bits_retain(flags as u32));
     /// mkdirat(2) with mode 0755.
-    mkdir(dir: Fd, name: &CStr) = mkdirat(dir, name.as_ptr(), 0o755);
+    mkdir(dir: Fd, name: &CStr) -> () = fs::mkdirat(of(dir), name, Mode::from_bits_retain(0o755));
     /// unlinkat(2).
-    unlink(dir: Fd, name: &CStr) = unlinkat(dir, name.as_ptr(), 0);
+    unlink(dir: Fd, name: &CStr) -> () = fs::unlinkat(of(dir), name, AtFlags::empty());
     /// unlinkat(2) with AT_REMOVEDIR.
-    rmdir(dir: Fd, name: &CStr) = unlinkat(dir, name.as_ptr(), libc::AT_REMOVEDIR);
+    rmdir(dir: Fd, name: &CStr) -> () = fs::unlinkat(of(dir), name, AtFlags::REMOVEDIR);
     /// renameat(2).
-    rename(from: Fd, old: &CStr, to: Fd, new: &CStr) = renameat(from, old.as_ptr(), to, new.as_ptr());
+    rename(from: Fd, old: &CStr, to: Fd, new: &CStr) -> () = fs::renameat(of(from), old, of(to), new);
     /// linkat(2).
-    link(from: Fd, old: &CStr, to: Fd, new: &CStr) = linkat(from, old.as_ptr(), to, new.as_ptr(), 0);
+    link(from: Fd, old: &CStr, to: Fd, new: &CStr) -> () = fs::linkat(of(from), old, of(to), new, AtFlags::empty());
+    /// linkat(2) of an open file, which may have no name.
+    link_open(fd: Fd, to: Fd, name: &CStr) -> () =
+        fs::linkat(fs::CWD, format!("/proc/self/fd/{fd}"), of(to), name, AtFlags::SYMLINK_FOLLOW);
     /// ioctl(2) FICLONE: the target shares all of the source's data.
-    clone_file(target: Fd, source: Fd) = ioctl(target, libc::FICLONE, source);
+    clone_file(target: Fd, source: Fd) -> () = fs::ioctl_ficlone(of(target), of(source));
+    /// copy_file_range(2) at both files' offsets; bytes copied, 0 at the end.
+    copy_range(source: Fd, target: Fd, length: usize) -> usize =
+        fs::copy_file_range(of(source), None, of(target), None, length);
     /// fallocate(2).
-    allocate(fd: Fd, mode: i32, offset: u64, length: u64) = fallocate64(fd, mode, offset as i64, length as i64);
+    allocate(fd: Fd, mode: i32, offset: u64, length: u64) -> () =
+        fs::fallocate(of(fd), FallocateFlags::from_bits_retain(mode as u32), offset, length);
+    /// posix_fadvise(2) of a whole file.
+    advise(fd: Fd, advice: Advice) -> () = fs::fadvise(of(fd), 0, None, advice);
     /// fsetxattr(2).
-    set_attribute(fd: Fd, name: &CStr, value: &[u8]) = fsetxattr(fd, name.as_ptr(), value.as_ptr().cast(), value.len(), 0);
+    set_attribute(fd: Fd, name: &CStr, value: &[u8]) -> () = fs::fsetxattr(of(fd), name, value, XattrFlags::empty());
+    /// fgetxattr(2); bytes of the value.
+    get_attribute(fd: Fd, name: &CStr, buffer: &mut [u8]) -> usize = fs::fgetxattr(of(fd), name, buffer);
     /// faccessat(2) with F_OK.
-    look_up(dir: Fd, name: &CStr) = faccessat(dir, name.as_ptr(), libc::F_OK, 0);
+    look_up(dir: Fd, name: &CStr) -> () = fs::accessat(of(dir), name, Access::EXISTS, AtFlags::empty());
     /// fchmodat(2).
-    chmod(dir: Fd, name: &CStr, mode: u32) = fchmodat(dir, name.as_ptr(), mode, 0);
+    chmod(dir: Fd, name: &CStr, mode: u32) -> () =
+        fs::chmodat(of(dir), name, Mode::from_bits_retain(mode), AtFlags::empty());
+    /// fchownat(2) to these ids.
+    chown(dir: Fd, name: &CStr, ids: (u32, u32)) -> () =
+        fs::chownat(of(dir), name, Some(Uid::from_raw(ids.0)), Some(Gid::from_raw(ids.1)), AtFlags::empty());
+    /// fstatat(2), following no symbolic link.
+    stat(dir: Fd, name: &CStr) -> Status = fs::statat(of(dir), name, AtFlags::SYMLINK_NOFOLLOW).map(Status::from);
+    /// fstat(2).
+    stat_open(fd: Fd) -> Status = fs::fstat(of(fd)).map(Status::from);
     /// fsync(2).
-    fsync(fd: Fd) = fsync(fd);
+    fsync(fd: Fd) -> () = fs::fsync(of(fd));
     /// fdatasync(2).
-    fdatasync(fd: Fd) = fdatasync(fd);
+    fdatasync(fd: Fd) -> () = fs::fdatasync(of(fd));
     /// syncfs(2).
-    syncfs(fd: Fd) = syncfs(fd);
+    syncfs(fd: Fd) -> () = fs::syncfs(of(fd));
     /// sync_file_range(2).
-    sync_range(fd: Fd, offset: u64, length: u64, flags: u32) = sync_file_range(fd, offset as i64, length as i64, flags);
+    // SAFETY: takes numbers only.
+    sync_range(fd: Fd, offset: u64, length: u64, flags: u32) -> () =
+        answer(unsafe { libc::sync_file_range(fd, offset as i64, length as i64, flags) });
     /// ftruncate(2).
-    truncate(fd: Fd, size: u64) = ftruncate64(fd, size as i64);
-}
-
-/// openat(2); the descriptor closes on exec.
-#[inline]
-pub fn open(dir: Fd, name: &CStr, flags: i32, mode: u32) -> Answer<Fd> {
-    // SAFETY: `name` is a C string that outlives the call.
-    answer(unsafe { libc::openat(dir, name.as_ptr(), flags | libc::O_CLOEXEC, mode) })
-}
-
-/// Open a directory for reading and as the base of other calls.
-pub fn open_directory(dir: Fd, name: &CStr) -> Answer<Fd> {
-    open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY, 0)
-}
-
-/// read(2).
-#[inline]
-pub fn read(fd: Fd, buffer: &mut [u8]) -> Answer<usize> {
-    // SAFETY: the kernel writes at most `len` bytes into a buffer of that length.
-    answer_size(unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) })
-}
-
-/// write(2).
-#[inline]
-pub fn write(fd: Fd, buffer: &[u8]) -> Answer<usize> {
-    // SAFETY: the kernel reads at most `len` bytes from a buffer of that length.
-    answer_size(unsafe { libc::write(fd, buffer.as_ptr().cast(), buffer.len()) })
-}
-
-/// pread(2).
-#[inline]
-pub fn read_at(fd: Fd, buffer: &mut [u8], offset: u64) -> Answer<usize> {
-    // SAFETY: as in `read`.
-    answer_size(unsafe { libc::pread64(fd, buffer.as_mut_ptr().cast(), buffer.len(), offset as i64) })
-}
-
-/// pwrite(2).
-#[inline]
-pub fn write_at(fd: Fd, buffer: &[u8], offset: u64) -> Answer<usize> {
-    // SAFETY: as in `write`.
-    answer_size(unsafe { libc::pwrite64(fd, buffer.as_ptr().cast(), buffer.len(), offset as i64) })
-}
-
-/// pread(2) with flags (preadv2).
-pub fn read_at_flagged(fd: Fd, buffer: &mut [u8], offset: u64, flags: i32) -> Answer<usize> {
-    let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: as in `read`; the kernel reads one description of the buffer.
-    answer_size(unsafe { libc::preadv2(fd, &part, 1, offset as i64, flags) })
-}
-
-/// pwrite(2) with flags (pwritev2).
-pub fn write_at_flagged(fd: Fd, buffer: &[u8], offset: u64, flags: i32) -> Answer<usize> {
-    let part = libc::iovec { iov_base: buffer.as_ptr().cast_mut().cast(), iov_len: buffer.len() };
-    // SAFETY: as in `write`; the kernel reads one description of the buffer, and nothing is written into it.
-    answer_size(unsafe { libc::pwritev2(fd, &part, 1, offset as i64, flags) })
-}
-
-/// linkat(2) of an open file, which may have no name.
-pub fn link_open(fd: Fd, to: Fd, name: &CStr) -> Answer<()> {
-    let mut path = [0u8; 32];
-    let text = format!("/proc/self/fd/{fd}");
-    path[..text.len()].copy_from_slice(text.as_bytes());
-    // SAFETY: both are C strings that outlive the call: the first ends in the zeros that it is filled up with.
-    let r = unsafe { libc::linkat(libc::AT_FDCWD, path.as_ptr().cast(), to, name.as_ptr(), libc::AT_SYMLINK_FOLLOW) };
-    answer(r).map(|_| ())
-}
-
-/// copy_file_range(2) at both files' offsets; bytes copied, 0 at the end.
-pub fn copy_range(source: Fd, target: Fd, length: usize) -> Answer<usize> {
-    let (from, to) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: takes numbers, and no offsets to read or write.
-    answer_size(unsafe { libc::copy_file_range(source, from, target, to, length, 0) })
-}
-
-/// posix_fadvise(2) of a whole file.
-pub fn advise(fd: Fd, advice: i32) -> Answer<()> {
-    // SAFETY: takes numbers only. It answers the errno itself.
-    match unsafe { libc::posix_fadvise64(fd, 0, 0, advice) } {
-        0 => Ok(()),
-        errno => Err(Errno(errno)),
-    }
-}
-
-/// fgetxattr(2); bytes of the value.
-pub fn get_attribute(fd: Fd, name: &CStr, buffer: &mut [u8]) -> Answer<usize> {
-    // SAFETY: the name is a C string, and the kernel writes at most `len` bytes.
-    answer_size(unsafe { libc::fgetxattr(fd, name.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len()) })
+    truncate(fd: Fd, size: u64) -> () = fs::ftruncate(of(fd), size);
+    /// lseek(2) to an offset from the beginning.
+    seek(fd: Fd, offset: u64) -> () = fs::seek(of(fd), SeekFrom::Start(offset)).map(drop);
+    /// Set or clear O_DIRECT on an open file.
+    set_direct(fd: Fd, direct: bool) -> () = {
+        let mut flags = fs::fcntl_getfl(of(fd))?;
+        flags.set(OFlags::DIRECT, direct);
+        fs::fcntl_setfl(of(fd), flags)
+    };
+    /// fstatvfs(2).
+    space(fd: Fd) -> Space = {
+        let s = fs::fstatvfs(of(fd))?;
+        let unit = s.f_frsize;
+        Ok(Space { used: (s.f_blocks - s.f_bfree) * unit, available: s.f_bavail * unit, free: s.f_bfree * unit })
+    };
 }
 
 /// What stat(2) says that the engine needs.
@@ -189,26 +150,9 @@ pub struct Status {
     pub allocated: u64,
 }
 
-/// fstatat(2), following no symbolic link.
-#[inline]
-pub fn stat(dir: Fd, name: &CStr) -> Answer<Status> {
-    let mut s = std::mem::MaybeUninit::<libc::stat64>::uninit();
-    // SAFETY: the kernel fills the whole structure when it answers 0; it is read only then.
-    unsafe {
-        answer(libc::fstatat64(dir, name.as_ptr(), s.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW))?;
-        let s = s.assume_init_ref();
-        Ok(Status { size: s.st_size as u64, mode: s.st_mode, allocated: s.st_blocks as u64 * 512 })
-    }
-}
-
-/// fstat(2).
-pub fn stat_open(fd: Fd) -> Answer<Status> {
-    let mut s = std::mem::MaybeUninit::<libc::stat64>::uninit();
-    // SAFETY: as in `stat`.
-    unsafe {
-        answer(libc::fstat64(fd, s.as_mut_ptr()))?;
-        let s = s.assume_init_ref();
-        Ok(Status { size: s.st_size as u64, mode: s.st_mode, allocated: s.st_blocks as u64 * 512 })
+impl From<Stat> for Status {
+    fn from(s: Stat) -> Status {
+        Status { size: s.st_size as u64, mode: s.st_mode, allocated: s.st_blocks as u64 * 512 }
     }
 }
 
@@ -225,55 +169,31 @@ pub struct Space {
 
 impl Space {
     /// How full it is, in percent, as df(1) counts: what is kept for root is left out.
-    pub fn full_percent(self) -> f64 {
+    pub(crate) fn full_percent(self) -> f64 {
         100.0 * self.used as f64 / (self.used + self.available).max(1) as f64
     }
 }
 
-/// fstatvfs(2).
-pub fn space(fd: Fd) -> Answer<Space> {
-    let mut s = std::mem::MaybeUninit::<libc::statvfs64>::uninit();
-    // SAFETY: the kernel fills the whole structure when it answers 0; it is read only then.
-    unsafe {
-        answer(libc::fstatvfs64(fd, s.as_mut_ptr()))?;
-        let s = s.assume_init_ref();
-        let unit = s.f_frsize;
-        Ok(Space { used: (s.f_blocks - s.f_bfree) * unit, available: s.f_bavail * unit, free: s.f_bfree * unit })
-    }
+/// Opens a file or folder by its path from anywhere; it closes when it is dropped.
+pub(crate) fn open_path(path: &Path, flags: OFlags) -> Result<OwnedFd, String> {
+    fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(|e| format!("opening {}: {e}", path.display()))
 }
 
-/// fchownat(2) to these ids.
-pub fn chown(dir: Fd, name: &CStr, ids: (u32, u32)) -> Answer<()> {
-    // SAFETY: as in `look_up`.
-    answer(unsafe { libc::fchownat(dir, name.as_ptr(), ids.0, ids.1, 0) }).map(|_| ())
+/// Opens a root, as the base of other calls.
+pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, String> {
+    open_path(root, OFlags::DIRECTORY)
 }
 
 /// The caller's own user and group.
-pub fn own_ids() -> (u32, u32) {
-    // SAFETY: these calls take nothing and cannot fail.
-    unsafe { (libc::geteuid(), libc::getegid()) }
-}
-
-/// Set or clear O_DIRECT on an open file.
-pub fn set_direct(fd: Fd, direct: bool) -> Answer<()> {
-    // SAFETY: takes numbers only.
-    let flags = answer(unsafe { libc::fcntl(fd, libc::F_GETFL) })?;
-    let flags = if direct { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
-    // SAFETY: takes numbers only.
-    answer(unsafe { libc::fcntl(fd, libc::F_SETFL, flags) }).map(|_| ())
+pub(crate) fn own_ids() -> (u32, u32) {
+    (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
 }
 
 /// getdents64(2): bytes of the buffer that were filled, 0 at the end.
 pub fn list(fd: Fd, buffer: &mut [u8]) -> Answer<usize> {
     // SAFETY: the kernel writes at most `len` bytes into a buffer of that length.
     let r = unsafe { libc::syscall(libc::SYS_getdents64, fd, buffer.as_mut_ptr(), buffer.len()) };
-    answer_size(r as isize)
-}
-
-/// lseek(2) to an offset from the beginning.
-pub fn seek(fd: Fd, offset: u64) -> Answer<()> {
-    // SAFETY: takes numbers only.
-    if unsafe { libc::lseek64(fd, offset as i64, libc::SEEK_SET) } < 0 { Err(Errno::last()) } else { Ok(()) }
+    if r < 0 { Err(last_errno()) } else { Ok(r as usize) }
 }
 
 /// Pages of an open file that are in the page cache: cachestat(2), Linux 6.5 or newer.
@@ -284,7 +204,7 @@ pub fn cached_pages(fd: Fd) -> Answer<u64> {
     let mut found = [0u64; 5];
     // SAFETY: the kernel reads two words and writes five; both arrays are that long.
     let r = unsafe { libc::syscall(SYS_CACHESTAT, fd, range.as_ptr(), found.as_mut_ptr(), 0u32) };
-    if r < 0 { Err(Errno::last()) } else { Ok(found[0]) }
+    if r < 0 { Err(last_errno()) } else { Ok(found[0]) }
 }
 
 /// Bytes of a file that are mapped at once.
@@ -300,10 +220,10 @@ fn each_window(fd: Fd, offset: u64, length: u64, mut ask: impl FnMut(*mut libc::
             let from = (offset + at) as i64;
             let map = libc::mmap64(std::ptr::null_mut(), window, libc::PROT_READ, libc::MAP_SHARED, fd, from);
             if map == libc::MAP_FAILED {
-                return Err(Errno::last());
+                return Err(last_errno());
             }
             let r = ask(map, window);
-            let failed = Errno::last();
+            let failed = last_errno();
             libc::munmap(map, window);
             if r < 0 {
                 return Err(failed);
@@ -339,21 +259,11 @@ pub fn populate(fd: Fd, offset: u64, length: u64) -> Answer<()> {
 
 /// Bytes of a page.
 pub fn page_size() -> u64 {
-    // SAFETY: sysconf takes a number only.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+    rustix::param::page_size() as u64
 }
 
-/// Raise the soft limit on open files to the hard one, and answer it.
-pub fn raise_open_files() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the kernel fills and reads one structure.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) < 0 {
-            return 256;
-        }
-        limit.rlim_cur = limit.rlim_max;
-        libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
-    }
-    limit.rlim_cur
+/// Raise the soft limit on open files to the hard one.
+pub(crate) fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }

@@ -171,7 +171,7 @@ impl<'a> Tally<'a> {
         self.errors += 1;
         if self.errors <= ERRORS_KEPT {
             let message = errno.to_string();
-            let error = OperationError { step: step.to_owned(), file, offset, errno: errno.0, message };
+            let error = OperationError { step: step.to_owned(), file, offset, errno: errno.raw_os_error(), message };
             self.slot.note(&Note::Error(error));
         }
         let before = self.shared.common(Common::Errors).fetch_add(1, Relaxed);

@@ -110,7 +110,7 @@ impl Ring {
             let place = Place { file, offset: 0, length: 0 };
             files.push(work.fd(place, tally).map_err(|e| (file, e))?);
         }
-        let failed = |e: std::io::Error| (0, Errno(e.raw_os_error().unwrap_or(libc::EIO)));
+        let failed = |e: std::io::Error| (0, Errno::from_io_error(&e).unwrap_or(Errno::IO));
         self.ring.submitter().register_files(&files).map_err(failed)
     }
 
@@ -227,7 +227,7 @@ impl Ring {
         };
         match answer.map_err(|e| e.raw_os_error()) {
             Ok(_) | Err(Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => Ok(()),
-            Err(errno) => Err(format!("io_uring_enter: {}", Errno(errno.unwrap_or(libc::EIO)))),
+            Err(errno) => Err(format!("io_uring_enter: {}", errno.map_or(Errno::IO, Errno::from_raw_os_error))),
         }
     }
 
@@ -267,7 +267,7 @@ impl Ring {
                 0 => libc::ENODATA,
                 negative => -negative,
             };
-            tally.fail(op.name, work.path(slot.place.file), Some(slot.place.offset), Errno(errno));
+            tally.fail(op.name, work.path(slot.place.file), Some(slot.place.offset), Errno::from_raw_os_error(errno));
             return;
         }
         tally.span(op.histogram, slot.started);

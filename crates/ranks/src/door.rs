@@ -2,14 +2,14 @@
 //! In: connections, each of which speaks the agent seam. Out: requests one after the other, and where each answer goes.
 //! The socket lies in a folder that only its owner may enter.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request};
+use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request, send};
 
 /// Requests that may wait.
 const WAITING: usize = 16;
@@ -26,10 +26,7 @@ pub struct Caller {
 impl Caller {
     /// Answers; who is gone hears nothing.
     pub fn say(&self, reply: &Reply) {
-        let Ok(mut line) = serde_json::to_vec(reply) else { return };
-        line.push(b'\n');
-        let mut stream = &self.stream;
-        if stream.write_all(&line).and_then(|()| stream.flush()).is_err() {
+        if send(&mut &self.stream, reply).is_err() {
             self.gone.store(true, Ordering::Relaxed);
         }
     }

@@ -18,6 +18,7 @@ pub(crate) use files::lay_out;
 pub use ground::Ground;
 pub(crate) use hands::{Looked, at_work, look};
 pub use kinds::{FAULTS, KnownFault, known};
-pub use result::{Access, FaultResult, Harmed, Verdict, of_rounds};
+pub use result::{FaultResult, Harmed, Verdict, of_rounds};
 pub use trial::{Round, harm};
+pub use work::Access;
 pub(crate) use work::{Worked, access};

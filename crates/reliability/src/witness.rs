@@ -8,7 +8,7 @@ use crate::power_cut::Work;
 use crate::power_cut::hands::{self, Hands, Marker, Question, Seen};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use staging::Line;
+use staging::{Beside, Line, Remote, Serial};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
@@ -80,6 +80,31 @@ impl Reply {
             Reply::Failed { doing, why } => ReliabilityError::Work { doing, why },
             other => ReliabilityError::Witness(format!("answered with something else than was asked: {other:?}")),
         }
+    }
+}
+
+/// A stage in a guest whose disk is served here, and its witness once it was started.
+pub(crate) struct Guest<'g> {
+    pub remote: Remote<Serial<'g>>,
+    witness: Option<Witness>,
+}
+
+impl<'g> Guest<'g> {
+    pub fn of(remote: Remote<Serial<'g>>) -> Guest<'g> {
+        Guest { remote, witness: None }
+    }
+
+    pub fn witness(&mut self) -> Result<&mut Witness, ReliabilityError> {
+        match &mut self.witness {
+            Some(known) => Ok(known),
+            none => Ok(none.insert(Witness::of(self.remote.start(Beside::Witness)?)?)),
+        }
+    }
+
+    /// Another guest with the same disk, whose witness is another.
+    pub fn start_again(&mut self) -> Result<(), ReliabilityError> {
+        self.witness = None;
+        Ok(self.remote.start_again()?)
     }
 }
 

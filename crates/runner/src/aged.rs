@@ -204,12 +204,3 @@ fn summary(wanted: &Wanted, volume: u64, aged: &Aged, layout: &Layout, kept: &Ke
 pub fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
-
-impl From<crate::agent::AgentError> for VenueError {
-    fn from(error: crate::agent::AgentError) -> Self {
-        match error {
-            crate::agent::AgentError::Stopped => VenueError::Stopped,
-            other => VenueError::Contender { reason: other.to_string(), cause: other.cause() },
-        }
-    }
-}

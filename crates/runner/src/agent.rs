@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use system::Tail;
 use system::process::how_it_ended;
 use workload::ageing::{Aged, Ageing, Layout, Survey};
-use workload::message::{LINE_LIMIT, Lack, PROTOCOL, Reply, Request};
+use workload::message::{LINE_LIMIT, Lack, PROTOCOL, Reply, Request, send};
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::Program;
 
@@ -215,13 +215,7 @@ impl Agent {
             match self.answer_until("performing a phase", end, limit + GRACE)? {
                 Reply::Progress { items, of, bytes, .. } => progress(items, of, bytes),
                 Reply::Done(outcome) => return Ok(*outcome),
-                Reply::Failed { partial, reason, killed, .. } => {
-                    return Err(AgentError::PhaseFailed { reason, partial, killed });
-                }
-                Reply::Refused { reason } => {
-                    return Err(AgentError::PhaseFailed { reason, partial: None, killed: false });
-                }
-                other => return Err(unexpected("performing a phase", &other)),
+                other => return Err(failed("performing a phase", other)),
             }
         }
     }
@@ -234,9 +228,7 @@ impl Agent {
         self.ask(&Request::PerformTogether { phase, pass })?;
         match self.answer("preparing a phase", ANSWER_LIMIT)? {
             Reply::Ready => Ok(()),
-            Reply::Failed { reason, partial, killed, .. } => Err(AgentError::PhaseFailed { reason, partial, killed }),
-            Reply::Refused { reason } => Err(AgentError::PhaseFailed { reason, partial: None, killed: false }),
-            other => Err(unexpected("preparing a phase", &other)),
+            other => Err(failed("preparing a phase", other)),
         }
     }
 
@@ -268,10 +260,7 @@ impl Agent {
             match self.answer("ageing", silence)? {
                 Reply::Progress { items, of, bytes, .. } => progress(items, of, bytes),
                 Reply::Aged(aged) => return Ok(*aged),
-                Reply::Failed { reason, .. } | Reply::Refused { reason } => {
-                    return Err(AgentError::PhaseFailed { reason, partial: None, killed: false });
-                }
-                other => return Err(unexpected("ageing", &other)),
+                other => return Err(failed("ageing", other)),
             }
         }
     }
@@ -281,8 +270,7 @@ impl Agent {
         self.ask(&Request::Survey(Box::new(survey.clone())))?;
         match self.answer("looking how files lie", limit)? {
             Reply::Surveyed(layout) => Ok(*layout),
-            Reply::Refused { reason } => Err(AgentError::PhaseFailed { reason, partial: None, killed: false }),
-            other => Err(unexpected("looking how files lie", &other)),
+            other => Err(failed("looking how files lie", other)),
         }
     }
 
@@ -291,10 +279,7 @@ impl Agent {
         self.ask(&Request::Warm { phase })?;
         match self.answer("warming the caches", limit + GRACE)? {
             Reply::Warmed { bytes } => Ok(bytes),
-            Reply::Refused { reason } | Reply::Failed { reason, .. } => {
-                Err(AgentError::PhaseFailed { reason, partial: None, killed: false })
-            }
-            other => Err(unexpected("warming the caches", &other)),
+            other => Err(failed("warming the caches", other)),
         }
     }
 
@@ -333,12 +318,7 @@ impl Agent {
     }
 
     fn ask(&mut self, request: &Request) -> Result<(), AgentError> {
-        let mut line = serde_json::to_string(request).expect("requests hold only values that JSON can carry");
-        line.push('\n');
-        let sent = self
-            .input
-            .as_mut()
-            .is_some_and(|input| input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_ok());
+        let sent = self.input.as_mut().is_some_and(|input| send(input, request).is_ok());
         if sent { Ok(()) } else { Err(self.ended()) }
     }
 
@@ -414,6 +394,15 @@ fn awaited<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
             None
         })
     })
+}
+
+/// What a reply says that is not the one which was waited for.
+fn failed(doing: &str, reply: Reply) -> AgentError {
+    match reply {
+        Reply::Failed { reason, partial, killed, .. } => AgentError::PhaseFailed { reason, partial, killed },
+        Reply::Refused { reason } => AgentError::PhaseFailed { reason, partial: None, killed: false },
+        other => unexpected(doing, &other),
+    }
 }
 
 fn unexpected(doing: &str, reply: &Reply) -> AgentError {

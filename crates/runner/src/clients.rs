@@ -6,13 +6,13 @@ use crate::venue::{Venue, VenueError};
 use crate::watch::Watcher;
 use records::{Cause, Closing, CommandRecord, Usage};
 use staging::{Dropped, Engine, Line, Settled, Setup, Staged, StagingError};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::{Evidence, Snapshot};
-use workload::message::{LINE_LIMIT, Reply, Request};
+use workload::message::{LINE_LIMIT, Reply, Request, send};
 
 /// How long emptying the caches of all machines may take.
 const CACHES: Duration = Duration::from_secs(700);
@@ -56,9 +56,7 @@ impl ClientsStage<'_> {
         let answered = || -> std::io::Result<Reply> {
             let stream = UnixStream::connect(self.at)?;
             stream.set_read_timeout(Some(CACHES))?;
-            let mut line = serde_json::to_string(request)?;
-            line.push('\n');
-            (&stream).write_all(line.as_bytes())?;
+            send(&mut &stream, request)?;
             let mut lines = BufReader::new(&stream);
             loop {
                 let mut line = Vec::new();

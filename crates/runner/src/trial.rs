@@ -1,7 +1,7 @@
 //! One trial: a contender staged, put through one workload, and taken down again.
 //! In: a venue, a compiled workload, the engine's command. Out: a [`TrialRecord`], whole, whatever went wrong.
 
-use crate::agent::{Agent, AgentError};
+use crate::agent::Agent;
 use crate::clock::{Clock, wait_unless};
 use crate::evidence::{self, Before};
 use crate::passes::{Passes, are_enough};
@@ -9,7 +9,7 @@ use crate::steady;
 use crate::venue::{Venue, VenueError};
 use crate::watch::{News, Watcher};
 use records::{Cause, DEVICE, PhaseRecord, TrialRecord, TrialStatus, Usage};
-use staging::{Dropped, Engine, Setup, Staged, StagingError};
+use staging::{Dropped, Engine, Setup, Staged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,19 +75,15 @@ pub fn perform(
     let mut record = blank(job);
     let began = job.clock.steady();
     watcher.news(News::Step("making and mounting"));
-    match prepared.and_then(|()| venue.stage(job.contender)) {
-        Ok(stage) => {
-            let worked = work(stage, job, ceilings, &mut record, watcher);
-            match worked {
-                Ok(()) => {}
-                Err(Trouble::Stopped) => return Err(Ending::Stopped),
-                Err(Trouble::Ground(reason)) => return Err(Ending::GroundLost(reason)),
-                Err(Trouble::Trial(reason, cause)) => fail(&mut record, reason, cause),
-            }
-        }
+    let staged = prepared.and_then(|()| venue.stage(job.contender));
+    match staged.and_then(|stage| work(stage, job, ceilings, &mut record, watcher)) {
+        Ok(()) => {}
         Err(VenueError::Ground(reason)) => return Err(Ending::GroundLost(reason)),
         Err(VenueError::Stopped) => return Err(Ending::Stopped),
-        Err(VenueError::Contender { reason, cause }) => fail(&mut record, reason, cause),
+        Err(VenueError::Contender { reason, cause }) => {
+            record.status = TrialStatus::Failed;
+            (record.reason, record.cause) = (Some(reason), Some(cause));
+        }
     }
     if (job.stop)() {
         return Err(Ending::Stopped);
@@ -105,50 +101,18 @@ pub fn perform(
     Ok(record)
 }
 
-/// What stops a trial.
-enum Trouble {
-    Trial(String, Cause),
-    Ground(String),
-    Stopped,
-}
-
-impl From<AgentError> for Trouble {
-    fn from(error: AgentError) -> Self {
-        match error {
-            AgentError::Stopped => Self::Stopped,
-            other => Self::Trial(other.to_string(), other.cause()),
-        }
-    }
-}
-
-impl From<StagingError> for Trouble {
-    fn from(error: StagingError) -> Self {
-        VenueError::from(error).into()
-    }
-}
-
-impl From<VenueError> for Trouble {
-    fn from(error: VenueError) -> Self {
-        match error {
-            VenueError::Contender { reason, cause } => Self::Trial(reason, cause),
-            VenueError::Ground(reason) => Self::Ground(reason),
-            VenueError::Stopped => Self::Stopped,
-        }
-    }
-}
-
 fn work(
     mut stage: Box<dyn Staged + '_>,
     job: &Job,
     ceilings: &mut Ceilings,
     record: &mut TrialRecord,
     watcher: &mut dyn Watcher,
-) -> Result<(), Trouble> {
+) -> Result<(), VenueError> {
     let setup = stage.setup();
     record.found = Some(setup.found.clone());
     record.remarks = setup.found.remarks.clone();
     let phases = phases(&mut *stage, &setup, job, ceilings, record, watcher);
-    if let Err(Trouble::Trial(..)) = &phases
+    if let Err(VenueError::Contender { .. }) = &phases
         && let Some(beneath) = stage.beneath("the work")
     {
         return Err(beneath.into());
@@ -160,7 +124,7 @@ fn work(
     let closing = closing?;
     let damage = closing.damage().map(|damage| format!("the filesystem was damaged after the work: {damage}"));
     record.closing = Some(closing);
-    damage.map_or(Ok(()), |damage| Err(Trouble::Trial(damage, Cause::Unclear)))
+    damage.map_or(Ok(()), |reason| Err(VenueError::Contender { reason, cause: Cause::Unclear }))
 }
 
 fn phases(
@@ -170,7 +134,7 @@ fn phases(
     ceilings: &mut Ceilings,
     record: &mut TrialRecord,
     watcher: &mut dyn Watcher,
-) -> Result<(), Trouble> {
+) -> Result<(), VenueError> {
     let program = program(stage, setup, job)?;
     let empty = used(stage, setup);
     let mut agent = match stage.engine()? {
@@ -200,13 +164,13 @@ fn phases(
 }
 
 /// Phases that the filesystem cannot do, each kept with what it lacks.
-fn left_out(lacking: &[Lack], work: &Compiled, record: &mut TrialRecord) -> Result<BTreeSet<usize>, Trouble> {
+fn left_out(lacking: &[Lack], work: &Compiled, record: &mut TrialRecord) -> Result<BTreeSet<usize>, VenueError> {
     let left_out: BTreeSet<usize> = lacking.iter().map(|lack| lack.phase).collect();
     let measured = || work.program.phases.iter().enumerate().filter(|(_, phase)| !phase.preparation);
     if let Some(lack) = lacking.first()
         && measured().all(|(index, _)| left_out.contains(&index))
     {
-        return Err(Trouble::Trial(format!("it can do nothing of this workload: {}", lack.why), Cause::Lasting));
+        return Err(VenueError::lasting(format!("it can do nothing of this workload: {}", lack.why)));
     }
     if let Some(found) = &mut record.found {
         let named = |lack: &Lack| (work.program.phases[lack.phase].name.clone(), lack.why.clone());
@@ -221,7 +185,7 @@ fn ceiling(
     agent: &mut Agent,
     job: &Job,
     ceilings: &mut Ceilings,
-) -> Result<Option<Ceiling>, Trouble> {
+) -> Result<Option<Ceiling>, VenueError> {
     let Some(machine) = machine else { return Ok(job.ceiling.cloned()) };
     if let Some(known) = ceilings.get(&machine) {
         return Ok(Some(known.clone()));
@@ -245,7 +209,7 @@ fn used(stage: &mut dyn Staged, setup: &Setup) -> (Option<u64>, Option<u64>) {
 }
 
 /// The workload's program, made at home on this stage.
-fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, Trouble> {
+fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, VenueError> {
     let estimate = &job.work.estimate;
     let usage = usage(stage);
     let (bytes, inodes) = (usage.map(|usage| usage.available_bytes), usage.and_then(|usage| usage.inodes_free));
@@ -255,7 +219,7 @@ fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, 
         let reason = format!(
             "the workload makes {needed} files and directories, and this filesystem offers {free} inodes; make it larger, or with more inodes"
         );
-        return Err(Trouble::Trial(reason, Cause::Lasting));
+        return Err(VenueError::lasting(reason));
     }
     if estimate.needs_files && bytes.is_some_and(|free| free < estimate.bytes_at_most) {
         let free = bytes.unwrap_or_default();
@@ -264,7 +228,7 @@ fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, 
             estimate.bytes_at_most as f64 / 1e6,
             free as f64 / 1e6
         );
-        return Err(Trouble::Trial(reason, Cause::Lasting));
+        return Err(VenueError::lasting(reason));
     }
     Ok(Program {
         root: setup.root.clone(),
@@ -306,7 +270,7 @@ fn one_phase(
     proof: &mut Proof,
     record: &mut TrialRecord,
     watcher: &mut dyn Watcher,
-) -> Result<(), Trouble> {
+) -> Result<(), VenueError> {
     let phase = place.phase;
     let rounds = job.steady && steady::repeatable(phase);
     let again = if rounds { None } else { job.passes.get(&phase.name).copied() };
@@ -338,7 +302,7 @@ fn one_phase(
             state = CacheState::brought_about(stage, agent, place, proof)?;
         } else {
             if wait_unless(job.clock, Duration::from_nanos(phase.pause_ns), &*job.stop) {
-                return Err(Trouble::Stopped);
+                return Err(VenueError::Stopped);
             }
             state = CacheState::default();
         }
@@ -391,7 +355,7 @@ impl CacheState {
         agent: &mut Agent,
         place: &Place,
         proof: &mut Proof,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, VenueError> {
         let mut state = Self::default();
         match place.phase.cache {
             Cache::Cold => state.empty(stage, agent, place, proof)?,
@@ -410,7 +374,7 @@ impl CacheState {
         agent: &mut Agent,
         place: &Place,
         proof: &mut Proof,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), VenueError> {
         let mut emptied = stage.drop_caches()?;
         if proof.is_wanted(&emptied, place.phase) {
             let counted = agent.count_cached(place.index)?;
@@ -433,7 +397,7 @@ fn one_pass(
     place: &Place,
     (pass, state): (u32, &CacheState),
     watcher: &mut dyn Watcher,
-) -> Result<PhaseRecord, Trouble> {
+) -> Result<PhaseRecord, VenueError> {
     let &Place { program, index, phase, facts, .. } = place;
     let before = Before { emptied: state.emptied.as_ref(), cached_bytes: state.cached_bytes };
     if phase.is_unmounted() {
@@ -472,10 +436,4 @@ fn one_pass(
 fn blank(job: &Job) -> TrialRecord {
     let begun = TrialRecord::begun(job.place, job.contender as u32, &job.work.program.workload, &job.work.scale);
     TrialRecord { attempt: job.attempt, began_ms: job.clock.stamp_ms(), ..begun }
-}
-
-fn fail(record: &mut TrialRecord, reason: String, cause: Cause) {
-    record.status = TrialStatus::Failed;
-    record.reason = Some(reason);
-    record.cause = Some(cause);
 }

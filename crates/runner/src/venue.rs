@@ -2,6 +2,7 @@
 //! In: a contender. Out: a stage ([`staging::Staged`]), with errors sorted by what they stop.
 //! Tests put a stand-in here, so that the order of things is tested without touching a device.
 
+use crate::agent::AgentError;
 use crate::watch::Watcher;
 use records::Cause;
 use staging::{Staged, StagingError};
@@ -44,6 +45,15 @@ impl From<StagingError> for VenueError {
             return Self::Ground(reason);
         }
         Self::Contender { reason, cause: error.cause() }
+    }
+}
+
+impl From<AgentError> for VenueError {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::Stopped => Self::Stopped,
+            other => Self::Contender { reason: other.to_string(), cause: other.cause() },
+        }
     }
 }
 

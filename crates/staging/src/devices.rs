@@ -5,6 +5,5 @@
 pub(crate) mod custody;
 pub(crate) mod image;
 pub(crate) mod loops;
-pub(crate) mod scheduler;
 pub(crate) mod setting;
 pub(crate) mod wipe;

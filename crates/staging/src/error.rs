@@ -9,18 +9,6 @@ use system::{CommandError, cause};
 /// An error of staging.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StagingError {
-    /// A name that is not known.
-    #[error("unknown {what} \"{}\"{}", cut(.name), nearest_hint(.nearest, .known))]
-    Unknown {
-        /// What was named: filesystem, scheduler, contender.
-        what: &'static str,
-        /// The name.
-        name: String,
-        /// The nearest name that is known.
-        nearest: Option<String>,
-        /// All names that are known.
-        known: Vec<String>,
-    },
     /// A description that cannot be read.
     #[error("{file}: {}", cut(.problem))]
     Description {
@@ -71,36 +59,6 @@ pub enum StagingError {
         /// What the person can do.
         way_out: String,
     },
-    /// A size that does not work.
-    #[error("{size} is {problem}{}", way(.way_out))]
-    Size {
-        /// The size, in words.
-        size: String,
-        /// Too small or too large, and for what.
-        problem: String,
-        /// What the person can do.
-        way_out: String,
-    },
-    /// A disk that has no room now for what is to be made on it.
-    #[error("{size} is {problem}{}", way(.way_out))]
-    NoRoom {
-        /// The size, in words.
-        size: String,
-        /// For what it is too large.
-        problem: String,
-        /// What the person can do.
-        way_out: String,
-    },
-    /// A program that is not there.
-    #[error("{what} needs the program {program}, which is not installed{}", way(.way_out))]
-    MissingTool {
-        /// Who needs it.
-        what: String,
-        /// The program.
-        program: String,
-        /// How to install it.
-        way_out: String,
-    },
     /// Root is needed.
     #[error("{0} needs root (run with sudo, or measure a directory with --dir)")]
     NeedsRoot(String),
@@ -134,19 +92,6 @@ pub enum StagingError {
         /// Whether it may work the next time.
         cause: Cause,
     },
-    /// A kernel that a guest cannot run.
-    #[error("the kernel {name} {problem}{}", way(.way_out))]
-    Kernel {
-        /// As it was asked for.
-        name: String,
-        /// What is wrong with it.
-        problem: String,
-        /// What the person can do.
-        way_out: String,
-    },
-    /// A guest that did not come up, or was lost.
-    #[error("the guest: {0}")]
-    Guest(String),
     /// A kept image is no longer what was made; it is to be made anew.
     #[error("the aged image of {image} is damaged: {problem}")]
     Damaged {
@@ -154,6 +99,16 @@ pub enum StagingError {
         image: String,
         /// What shows it.
         problem: String,
+    },
+    /// What else cannot be, in a sentence.
+    #[error("{problem}{}", way(.way_out))]
+    Other {
+        /// What cannot be, and why.
+        problem: String,
+        /// What the person can do; empty where nothing is known.
+        way_out: String,
+        /// Whether it may work the next time.
+        cause: Cause,
     },
     /// Something made here could not be removed.
     #[error("{0} (`bakeoff clean` tries again)")]
@@ -177,28 +132,19 @@ impl StagingError {
     /// Whether it may work the next time.
     pub fn cause(&self) -> Cause {
         match self {
-            StagingError::Contender { cause, .. } | StagingError::File { cause, .. } => *cause,
+            StagingError::Contender { cause, .. }
+            | StagingError::File { cause, .. }
+            | StagingError::Other { cause, .. } => *cause,
             StagingError::Command { error, .. } => error.cause(),
-            StagingError::NoRoom { .. }
+            StagingError::Gone { for_good: false, .. }
             | StagingError::Busy { .. }
             | StagingError::Damaged { .. }
             | StagingError::LeftBehind(_) => Cause::Passing,
-            StagingError::Gone { for_good, .. } => {
-                if *for_good {
-                    Cause::Lasting
-                } else {
-                    Cause::Passing
-                }
-            }
-            StagingError::Guest(_) => Cause::Unclear,
-            StagingError::Unknown { .. }
+            StagingError::Gone { for_good: true, .. }
             | StagingError::Description { .. }
             | StagingError::Refused { .. }
             | StagingError::Word { .. }
-            | StagingError::Size { .. }
-            | StagingError::MissingTool { .. }
-            | StagingError::NeedsRoot(_)
-            | StagingError::Kernel { .. } => Cause::Lasting,
+            | StagingError::NeedsRoot(_) => Cause::Lasting,
         }
     }
 
@@ -262,18 +208,31 @@ impl StagingError {
         move |error| StagingError::Command { doing, error: Box::new(error) }
     }
 
-    pub(crate) fn unknown<'a>(
-        what: &'static str,
-        name: &str,
-        known: impl IntoIterator<Item = &'a str>,
-    ) -> StagingError {
-        let known: Vec<String> = known.into_iter().map(str::to_string).collect();
-        StagingError::Unknown {
-            what,
-            name: name.into(),
-            nearest: nearest(name, known.iter().map(String::as_str)),
-            known,
-        }
+    /// What cannot be, and lasts.
+    pub(crate) fn other(problem: impl Into<String>, way_out: impl Into<String>) -> StagingError {
+        StagingError::Other { problem: problem.into(), way_out: way_out.into(), cause: Cause::Lasting }
+    }
+
+    /// A program that is not there: who needs it, and how to install it.
+    pub(crate) fn missing_tool(what: &str, program: &str, way_out: String) -> StagingError {
+        StagingError::other(format!("{what} needs the program {program}, which is not installed"), way_out)
+    }
+
+    /// A guest that did not come up, or was lost.
+    pub(crate) fn guest(problem: impl std::fmt::Display) -> StagingError {
+        let problem = format!("the guest: {problem}");
+        StagingError::Other { problem, way_out: String::new(), cause: Cause::Unclear }
+    }
+
+    /// A filesystem of which no file is known, with the nearest name that is, or all of them.
+    pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> StagingError {
+        let known: Vec<&str> = known.collect();
+        let hint = match nearest(name, &known) {
+            Some(near) => format!("; did you mean \"{near}\"?"),
+            None if known.is_empty() => String::new(),
+            None => format!("; known are {}", cut(&known.join(", "))),
+        };
+        StagingError::other(format!("unknown filesystem \"{}\"{hint}", cut(name)), "")
     }
 }
 
@@ -328,27 +287,17 @@ fn cut(text: &str) -> String {
 const WORD_LIMIT: usize = 100;
 
 /// The known name that is nearest to a misspelt one; None where none is near.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     // Longer words are no slips, and the search grows with the length.
     if name.len() > WORD_LIMIT {
         return None;
     }
     let lower = name.to_lowercase();
-    known
-        .into_iter()
-        .filter(|candidate| candidate.len() <= WORD_LIMIT)
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
+    let near = known.iter().filter(|candidate| candidate.len() <= WORD_LIMIT);
+    near.map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), *candidate))
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3)
         .min()
-        .map(|(_, candidate)| candidate.to_string())
-}
-
-fn nearest_hint(nearest: &Option<String>, known: &[String]) -> String {
-    match nearest {
-        Some(name) => format!("; did you mean \"{name}\"?"),
-        None if known.is_empty() => String::new(),
-        None => format!("; known are {}", cut(&known.join(", "))),
-    }
+        .map(|(_, candidate)| candidate)
 }
 
 fn way(way_out: &str) -> String {
@@ -362,10 +311,10 @@ mod tests {
     #[test]
     fn a_misspelt_name_brings_the_nearest_one() {
         let known = ["ext4", "xfs", "btrfs"];
-        assert_eq!(nearest("btrf", known).as_deref(), Some("btrfs"));
-        assert_eq!(nearest("XSF", known).as_deref(), Some("xfs"));
-        assert_eq!(nearest("hammer2", known), None);
-        let error = StagingError::unknown("filesystem", "etx4", known);
+        assert_eq!(nearest("btrf", &known), Some("btrfs"));
+        assert_eq!(nearest("XSF", &known), Some("xfs"));
+        assert_eq!(nearest("hammer2", &known), None);
+        let error = StagingError::unknown("etx4", known.into_iter());
         assert_eq!(error.to_string(), "unknown filesystem \"etx4\"; did you mean \"ext4\"?");
     }
 }

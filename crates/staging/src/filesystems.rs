@@ -2,7 +2,6 @@
 //! In: TOML, a contender's options, what a mounted filesystem shows. Out: descriptions, command lines, what was obeyed.
 //! Nothing is made or mounted here.
 
-pub(crate) mod contender;
 pub(crate) mod description;
 pub(crate) mod durability;
 pub(crate) mod feature_tools;

@@ -9,7 +9,7 @@ mod pipe;
 mod serve;
 
 pub use link::{Link, Peer};
-pub(crate) use message::{Answer, Ask};
+pub(crate) use message::Ask;
 pub use message::{Asked, Beside};
 pub use pipe::Pipe;
 pub use serve::serve;
@@ -22,18 +22,9 @@ use crate::stage::remount::Remountable;
 use crate::staged::{Engine, Line, Setup, Staged};
 use message::Fault;
 use records::{Cause, Closing, Usage};
+use serde::de::DeserializeOwned;
 use std::time::Duration;
 use system::{Evidence, Journal, Snapshot};
-
-/// Takes one kind of answer apart.
-macro_rules! only {
-    ($kind:pat => $value:expr) => {
-        |answer| match answer {
-            $kind => Ok($value),
-            other => Err(other),
-        }
-    };
-}
 
 /// A way to a process that serves a stage, and what this side of it has to do with that stage. Dropped, it ends that process.
 pub trait Transport {
@@ -81,13 +72,13 @@ impl<T: Transport> Remote<T> {
     pub fn stage(transport: T, asked: Asked, limit: Duration, journal: &Journal) -> Result<Self, StagingError> {
         let label = asked.contender.label.clone();
         let conversation = Conversation { transport: &transport, label: &label, limit, journal };
-        let setup = conversation.get(&Ask::Stage(asked), only!(Answer::Staged(setup) => *setup))?;
+        let setup = conversation.ask(&Ask::Stage(asked))?;
         Ok(Remote { transport, label, setup, limit, journal: journal.clone() })
     }
 
     /// The same at another end, which has come in the place of one that was lost.
     pub(crate) fn stage_there(&mut self, asked: Asked) -> Result<(), StagingError> {
-        self.setup = self.conversation().get(&Ask::Stage(asked), only!(Answer::Staged(setup) => *setup))?;
+        self.setup = self.conversation().ask(&Ask::Stage(asked))?;
         Ok(())
     }
 
@@ -99,8 +90,7 @@ impl<T: Transport> Remote<T> {
         let failed =
             |error| StagingError::contender(&self.label, format!("the line to its {}: {error}", which.verb()), "");
         let line = self.transport.link().engine().map_err(failed)?;
-        self.conversation().get(&Ask::Start(which), only!(Answer::Done => ()))?;
-        Ok(line)
+        self.conversation().ask(&Ask::Start(which)).map(|()| line)
     }
 
     /// Whether the other end says nothing any more.
@@ -128,25 +118,15 @@ struct Conversation<'a, T> {
 }
 
 impl<T: Transport> Conversation<'_, T> {
-    fn ask(&self, ask: &Ask) -> Result<Answer, StagingError> {
+    fn ask<A: DeserializeOwned>(&self, ask: &Ask) -> Result<A, StagingError> {
         let link = self.transport.link();
         let lost = |problem| StagingError::failed(self.label, problem, "", Cause::Unclear);
-        let answered = link.ask(ask, self.limit).map_err(lost)?;
-        for mut record in answered.commands {
+        let mut answered = link.ask(ask, self.limit).map_err(lost)?;
+        for mut record in std::mem::take(&mut answered.commands) {
             record.guest = self.transport.machine();
             self.journal.add(record);
         }
-        answered.answer.map_err(|fault| fault.of(self.label, link.remark()))
-    }
-
-    /// Asks, and takes the answer apart.
-    fn get<A>(&self, ask: &Ask, take: impl FnOnce(Answer) -> Result<A, Answer>) -> Result<A, StagingError> {
-        take(self.ask(ask)?).map_err(|other| self.unexpected(&other))
-    }
-
-    fn unexpected(&self, answer: &Answer) -> StagingError {
-        let text: String = format!("the stage answered with something else than was asked: {answer:?}");
-        StagingError::contender(self.label, text.chars().take(200).collect::<String>(), "this is a fault of bakeoff")
+        answered.of(self.label, link.remark())
     }
 }
 
@@ -164,61 +144,61 @@ impl<T: Transport> Staged for Remote<T> {
     }
 
     fn look(&mut self) -> Result<Snapshot, StagingError> {
-        self.conversation().get(&Ask::Look, only!(Answer::Done => Snapshot::take()))
+        self.conversation().ask(&Ask::Look).map(|()| Snapshot::take())
     }
 
     fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError> {
         let now = Snapshot::take();
-        let there = self.conversation().get(&Ask::Since, only!(Answer::Seen(seen) => *seen))?;
+        let there = self.conversation().ask(&Ask::Since)?;
         Ok(self.transport.both(there, before, &now))
     }
 
     fn usage(&mut self) -> Result<Usage, StagingError> {
-        self.conversation().get(&Ask::Usage, only!(Answer::Usage(usage) => usage))
+        self.conversation().ask(&Ask::Usage)
     }
 
     fn sync(&mut self) -> Result<(), StagingError> {
-        self.conversation().get(&Ask::Sync, only!(Answer::Done => ()))
+        self.conversation().ask(&Ask::Sync)
     }
 
     fn drop_caches(&mut self) -> Result<Dropped, StagingError> {
-        let dropped = self.conversation().get(&Ask::DropCaches, only!(Answer::Dropped(dropped) => dropped))?;
+        let dropped = self.conversation().ask(&Ask::DropCaches)?;
         self.transport.forget();
         Ok(dropped)
     }
 
     fn unmount_only(&mut self) -> Result<(), StagingError> {
-        self.conversation().get(&Ask::Unmount, only!(Answer::Done => ()))
+        self.conversation().ask(&Ask::Unmount)
     }
 
     fn mount_state(&mut self) -> Result<Duration, StagingError> {
-        self.conversation().get(&Ask::Mount, only!(Answer::Mounted(took) => took))
+        self.conversation().ask(&Ask::Mount)
     }
 
     fn lose_device(&mut self, number: u64) -> Result<(), StagingError> {
-        self.conversation().get(&Ask::LoseDevice(number), only!(Answer::Done => ()))
+        self.conversation().ask(&Ask::LoseDevice(number))
     }
 
     fn has_all_devices(&mut self) -> Result<(), StagingError> {
-        self.conversation().get(&Ask::HasAllDevices, only!(Answer::Done => ()))
+        self.conversation().ask(&Ask::HasAllDevices)
     }
 
     fn settle(&mut self) -> Result<Settled, StagingError> {
-        self.conversation().get(&Ask::Settle, only!(Answer::Settled(settled) => settled))
+        self.conversation().ask(&Ask::Settle)
     }
 
     fn beneath(&mut self, during: &str) -> Option<StagingError> {
         let there = || {
             let ask = Ask::Beneath { during: during.into() };
             // One that is gone does not answer, and its own end explains more.
-            let fault: Option<Fault> = self.conversation().get(&ask, only!(Answer::Explained(fault) => fault)).ok()?;
+            let fault: Option<Fault> = self.conversation().ask(&ask).ok()?;
             Some(fault?.of(&self.label, self.transport.link().remark()))
         };
         self.transport.beneath(during).or_else(there)
     }
 
     fn close(mut self: Box<Self>) -> Result<Closing, StagingError> {
-        let closing = self.conversation().get(&Ask::Close, only!(Answer::Closed(closing) => *closing));
+        let closing = self.conversation().ask(&Ask::Close);
         let problems = self.transport.end();
         let closing = closing?;
         if problems.is_empty() { Ok(closing) } else { Err(StagingError::LeftBehind(problems.join("; "))) }
@@ -227,6 +207,6 @@ impl<T: Transport> Staged for Remote<T> {
 
 impl<T: Transport> Remountable for Remote<T> {
     fn check_unmounted(&mut self) -> Result<Closing, StagingError> {
-        self.conversation().get(&Ask::Check, only!(Answer::Closed(closing) => *closing))
+        self.conversation().ask(&Ask::Check)
     }
 }

@@ -131,11 +131,8 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
 pub(crate) fn tools_are_here(filesystem: &Filesystem) -> Result<(), StagingError> {
     for need in &filesystem.tools {
         if !is_here(filesystem, need, || version(filesystem, need, &Journal::new())) {
-            return Err(StagingError::MissingTool {
-                what: filesystem.name.clone(),
-                program: need.program.clone(),
-                way_out: tools::way_to(filesystem, &need.package),
-            });
+            let way = tools::way_to(filesystem, &need.package);
+            return Err(StagingError::missing_tool(&filesystem.name, &need.program, way));
         }
     }
     Ok(())

@@ -59,7 +59,6 @@ impl Watch {
 pub struct Snapshot {
     taken: Instant,
     disks: BTreeMap<String, Traffic>,
-    in_flight: BTreeMap<String, u64>,
     cpu: SystemCpu,
     pressure: Pressure,
     load: Option<f64>,
@@ -93,7 +92,7 @@ pub struct Traffic {
 impl Traffic {
     /// What the device of this name did since the system started, and nothing else of the machine: a look that costs little.
     pub fn of(name: &str) -> Option<Traffic> {
-        disks().0.remove(name)
+        disks().remove(name)
     }
 
     /// Bytes read and written.
@@ -211,11 +210,9 @@ pub struct Evidence {
 impl Snapshot {
     /// Looks at the counters now.
     pub fn take() -> Snapshot {
-        let (disks, in_flight) = disks();
         let (cpu, forks) = system();
         Snapshot {
-            disks,
-            in_flight,
+            disks: disks(),
             cpu,
             forks,
             pressure: Pressure { cpu_ns: pressure("cpu"), io_ns: pressure("io"), memory_ns: pressure("memory") },
@@ -223,11 +220,6 @@ impl Snapshot {
             frequencies_khz: frequencies(),
             taken: Instant::now(),
         }
-    }
-
-    /// Requests that a device has under way.
-    pub fn in_flight(&self, name: &str) -> Option<u64> {
-        self.in_flight.get(name).copied()
     }
 
     /// What a device did since boot.
@@ -276,13 +268,10 @@ fn is_relative(name: &str, watch: &Watch) -> bool {
 }
 
 /// iostats.rst of the kernel: fields 4 to 20 of /proc/diskstats; sectors are 512 bytes, times milliseconds.
-fn disks() -> (BTreeMap<String, Traffic>, BTreeMap<String, u64>) {
+fn disks() -> BTreeMap<String, Traffic> {
     let text = crate::text("/proc/diskstats").unwrap_or_default();
-    let mut traffic = BTreeMap::new();
-    let mut in_flight = BTreeMap::new();
-    for line in text.lines() {
+    let lines = text.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let Some(name) = fields.get(2) else { continue };
         let value = |at: usize| fields.get(at).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
         let one = Traffic {
             reads: value(3),
@@ -295,10 +284,9 @@ fn disks() -> (BTreeMap<String, Traffic>, BTreeMap<String, u64>) {
             merges: value(4) + value(8),
             busy_ns: value(12) * 1_000_000,
         };
-        traffic.insert(name.to_string(), one);
-        in_flight.insert(name.to_string(), value(11));
-    }
-    (traffic, in_flight)
+        Some((fields.get(2)?.to_string(), one))
+    });
+    lines.collect()
 }
 
 /// proc(5), /proc/stat: user nice system idle iowait irq softirq steal; guest time is within user time.

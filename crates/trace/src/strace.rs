@@ -192,49 +192,20 @@ fn unquoted(word: &str) -> Option<String> {
 
 /// The number of an error, by the name that strace gives it.
 fn errno(name: &str) -> Option<i32> {
-    use libc as c;
-    const NAMES: [(&str, i32); 34] = [
-        ("EPERM", c::EPERM),
-        ("ENOENT", c::ENOENT),
-        ("EINTR", c::EINTR),
-        ("EIO", c::EIO),
-        ("ENXIO", c::ENXIO),
-        ("EBADF", c::EBADF),
-        ("EAGAIN", c::EAGAIN),
-        ("ENOMEM", c::ENOMEM),
-        ("EACCES", c::EACCES),
-        ("EFAULT", c::EFAULT),
-        ("EBUSY", c::EBUSY),
-        ("EEXIST", c::EEXIST),
-        ("EXDEV", c::EXDEV),
-        ("ENODEV", c::ENODEV),
-        ("ENOTDIR", c::ENOTDIR),
-        ("EISDIR", c::EISDIR),
-        ("EINVAL", c::EINVAL),
-        ("EMFILE", c::EMFILE),
-        ("ENOTTY", c::ENOTTY),
-        ("EFBIG", c::EFBIG),
-        ("ENOSPC", c::ENOSPC),
-        ("ESPIPE", c::ESPIPE),
-        ("EROFS", c::EROFS),
-        ("EMLINK", c::EMLINK),
-        ("EPIPE", c::EPIPE),
-        ("ERANGE", c::ERANGE),
-        ("ENAMETOOLONG", c::ENAMETOOLONG),
-        ("ENOTEMPTY", c::ENOTEMPTY),
-        ("ELOOP", c::ELOOP),
-        ("ENODATA", c::ENODATA),
-        ("EOVERFLOW", c::EOVERFLOW),
-        ("EOPNOTSUPP", c::EOPNOTSUPP),
-        ("ETIMEDOUT", c::ETIMEDOUT),
-        ("EINPROGRESS", c::EINPROGRESS),
-    ];
-    // One that no file call answers with; what matters is that it failed.
-    NAMES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, number)| *number)
-        .or(name.starts_with('E').then_some(c::EIO))
+    macro_rules! number {
+        ($($known:ident)*) => {
+            match name {
+                $(stringify!($known) => Some(libc::$known),)*
+                // One that no file call answers with; what matters is that it failed.
+                _ => name.starts_with('E').then_some(libc::EIO),
+            }
+        };
+    }
+    number! {
+        EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV ENODEV ENOTDIR
+        EISDIR EINVAL EMFILE ENOTTY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE ERANGE ENAMETOOLONG ENOTEMPTY ELOOP
+        ENODATA EOVERFLOW EOPNOTSUPP ETIMEDOUT EINPROGRESS
+    }
 }
 
 #[cfg(test)]

@@ -255,71 +255,51 @@ pub struct Sleep {
     pub wakes: bool,
 }
 
-impl Call {
-    /// Name in tables and histograms.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Call::Start { .. } | Call::Tell | Call::Wait | Call::Sleep(_) => "wait",
-            Call::Open { flags, .. } if flags & libc::O_CREAT as u32 != 0 => "create",
-            Call::Open { .. } => "open",
-            Call::Close { .. } => "close",
-            Call::Read { .. } | Call::ReadAt { .. } => "read",
-            Call::Map { .. } => "map",
-            Call::Write { .. } | Call::WriteAt { .. } => "write",
-            Call::Seek { .. } => "seek",
-            Call::List { .. } => "list",
-            Call::Fsync { .. } => "fsync",
-            Call::Fdatasync { .. } => "fdatasync",
-            Call::Syncfs { .. } | Call::Sync | Call::SyncRange { .. } => "sync",
-            Call::Truncate { .. } | Call::TruncatePath { .. } => "truncate",
-            Call::Allocate { .. } => "allocate",
-            Call::CopyRange { .. } | Call::SendFile { .. } | Call::Clone { .. } => "copy",
-            Call::Advise { .. } => "advise",
-            Call::Stat { .. } | Call::StatHandle { .. } => "stat",
-            Call::Access { .. } => "look-up",
-            Call::ReadLink { .. } => "read-link",
-            Call::Rename { .. } => "rename",
-            Call::Unlink { .. } => "unlink",
-            Call::RemoveFolder { .. } => "rmdir",
-            Call::MakeFolder { .. } => "mkdir",
-            Call::Link { .. } => "link",
-            Call::Symlink { .. } => "symlink",
-            Call::Mode { .. } | Call::ModeHandle { .. } => "chmod",
-            Call::Owner { .. } | Call::OwnerHandle { .. } => "chown",
-            Call::Times { .. } | Call::TimesHandle { .. } => "utimes",
-            Call::Attributes { .. } | Call::AttributesHandle { .. } => "xattr",
+/// Names of calls in tables and histograms, with the list of them.
+macro_rules! names {
+    ($($kind:pat => $name:literal,)*) => {
+        /// Name in tables and histograms.
+        pub fn name(&self) -> &'static str {
+            match self {
+                Call::Start { .. } | Call::Tell | Call::Wait | Call::Sleep(_) => "wait",
+                Call::Open { flags, .. } if flags & libc::O_CREAT as u32 != 0 => "create",
+                Call::Open { .. } => "open",
+                $($kind => $name,)*
+            }
         }
-    }
 
-    /// Names of all calls that are timed, each once.
-    pub const NAMES: [&str; 28] = [
-        "open",
-        "create",
-        "close",
-        "read",
-        "map",
-        "write",
-        "seek",
-        "list",
-        "fsync",
-        "fdatasync",
-        "sync",
-        "truncate",
-        "allocate",
-        "copy",
-        "advise",
-        "stat",
-        "look-up",
-        "read-link",
-        "rename",
-        "unlink",
-        "rmdir",
-        "mkdir",
-        "link",
-        "symlink",
-        "chmod",
-        "chown",
-        "utimes",
-        "xattr",
-    ];
+        /// Names of all calls that are timed, each once.
+        pub const NAMES: &[&str] = &["open", "create", $($name),*];
+    };
+}
+
+impl Call {
+    names! {
+        Call::Close { .. } => "close",
+        Call::Read { .. } | Call::ReadAt { .. } => "read",
+        Call::Map { .. } => "map",
+        Call::Write { .. } | Call::WriteAt { .. } => "write",
+        Call::Seek { .. } => "seek",
+        Call::List { .. } => "list",
+        Call::Fsync { .. } => "fsync",
+        Call::Fdatasync { .. } => "fdatasync",
+        Call::Syncfs { .. } | Call::Sync | Call::SyncRange { .. } => "sync",
+        Call::Truncate { .. } | Call::TruncatePath { .. } => "truncate",
+        Call::Allocate { .. } => "allocate",
+        Call::CopyRange { .. } | Call::SendFile { .. } | Call::Clone { .. } => "copy",
+        Call::Advise { .. } => "advise",
+        Call::Stat { .. } | Call::StatHandle { .. } => "stat",
+        Call::Access { .. } => "look-up",
+        Call::ReadLink { .. } => "read-link",
+        Call::Rename { .. } => "rename",
+        Call::Unlink { .. } => "unlink",
+        Call::RemoveFolder { .. } => "rmdir",
+        Call::MakeFolder { .. } => "mkdir",
+        Call::Link { .. } => "link",
+        Call::Symlink { .. } => "symlink",
+        Call::Mode { .. } | Call::ModeHandle { .. } => "chmod",
+        Call::Owner { .. } | Call::OwnerHandle { .. } => "chown",
+        Call::Times { .. } | Call::TimesHandle { .. } => "utimes",
+        Call::Attributes { .. } | Call::AttributesHandle { .. } => "xattr",
+    }
 }

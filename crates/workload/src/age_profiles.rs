@@ -274,7 +274,9 @@ mod tests {
         let mut axes = Axes::default();
         axes.give("age", &["fresh", "used", "old"]).expect("ages");
         axes.give("fill", &["0", "40%", "80%"]).expect("shares");
-        let all = without_repeats(axes.multiply(vec![Contender::plain("ext4")]).expect("they multiply"));
+        let all = without_repeats(
+            axes.product(vec![Contender::plain("ext4")], &BTreeMap::new()).expect("they multiply").contenders,
+        );
         let labels: Vec<&str> = all.iter().map(|contender| contender.label.as_str()).collect();
         assert_eq!(labels, ["ext4 fresh", "ext4 used 40%", "ext4 used 80%", "ext4 old 40%", "ext4 old 80%"]);
     }

@@ -6,6 +6,7 @@ use crate::ageing::{Aged, Ageing, Layout, Survey};
 use crate::outcome::{Ceiling, PhaseOutcome};
 use crate::program::Program;
 use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
 
 /// Version of these messages; both sides must name the same.
 pub const PROTOCOL: u32 = 4;
@@ -18,6 +19,17 @@ pub const CLIENTS_THERE: &str = "BAKEOFF_CLIENTS_THERE";
 
 /// Longest line that either side accepts, in bytes.
 pub const LINE_LIMIT: usize = 64 << 20;
+
+/// Sends one message: its line, at once.
+///
+/// # Errors
+/// What the system answers where nobody hears any more.
+pub fn send(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}
 
 /// What the runner asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
 //! Names in plans and on command lines, held against what is known on this machine.
-//! In: a [`Plan`] or a word, and lists of known filesystems, schedulers and workloads. Out: contenders, or the nearest
+//! In: a [`Plan`] or a word, and lists of known filesystems, schedulers and ages. Out: contenders, or the nearest
 //! known name. A name is a filesystem or an option set, and either may be followed by `+scheduler`.
 
 use crate::age_profiles::without_repeats;
@@ -17,8 +17,6 @@ pub struct Known<'a> {
     pub filesystems: &'a [&'a str],
     /// Schedulers of today's kernels.
     pub schedulers: &'a [&'a str],
-    /// Workloads.
-    pub workloads: &'a [&'a str],
     /// Old scheduler names and their heirs.
     pub aliases: &'a BTreeMap<String, String>,
     /// Ageing profiles.
@@ -141,18 +139,6 @@ fn check_contender(contender: &mut Contender, known: &Known<'_>) -> std::result:
     {
         let names: Vec<&str> = [FRESH].into_iter().chain(known.ages.iter().copied()).collect();
         return Err(Problem::unknown("age", age, &names));
-    }
-    Ok(())
-}
-
-/// Whether every filesystem, scheduler and workload that a plan names is known.
-pub fn check_names(plan: &Plan, known: &Known<'_>) -> Result<()> {
-    plan.contenders(known)?;
-    for work in &plan.workloads {
-        if !known.workloads.contains(&work.name.as_str()) {
-            let problem = Problem::unknown("workload", &work.name, known.workloads);
-            return Err(LanguageError { ..problem.within("", &format!("plan {}", plan.name)) });
-        }
     }
     Ok(())
 }

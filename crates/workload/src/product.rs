@@ -55,11 +55,6 @@ pub struct AxisProduct {
 }
 
 impl Axes {
-    /// Every contender at every combination, minus the excluded ones, where all filesystems take whatever is asked for.
-    pub fn multiply(&self, contenders: Vec<Contender>) -> Result<Vec<Contender>, String> {
-        Ok(self.product(contenders, &BTreeMap::new())?.contenders)
-    }
-
     /// Every contender at every combination that its filesystem knows, minus the excluded ones; fails beyond [`PRODUCT_LIMIT`].
     pub fn product(
         &self,

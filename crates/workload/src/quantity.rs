@@ -136,27 +136,31 @@ impl Exact {
 
 type Term = (Exact, Unit);
 
-/// Terms joined by `+` and `-`, each a product; read from the left.
+/// Joins what stands before an operator and behind it, of a text.
+type Join = fn(Term, Term, &str, &str) -> std::result::Result<Term, Problem>;
+
+/// Parts between operators, each joined to what stands before it, from the left.
+fn joined(
+    words: &[String],
+    (operators, join): ([&str; 2], Join),
+    text: &str,
+    read: impl Fn(&[String]) -> std::result::Result<Term, Problem>,
+) -> std::result::Result<Term, Problem> {
+    let is_operator = |word: &String| operators.contains(&word.as_str());
+    let mut parts = words.split(is_operator);
+    let first = read(parts.next().unwrap_or_default())?;
+    parts
+        .zip(words.iter().filter(|word| is_operator(word)))
+        .try_fold(first, |left, (part, operator)| join(left, read(part)?, operator, text))
+}
+
+/// Terms joined by `+` and `-`, each a product.
 fn sum(text: &str, scope: &Scope, depth: u32) -> std::result::Result<Term, Problem> {
-    let words = words(text)?;
-    let mut total: Option<Term> = None;
-    let mut sign = "+";
-    for part in words.split_inclusive(|word| matches!(word.as_str(), "+" | "-")) {
-        let (part, next) = match part.split_last() {
-            Some((last, rest)) if matches!(last.as_str(), "+" | "-") => (rest, last.as_str()),
-            _ => (part, ""),
-        };
-        let term = product(part, text, scope, depth)?;
-        total = Some(match total {
-            None => term,
-            Some(left) => add(left, term, sign, text)?,
-        });
-        sign = if next == "-" { "-" } else { "+" };
-        if next.is_empty() {
-            return total.ok_or_else(|| not_a_quantity(text));
-        }
-    }
-    Err(not_a_quantity(text))
+    joined(&words(text)?, (["+", "-"], add), text, |part| product(part, text, scope, depth))
+}
+
+fn product(words: &[String], text: &str, scope: &Scope, depth: u32) -> std::result::Result<Term, Problem> {
+    joined(words, (["*", "/"], multiply), text, |part| term(part, text, scope, depth))
 }
 
 fn add(left: Term, right: Term, sign: &str, text: &str) -> std::result::Result<Term, Problem> {
@@ -173,27 +177,6 @@ fn add(left: Term, right: Term, sign: &str, text: &str) -> std::result::Result<T
     };
     let denominator = a.denominator.checked_mul(b.denominator).ok_or_else(over)?;
     Ok((Exact::of(numerator, denominator), left.1))
-}
-
-fn product(words: &[String], text: &str, scope: &Scope, depth: u32) -> std::result::Result<Term, Problem> {
-    let mut total: Option<Term> = None;
-    let mut operator = "*";
-    for part in words.split_inclusive(|word| matches!(word.as_str(), "*" | "/")) {
-        let (part, next) = match part.split_last() {
-            Some((last, rest)) if matches!(last.as_str(), "*" | "/") => (rest, last.as_str()),
-            _ => (part, ""),
-        };
-        let right = term(part, text, scope, depth)?;
-        total = Some(match total {
-            None => right,
-            Some(left) => multiply(left, right, operator, text)?,
-        });
-        operator = if next == "/" { "/" } else { "*" };
-        if next.is_empty() {
-            return total.ok_or_else(|| not_a_quantity(text));
-        }
-    }
-    Err(not_a_quantity(text))
 }
 
 fn multiply(left: Term, right: Term, operator: &str, text: &str) -> std::result::Result<Term, Problem> {

@@ -1,7 +1,7 @@
 //! Bad input gives one clear error with its place, the nearest known word and what helps.
 
 use std::collections::BTreeMap;
-use workload::{Known, Plan, WorkCatalogue, Workload, check_names, parse_contenders};
+use workload::{Known, Plan, WorkCatalogue, Workload, parse_contenders};
 
 /// A sound workload, into which each test puts one mistake.
 const GOOD: &str = r#"name = "mine"
@@ -189,11 +189,10 @@ fn hostile_text_gives_errors_and_no_panic() {
 /// Without facts every setting is tried.
 static NO_FACTS: std::collections::BTreeMap<String, workload::AxisFacts> = std::collections::BTreeMap::new();
 
-fn known<'a>(catalog: &'a WorkCatalogue, workloads: &'a [&'a str]) -> Known<'a> {
+fn known(catalog: &WorkCatalogue) -> Known<'_> {
     Known {
         filesystems: &["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"],
         schedulers: &["none", "mq-deadline", "kyber", "bfq"],
-        workloads,
         aliases: &catalog.aliases,
         ages: &["old", "used"],
         sets: &catalog.contenders,
@@ -203,8 +202,10 @@ fn known<'a>(catalog: &'a WorkCatalogue, workloads: &'a [&'a str]) -> Known<'a> 
 
 fn plan_error(text: &str) -> String {
     let catalog = WorkCatalogue::builtin().unwrap();
-    let workloads: Vec<&str> = catalog.workloads.keys().map(String::as_str).collect();
-    let checked = Plan::parse(text, "p.toml").and_then(|plan| check_names(&plan, &known(&catalog, &workloads)));
+    let checked = Plan::parse(text, "p.toml").and_then(|plan| {
+        plan.contenders(&known(&catalog))?;
+        plan.workloads.iter().try_for_each(|work| catalog.workload(&work.name).map(drop))
+    });
     checked.expect_err(text).to_string()
 }
 

@@ -42,8 +42,8 @@ fn plans_and_option_sets_with_parts_changed_are_read_or_refused() {
     mutate::fuzz("plans", &samples, 3000, temporary(), |bytes| {
         let text = String::from_utf8_lossy(bytes);
         if let Ok(plan) = Plan::parse(&text, "changed.toml") {
-            let axes = plan.axes.multiply(plan.contenders.values().cloned().collect());
-            assert!(axes.is_err() || axes.is_ok_and(|contenders| contenders.len() <= workload::product::PRODUCT_LIMIT));
+            let axes = plan.axes.product(plan.contenders.values().cloned().collect(), &BTreeMap::new());
+            assert!(axes.is_err() || axes.is_ok_and(|made| made.contenders.len() <= workload::product::PRODUCT_LIMIT));
         }
         drop(parse_contenders(&text, "changed.toml"));
         drop(parse_aliases(&text, "changed.toml"));

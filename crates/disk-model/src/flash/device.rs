@@ -7,7 +7,7 @@
 use super::dies::Dies;
 use super::lanes::Lane;
 use super::{Flash, passing};
-use crate::device::{Answers, Kind, Request, Ticket};
+use crate::device::{Answers, Kind, Request, Ticket, Works};
 use std::collections::VecDeque;
 
 /// A write that waits for room in the buffer.
@@ -59,6 +59,25 @@ pub(crate) struct FlashDevice {
     last_work: u64,
 }
 
+impl Works for FlashDevice {
+    fn submit(&mut self, at: u64, ticket: Ticket, request: Request) {
+        self.run(at);
+        self.waiting.push_back((ticket, request));
+        self.admit();
+    }
+
+    fn next(&self) -> Option<u64> {
+        let somebody_waits = !(self.writers.is_empty() && self.flushes.is_empty());
+        let event = if somebody_waits { self.event() } else { None };
+        self.answers.first().into_iter().chain(event).min()
+    }
+
+    fn advance(&mut self, to: u64) -> Vec<(Ticket, u64)> {
+        self.run(to);
+        self.answers.take()
+    }
+}
+
 impl FlashDevice {
     pub fn new(flash: Flash, chance: u64) -> FlashDevice {
         let dies = flash.dies();
@@ -85,23 +104,6 @@ impl FlashDevice {
             last_work: 0,
             flash,
         }
-    }
-
-    pub fn submit(&mut self, at: u64, ticket: Ticket, request: Request) {
-        self.run(at);
-        self.waiting.push_back((ticket, request));
-        self.admit();
-    }
-
-    pub fn next(&self) -> Option<u64> {
-        let somebody_waits = !(self.writers.is_empty() && self.flushes.is_empty());
-        let event = if somebody_waits { self.event() } else { None };
-        self.answers.first().into_iter().chain(event).min()
-    }
-
-    pub fn advance(&mut self, to: u64) -> Vec<(Ticket, u64)> {
-        self.run(to);
-        self.answers.take()
     }
 
     fn run(&mut self, to: u64) {

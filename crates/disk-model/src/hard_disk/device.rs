@@ -5,7 +5,7 @@ use super::HardDisk;
 use super::arm::Arm;
 use super::buffer::ReadBuffer;
 use super::cache::WriteCache;
-use crate::device::{Answers, Kind, Request, Ticket};
+use crate::device::{Answers, Kind, Request, Ticket, Works};
 use crate::geometry::{Place, SECTOR};
 use std::collections::VecDeque;
 
@@ -75,6 +75,29 @@ pub(crate) struct HardDiskDevice {
     pub(super) in_row: u64,
 }
 
+impl Works for HardDiskDevice {
+    fn submit(&mut self, at: u64, ticket: Ticket, request: Request) {
+        self.run(at.saturating_add(self.phase));
+        self.waiting.push_back((self.now, ticket, request));
+        self.admit();
+    }
+
+    fn next(&self) -> Option<u64> {
+        let somebody_waits =
+            !(self.active.is_empty() && self.writers.is_empty() && self.flushes.is_empty() && self.waiting.is_empty());
+        let event = if somebody_waits { self.event() } else { None };
+        let first = self.answers.first().into_iter().chain(event).min();
+        first.map(|at| at.saturating_sub(self.phase))
+    }
+
+    fn advance(&mut self, to: u64) -> Vec<(Ticket, u64)> {
+        self.run(to.saturating_add(self.phase));
+        let mut done = self.answers.take();
+        done.iter_mut().for_each(|(_, at)| *at -= self.phase);
+        done
+    }
+}
+
 impl HardDiskDevice {
     pub fn new(disk: HardDisk, chance: u64) -> HardDiskDevice {
         let phase = chance % disk.geometry.period;
@@ -96,27 +119,6 @@ impl HardDiskDevice {
             in_row: 0,
             disk,
         }
-    }
-
-    pub fn submit(&mut self, at: u64, ticket: Ticket, request: Request) {
-        self.run(at.saturating_add(self.phase));
-        self.waiting.push_back((self.now, ticket, request));
-        self.admit();
-    }
-
-    pub fn next(&self) -> Option<u64> {
-        let somebody_waits =
-            !(self.active.is_empty() && self.writers.is_empty() && self.flushes.is_empty() && self.waiting.is_empty());
-        let event = if somebody_waits { self.event() } else { None };
-        let first = self.answers.first().into_iter().chain(event).min();
-        first.map(|at| at.saturating_sub(self.phase))
-    }
-
-    pub fn advance(&mut self, to: u64) -> Vec<(Ticket, u64)> {
-        self.run(to.saturating_add(self.phase));
-        let mut done = self.answers.take();
-        done.iter_mut().for_each(|(_, at)| *at -= self.phase);
-        done
     }
 
     fn run(&mut self, to: u64) {

@@ -80,7 +80,7 @@ impl FileWork<'_> {
             }
             Act::Advise(advice) => sys::advise(item.open()?, *advice),
             // Programs with steps on directories over files are refused beforehand.
-            _ => Err(Errno(libc::EINVAL)),
+            _ => Err(Errno::INVAL),
         }
     }
 
@@ -110,7 +110,7 @@ impl FileWork<'_> {
         self.take(index, index, &mut item);
         match self.place(&item).and_then(|place| sys::stat(place, item.name.c())) {
             Ok(_) => Ok(true),
-            Err(Errno(libc::ENOENT)) => Ok(false),
+            Err(Errno::NOENT) => Ok(false),
             Err(errno) => Err(errno),
         }
     }
@@ -146,7 +146,7 @@ static VALUE: [u8; ATTRIBUTE_BYTES] = [b'x'; ATTRIBUTE_BYTES];
 
 impl Item {
     fn open(&self) -> Answer<Fd> {
-        self.fd.ok_or(Errno(libc::EBADF))
+        self.fd.ok_or(Errno::BADF)
     }
 }
 

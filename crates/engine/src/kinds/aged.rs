@@ -3,9 +3,7 @@
 use super::Kind;
 use super::files::check_steps;
 use crate::aged_files;
-use crate::cached::Visit;
 use crate::check::Check;
-use crate::sys::Fd;
 use crate::worker::Task;
 use workload::program::{Group, Order, Program, Step};
 
@@ -24,10 +22,5 @@ impl Kind for Aged {
 
     fn work(&self, task: &Task) -> Result<(), String> {
         aged_files::work(task)
-    }
-
-    /// What is asked of them is asked cold, and counting would open them all.
-    fn visit(&self, _: &Program, _: &Group, _: Fd, _: u64, _: &mut Visit) -> Result<u64, String> {
-        Ok(0)
     }
 }

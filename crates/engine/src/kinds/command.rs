@@ -74,7 +74,7 @@ pub fn visit_all(program: &Program, limit: u64, visit: &mut Visit) -> Result<u64
         );
         let fd = match opened {
             // Others may clean up while this looks, and forbid looking.
-            Err(Errno(libc::ENOENT | libc::EACCES | libc::ELOOP)) => continue,
+            Err(Errno::NOENT | Errno::ACCESS | Errno::LOOP) => continue,
             other => other.map_err(|e| format!("opening {}: {e}", file.display()))?,
         };
         let answer = visit(fd);

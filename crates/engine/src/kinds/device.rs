@@ -5,9 +5,10 @@ use super::blocks::{check_blocks, move_blocks};
 use crate::blocks::BlockWork;
 use crate::cached::Visit;
 use crate::check::Check;
-use crate::dirs;
 use crate::sys::{self, Fd};
 use crate::worker::Task;
+use rustix::fs::OFlags;
+use std::os::fd::AsRawFd;
 use workload::program::{Group, Program, Step, any};
 
 /// The blocks of the device's first `length` bytes.
@@ -40,10 +41,7 @@ impl Kind for Device {
 
     fn visit(&self, program: &Program, _: &Group, _: Fd, _: u64, visit: &mut Visit) -> Result<u64, String> {
         let Some(device) = &program.device else { return Ok(0) };
-        let fd = sys::open(libc::AT_FDCWD, &dirs::path(&device.to_string_lossy()), libc::O_RDONLY, 0)
-            .map_err(|e| format!("opening {}: {e}", device.display()))?;
-        let answer = visit(fd);
-        let _ = sys::close(fd);
-        answer.map(|()| 1).map_err(|e| format!("{}: {e}", device.display()))
+        let fd = sys::open_path(device, OFlags::RDONLY)?;
+        visit(fd.as_raw_fd()).map(|()| 1).map_err(|e| format!("{}: {e}", device.display()))
     }
 }

@@ -1,14 +1,13 @@
 //! Work on the filesystem's free space: filling it to a share, and waiting until some is free again. One item a file, or the wait.
 
 use super::Kind;
-use crate::cached::Visit;
 use crate::check::{Check, fileset_exists};
 use crate::clock::kernel_ns;
 use crate::files::FileWork;
 use crate::kinds::files::file_work;
 use crate::ops::Ops;
 use crate::shared::Note;
-use crate::sys::{self, Answer, Errno, Fd, Space};
+use crate::sys::{self, Answer, Errno, Space};
 use crate::tally::Tally;
 use crate::worker::Task;
 use std::time::Duration;
@@ -48,11 +47,6 @@ impl Kind for FreeSpace {
             ([Step::AwaitSpace(percent)], None) => wait(task, f64::from(*percent)),
             _ => Ok(()),
         }
-    }
-
-    /// What is filled in is not read.
-    fn visit(&self, _: &Program, _: &Group, _: Fd, _: u64, _: &mut Visit) -> Result<u64, String> {
-        Ok(0)
     }
 }
 
@@ -149,7 +143,7 @@ fn write_one(work: &mut FileWork, index: u64, tally: &mut Tally) -> (u64, Writte
             tally.items(1);
             (bytes, Written::Whole)
         }
-        Err(Errno(libc::ENOSPC)) => (bytes, Written::NoSpace),
+        Err(Errno::NOSPC) => (bytes, Written::NoSpace),
         Err(errno) => {
             tally.skip();
             tally.fail("fill", work.files.path(index), Some(bytes), errno);

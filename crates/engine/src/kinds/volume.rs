@@ -1,10 +1,8 @@
 //! Work on the filesystem as a whole, by its own tools: one item a snapshot, a device, or a check.
 
 use super::Kind;
-use crate::cached::Visit;
 use crate::check::Check;
 use crate::command::work;
-use crate::sys::Fd;
 use crate::worker::Task;
 use workload::command::environment;
 use workload::program::{Command, Group, Io, Order, OwnFigure, Program, Step, VolumeTool};
@@ -72,10 +70,5 @@ impl Kind for Volume {
         let items: Result<Vec<Vec<Command>>, String> =
             numbers.map(|number| commands(task.program, tool, number)).collect();
         work(task, &items?)
-    }
-
-    /// Tools read the device, or files that no step knows.
-    fn visit(&self, _: &Program, _: &Group, _: Fd, _: u64, _: &mut Visit) -> Result<u64, String> {
-        Ok(0)
     }
 }

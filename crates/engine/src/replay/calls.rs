@@ -131,10 +131,9 @@ impl Files<'_> {
             Call::Fdatasync { handle } => self.get(handle).and_then(|fd| done(fs::fdatasync(&fd))),
             Call::Syncfs { handle } => self.get(handle).and_then(|fd| done(fs::syncfs(&fd))),
             Call::Sync => done(fs::syncfs(&self.root.fd)),
-            Call::SyncRange { handle, offset, length, flags } => self.get(handle).and_then(|fd| {
-                let synced = sys::sync_range(fd.as_raw_fd(), offset, length, flags);
-                done(synced.map_err(|error| Errno::from_raw_os_error(error.0)))
-            }),
+            Call::SyncRange { handle, offset, length, flags } => {
+                self.get(handle).and_then(|fd| done(sys::sync_range(fd.as_raw_fd(), offset, length, flags)))
+            }
             Call::Truncate { handle, size } => self.get(handle).and_then(|fd| done(fs::ftruncate(&fd, size))),
             Call::Allocate { handle, mode, offset, length } => {
                 let mode = FallocateFlags::from_bits_retain(mode);

@@ -339,7 +339,7 @@ impl Run<'_> {
         if let (Ending::Failed(number), true) = (now, now.is_fatal()) {
             let what = action.call.paths().next().unwrap_or("a file of the recorded program");
             let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
-            tally.fail(name, format!("{what} (action {index})"), None, Errno(number));
+            tally.fail(name, format!("{what} (action {index})"), None, Errno::from_raw_os_error(number));
         }
     }
 

@@ -7,7 +7,6 @@ use crate::ops::Ops;
 use crate::sys::Errno;
 use crate::worker::{Task, version};
 use rustix::fs::{AtFlags, Mode, OFlags, fchmod, linkat, mkdirat, openat, symlinkat};
-use rustix::io::Errno as Answer;
 use trace::{Entry, EntryKind};
 use workload::program::{Content, Replay};
 
@@ -31,7 +30,7 @@ pub fn lay_out(task: &Task, replay: &Replay) -> Result<(), String> {
         let source = Source { file: number as u64 + 1, version: version(task.phase, task.pass, number as u64) };
         match make(&root, entry, source, &mut generator, &mut buffer) {
             Ok(bytes) => tally.written(bytes as usize),
-            Err(error) => tally.fail("lay-out", entry.path.clone(), None, Errno(error.raw_os_error())),
+            Err(error) => tally.fail("lay-out", entry.path.clone(), None, error),
         }
         tally.lap(ops.list[0].histogram);
         tally.items(1);
@@ -46,7 +45,7 @@ fn make(
     source: Source,
     generator: &mut Generator,
     buffer: &mut [u8],
-) -> Result<u64, Answer> {
+) -> Result<u64, Errno> {
     let (at, path) = (&root.fd, entry.path.as_str());
     match &entry.kind {
         EntryKind::Folder => mkdirat(at, path, Mode::from_raw_mode(entry.mode | 0o700)).map(|()| 0),

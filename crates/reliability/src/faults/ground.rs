@@ -4,8 +4,7 @@
 use super::files;
 use super::hands::{self, Looked};
 use super::in_guest::InGuest;
-use super::result::Access;
-use super::work::{self, Worked};
+use super::work::{self, Access, Worked};
 use crate::error::{ReliabilityError, doing};
 use crate::kernel_log;
 use disk::Disk;
@@ -38,13 +37,13 @@ impl<'g> Ground<'g> {
     }
 
     /// What is known of the contender there.
-    pub fn setup(&self) -> Setup {
-        self.0.setup()
+    pub fn setup(&mut self) -> Setup {
+        self.0.stage().setup()
     }
 
     /// The kernel that has it mounted.
-    pub fn kernel(&self) -> String {
-        self.0.kernel()
+    pub fn kernel(&mut self) -> String {
+        self.0.stage().machine().unwrap_or_else(crate::kernel)
     }
 
     pub(crate) fn place(&mut self) -> &mut dyn Place {
@@ -65,27 +64,40 @@ pub(crate) struct AtWork {
 
 /// What is asked of it.
 pub(crate) trait Place {
-    fn setup(&self) -> Setup;
-    fn kernel(&self) -> String;
+    /// Where it is mounted and unmounted.
+    fn stage(&mut self) -> &mut dyn Remountable;
     /// The image on which it stands, as a file of this machine.
     fn image(&self) -> Option<PathBuf>;
     /// Lays all files out, has them safe, and unmounts.
     fn lay_out(&mut self) -> Result<(), ReliabilityError>;
-    /// Mounts it; what was answered where it could not be.
-    fn mount(&mut self) -> Result<Option<String>, ReliabilityError>;
     /// Reads and works on the harmed disk; mends it where a call would not come back otherwise.
     fn at_work(&mut self, disk: &mut Disk, every: usize) -> Result<AtWork, ReliabilityError>;
     /// Whether it can be written, by a file of this name.
     fn access(&mut self, name: &str) -> Result<Access, ReliabilityError>;
-    fn unmount(&mut self) -> Result<(), ReliabilityError>;
     /// Looks at everything, the files of these numbers included.
     fn look(&mut self, acknowledged: &[u32]) -> Result<Looked, ReliabilityError>;
-    /// What its own check says of it, unmounted.
-    fn check(&mut self) -> Result<Closing, ReliabilityError>;
     /// What the kernel there said last, since it was made.
     fn kernel_words(&mut self) -> Result<Vec<String>, ReliabilityError>;
     /// Whether the kernel there is gone, or says nothing any more.
     fn is_lost(&self) -> bool;
+
+    /// Mounts it; what was answered where it could not be.
+    fn mount(&mut self) -> Result<Option<String>, ReliabilityError> {
+        match self.stage().mount_state() {
+            Ok(_) => Ok(None),
+            Err(error) if self.is_lost() => Err(error.into()),
+            Err(error) => Ok(Some(error.to_string())),
+        }
+    }
+
+    fn unmount(&mut self) -> Result<(), ReliabilityError> {
+        Ok(self.stage().unmount_only()?)
+    }
+
+    /// What its own check says of it, unmounted.
+    fn check(&mut self) -> Result<Closing, ReliabilityError> {
+        Ok(self.stage().check_unmounted()?)
+    }
 }
 
 /// On this machine, in this process.
@@ -96,12 +108,8 @@ struct Here<'g, 's> {
 }
 
 impl Place for Here<'_, '_> {
-    fn setup(&self) -> Setup {
-        self.stage.setup()
-    }
-
-    fn kernel(&self) -> String {
-        crate::kernel()
+    fn stage(&mut self) -> &mut dyn Remountable {
+        self.stage
     }
 
     fn image(&self) -> Option<PathBuf> {
@@ -112,10 +120,6 @@ impl Place for Here<'_, '_> {
         files::lay_out(&self.stage.seen()).map_err(doing("laying files out"))?;
         self.stage.sync()?;
         self.unmount()
-    }
-
-    fn mount(&mut self) -> Result<Option<String>, ReliabilityError> {
-        Ok(self.stage.mount_state().err().map(|error| error.to_string()))
     }
 
     fn at_work(&mut self, disk: &mut Disk, every: usize) -> Result<AtWork, ReliabilityError> {
@@ -155,16 +159,8 @@ impl Place for Here<'_, '_> {
         Ok(work::access(&self.stage.seen().join(name)))
     }
 
-    fn unmount(&mut self) -> Result<(), ReliabilityError> {
-        Ok(self.stage.unmount_only()?)
-    }
-
     fn look(&mut self, acknowledged: &[u32]) -> Result<Looked, ReliabilityError> {
         Ok(hands::look(&self.stage.seen(), acknowledged))
-    }
-
-    fn check(&mut self) -> Result<Closing, ReliabilityError> {
-        Ok(self.stage.check_unmounted()?)
     }
 
     fn kernel_words(&mut self) -> Result<Vec<String>, ReliabilityError> {

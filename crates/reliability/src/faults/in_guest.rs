@@ -3,12 +3,11 @@
 
 use super::ground::{AtWork, BACK, Place, STUCK, within};
 use super::hands::Looked;
-use super::result::Access;
+use super::work::Access;
 use crate::error::ReliabilityError;
-use crate::witness::{Order, Reply, Witness};
+use crate::witness::{Guest, Order, Reply};
 use disk::Disk;
-use records::Closing;
-use staging::{Beside, Remote, Remountable, Serial, Setup, Staged};
+use staging::{Remote, Remountable, Serial, Staged};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,63 +16,38 @@ const STEP_LIMIT: Duration = Duration::from_secs(300);
 /// How long it may take until it is known here that a machine has ended.
 const NOTICED: Duration = Duration::from_secs(3);
 
-/// A guest, and its witness once it was started.
+/// A guest, and when it was made, on the clock of the kernel's log there.
 pub(crate) struct InGuest<'g> {
-    remote: Remote<Serial<'g>>,
-    witness: Option<Witness>,
-    /// When it was made, on the clock of the kernel's log there.
+    guest: Guest<'g>,
     since: f64,
 }
 
 impl<'g> InGuest<'g> {
     pub fn of(mut remote: Remote<Serial<'g>>) -> InGuest<'g> {
         remote.set_limit(STEP_LIMIT);
-        InGuest { remote, witness: None, since: 0.0 }
-    }
-
-    fn witness(&mut self) -> Result<&mut Witness, ReliabilityError> {
-        match &mut self.witness {
-            Some(known) => Ok(known),
-            none => Ok(none.insert(Witness::of(self.remote.start(Beside::Witness)?)?)),
-        }
-    }
-
-    fn done(&mut self, order: &Order) -> Result<(), ReliabilityError> {
-        self.witness()?.ask(order)
+        InGuest { guest: Guest::of(remote), since: 0.0 }
     }
 }
 
 impl Place for InGuest<'_> {
-    fn setup(&self) -> Setup {
-        self.remote.setup()
-    }
-
-    fn kernel(&self) -> String {
-        self.remote.machine().unwrap_or_default()
+    fn stage(&mut self) -> &mut dyn Remountable {
+        &mut self.guest.remote
     }
 
     fn image(&self) -> Option<PathBuf> {
-        self.remote.image().map(Path::to_owned)
+        self.guest.remote.image().map(Path::to_owned)
     }
 
     fn lay_out(&mut self) -> Result<(), ReliabilityError> {
-        let root = self.remote.setup().root;
-        self.since = self.witness()?.begin(&root)?;
-        self.done(&Order::LayFilesOut)?;
-        self.remote.sync()?;
+        let root = self.guest.remote.setup().root;
+        self.since = self.guest.witness()?.begin(&root)?;
+        self.guest.witness()?.ask(&Order::LayFilesOut)?;
+        self.guest.remote.sync()?;
         self.unmount()
     }
 
-    fn mount(&mut self) -> Result<Option<String>, ReliabilityError> {
-        match self.remote.mount_state() {
-            Ok(_) => Ok(None),
-            Err(error) if self.is_lost() => Err(error.into()),
-            Err(error) => Ok(Some(error.to_string())),
-        }
-    }
-
     fn at_work(&mut self, disk: &mut Disk, every: usize) -> Result<AtWork, ReliabilityError> {
-        let witness = self.witness()?;
+        let witness = self.guest.witness()?;
         witness.say(&Order::WorkOnFiles { every })?;
         let mut mended = None;
         loop {
@@ -90,34 +64,26 @@ impl Place for InGuest<'_> {
     }
 
     fn access(&mut self, name: &str) -> Result<Access, ReliabilityError> {
-        match self.witness()?.answer(&Order::WriteProbe { name: name.into() })? {
+        match self.guest.witness()?.answer(&Order::WriteProbe { name: name.into() })? {
             Reply::Access(access) => Ok(access),
             other => Err(other.unexpected()),
         }
     }
 
-    fn unmount(&mut self) -> Result<(), ReliabilityError> {
-        Ok(self.remote.unmount_only()?)
-    }
-
     fn look(&mut self, acknowledged: &[u32]) -> Result<Looked, ReliabilityError> {
-        match self.witness()?.answer(&Order::LookAtFiles { acknowledged: acknowledged.to_vec() })? {
+        match self.guest.witness()?.answer(&Order::LookAtFiles { acknowledged: acknowledged.to_vec() })? {
             Reply::Looked(looked) => Ok(looked),
             other => Err(other.unexpected()),
         }
     }
 
-    fn check(&mut self) -> Result<Closing, ReliabilityError> {
-        Ok(self.remote.check_unmounted()?)
-    }
-
     fn kernel_words(&mut self) -> Result<Vec<String>, ReliabilityError> {
         let since = self.since;
-        let mut words = self.witness()?.kernel_words(since)?;
+        let mut words = self.guest.witness()?.kernel_words(since)?;
         Ok(words.split_off(words.len().saturating_sub(super::ground::KERNEL_LINES)))
     }
 
     fn is_lost(&self) -> bool {
-        within(NOTICED, || self.remote.is_lost())
+        within(NOTICED, || self.guest.remote.is_lost())
     }
 }

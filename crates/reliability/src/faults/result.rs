@@ -4,25 +4,11 @@
 use super::files::Counts;
 use super::kinds::KnownFault;
 use super::trial::Round;
+use super::work::Access;
 use crate::description;
 use records::Durability;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Whether a filesystem can be written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Access {
-    /// It was not mounted.
-    #[default]
-    None,
-    /// Writing and syncing answer an error.
-    Failing,
-    /// It is read-only.
-    ReadOnly,
-    /// A file can be made and synced.
-    Writable,
-}
 
 /// How a contender stood a fault: the worst of what was seen in any round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@
 use super::files::Counts;
 use super::ground::{Ground, Place};
 use super::kinds::{Act, KnownFault};
-use super::result::Access;
+use super::work::Access;
 use crate::error::ReliabilityError;
 use disk::Disk;
 use std::time::Duration;

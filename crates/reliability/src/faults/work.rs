@@ -2,8 +2,8 @@
 //! In: a folder. Out: which files were acknowledged, which calls failed, how long the slowest took, and whether it can still be written at the end.
 
 use super::files::{Counts, Known};
-use super::result::Access;
 use rustix::io::Errno;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -20,6 +20,21 @@ const FIRST: u32 = 1 << 20;
 const FOLDER: &str = "made";
 /// How long it goes on at most.
 const LIMIT: Duration = Duration::from_secs(20);
+
+/// Whether a filesystem can be written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// It was not mounted.
+    #[default]
+    None,
+    /// Writing and syncing answer an error.
+    Failing,
+    /// It is read-only.
+    ReadOnly,
+    /// A file can be made and synced.
+    Writable,
+}
 
 /// What came of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -103,7 +103,7 @@ pub fn cut(
 ) -> Result<Survived, ReliabilityError> {
     let began = Instant::now();
     let place = ground.place();
-    let (setup, kernel) = (place.setup(), place.kernel());
+    let (setup, kernel, is_guest) = (place.stage().setup(), place.kernel(), place.stage().machine().is_some());
     let image = crate::image_name(place.image().as_deref())?;
     place.set_up(&cuts.work, cuts.seed)?;
     disk.record(&image)?;
@@ -132,7 +132,7 @@ pub fn cut(
         None => Vec::new(),
     };
     let mut survived = found.result(&record, contender, cuts, &setup.found);
-    (survived.kernel, survived.guest, survived.kept) = (kernel, place.is_guest(), kept);
+    (survived.kernel, survived.guest, survived.kept) = (kernel, is_guest, kept);
     account.tell(&mut survived);
     survived.contradictions = description::against_cuts(&setup.found.durability, &survived);
     survived.seconds = began.elapsed().as_secs_f64();

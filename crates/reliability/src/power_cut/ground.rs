@@ -7,7 +7,7 @@ use super::in_guest::InGuest;
 use crate::error::ReliabilityError;
 use crate::kernel_log;
 use records::Closing;
-use staging::{Remote, Remountable, Serial, Setup, Stage, Staged, StagingError};
+use staging::{Remote, Remountable, Serial, Stage, Staged, StagingError};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -46,23 +46,27 @@ pub(crate) enum AfterCut {
 
 /// What is asked of it.
 pub(crate) trait Place {
-    /// What is known of the contender there.
-    fn setup(&self) -> Setup;
-    /// The kernel that mounts it.
-    fn kernel(&self) -> String;
-    /// Whether that is a virtual machine's.
-    fn is_guest(&self) -> bool;
+    /// Where it is mounted and unmounted.
+    fn stage(&mut self) -> &mut dyn Remountable;
     /// The image on which it stands, as a file of this machine.
     fn image(&self) -> Option<PathBuf>;
     /// Lays out what stands there before the power may go, and has it safe.
     fn set_up(&mut self, work: &Work, seed: u64) -> Result<(), ReliabilityError>;
     /// Does what was laid out; the lines of a program.
     fn work(&mut self, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError>;
-    fn unmount(&mut self) -> Result<(), ReliabilityError>;
     /// Mounts what the disk holds now, looks, unmounts, and has it checked.
     fn state(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError>;
     /// Goes on after the kernel was lost.
     fn begin_again(&mut self) -> Result<(), ReliabilityError>;
+
+    /// The kernel that mounts it.
+    fn kernel(&mut self) -> String {
+        self.stage().machine().unwrap_or_else(crate::kernel)
+    }
+
+    fn unmount(&mut self) -> Result<(), ReliabilityError> {
+        Ok(self.stage().unmount_only()?)
+    }
 }
 
 /// On this machine, in this process.
@@ -80,16 +84,8 @@ impl Here<'_, '_> {
 }
 
 impl Place for Here<'_, '_> {
-    fn setup(&self) -> Setup {
-        self.stage.setup()
-    }
-
-    fn kernel(&self) -> String {
-        crate::kernel()
-    }
-
-    fn is_guest(&self) -> bool {
-        false
+    fn stage(&mut self) -> &mut dyn Remountable {
+        self.stage
     }
 
     fn image(&self) -> Option<PathBuf> {
@@ -103,10 +99,6 @@ impl Place for Here<'_, '_> {
 
     fn work(&mut self, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError> {
         self.hands.as_mut().map_or_else(|| Ok(Vec::new()), |hands| hands.work(marker))
-    }
-
-    fn unmount(&mut self) -> Result<(), ReliabilityError> {
-        Ok(self.stage.unmount_only()?)
     }
 
     fn state(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError> {

@@ -5,8 +5,8 @@ use super::campaign::Work;
 use super::ground::{AfterCut, Place};
 use super::hands::{Marker, Question};
 use crate::error::ReliabilityError;
-use crate::witness::{Order, Reply, Witness};
-use staging::{Beside, Remote, Remountable, Serial, Setup, Staged, StagingError};
+use crate::witness::{Guest, Order, Reply};
+use staging::{Remote, Remountable, Serial, Staged, StagingError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,78 +16,60 @@ const STATE_LIMIT: Duration = Duration::from_secs(300);
 /// How often another guest is tried: a busy machine may not boot one in time.
 const BOOTS: u32 = 3;
 
-/// A guest, and its witness once it was started.
-pub(crate) struct InGuest<'g> {
-    remote: Remote<Serial<'g>>,
-    witness: Option<Witness>,
-}
+/// A guest.
+pub(crate) struct InGuest<'g>(Guest<'g>);
 
 impl<'g> InGuest<'g> {
     pub fn of(remote: Remote<Serial<'g>>) -> InGuest<'g> {
-        InGuest { remote, witness: None }
-    }
-
-    fn witness(&mut self) -> Result<&mut Witness, ReliabilityError> {
-        match &mut self.witness {
-            Some(known) => Ok(known),
-            none => Ok(none.insert(Witness::of(self.remote.start(Beside::Witness)?)?)),
-        }
+        InGuest(Guest::of(remote))
     }
 
     /// A refusal with what the kernel there said of it; or the loss of the kernel.
     fn refused(&mut self, error: &StagingError, since: f64) -> AfterCut {
-        if self.remote.is_lost() {
+        if self.0.remote.is_lost() {
             return AfterCut::Lost(error.to_string());
         }
-        let said = self.witness().and_then(|witness| witness.kernel_words(since)).unwrap_or_default();
+        let said = self.0.witness().and_then(|witness| witness.kernel_words(since)).unwrap_or_default();
         AfterCut::Refused(format!("{error}{}", crate::kernel_log::said(&said)))
     }
 
     /// Any error is the guest's: the disk was put into its state before.
     fn looked_at(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError> {
-        let root = self.remote.setup().root;
-        let since = self.witness()?.begin(&root)?;
-        let took = match self.remote.mount_state() {
+        let root = self.0.remote.setup().root;
+        let since = self.0.witness()?.begin(&root)?;
+        let took = match self.0.remote.mount_state() {
             Ok(took) => took,
             Err(error) => return Ok(self.refused(&error, since)),
         };
-        let seen = self.witness()?.look(question)?;
-        self.remote.unmount_only()?;
-        let check = check.then(|| self.remote.check_unmounted()).transpose()?.map(Box::new);
+        let seen = self.0.witness()?.look(question)?;
+        self.0.remote.unmount_only()?;
+        let check = check.then(|| self.0.remote.check_unmounted()).transpose()?.map(Box::new);
         Ok(AfterCut::Mounted { took, seen, check })
     }
 }
 
 impl Place for InGuest<'_> {
-    fn setup(&self) -> Setup {
-        self.remote.setup()
-    }
-
-    fn kernel(&self) -> String {
-        self.remote.machine().unwrap_or_default()
-    }
-
-    fn is_guest(&self) -> bool {
-        true
+    fn stage(&mut self) -> &mut dyn Remountable {
+        &mut self.0.remote
     }
 
     fn image(&self) -> Option<PathBuf> {
-        self.remote.image().map(Path::to_owned)
+        self.0.remote.image().map(Path::to_owned)
     }
 
     fn set_up(&mut self, work: &Work, seed: u64) -> Result<(), ReliabilityError> {
         let Work::Promises { unsynced } = work else {
             return Err(ReliabilityError::Witness("has no programs of this machine".into()));
         };
-        let root = self.remote.setup().root;
-        self.witness()?.ask(&Order::SetUp { root, unsynced: *unsynced, seed })?;
-        self.remote.sync()?;
-        self.remote.set_limit(STATE_LIMIT);
+        let root = self.0.remote.setup().root;
+        self.0.witness()?.ask(&Order::SetUp { root, unsynced: *unsynced, seed })?;
+        self.0.remote.sync()?;
+        self.0.remote.set_limit(STATE_LIMIT);
         Ok(())
     }
 
     fn work(&mut self, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError> {
-        let witness = self.witness()?;
+        let witness = self.0.witness()?;
         witness.say(&Order::Work)?;
         loop {
             match witness.hear()? {
@@ -101,10 +83,6 @@ impl Place for InGuest<'_> {
         }
     }
 
-    fn unmount(&mut self) -> Result<(), ReliabilityError> {
-        Ok(self.remote.unmount_only()?)
-    }
-
     fn state(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError> {
         // A guest that cannot do this is not to be trusted with the next state.
         Ok(self.looked_at(question, check).unwrap_or_else(|error| AfterCut::Lost(error.to_string())))
@@ -113,8 +91,7 @@ impl Place for InGuest<'_> {
     fn begin_again(&mut self) -> Result<(), ReliabilityError> {
         let mut last = Ok(());
         for _ in 0..BOOTS {
-            self.witness = None;
-            last = self.remote.start_again().map_err(ReliabilityError::from).and_then(|()| self.unmount());
+            last = self.0.start_again().and_then(|()| self.unmount());
             if last.is_ok() {
                 break;
             }

@@ -86,7 +86,7 @@ pub struct LookedAgain {
 /// # Errors
 /// A file cannot be written, or the disk does not do what it is asked.
 pub(crate) fn keep(
-    place: &dyn Place,
+    place: &mut dyn Place,
     disk: &mut Disk,
     contender: &Contender,
     shown: Vec<Shown>,

@@ -68,11 +68,23 @@ pub(crate) struct About {
     pub steps: u32,
 }
 
+impl About {
+    const fn promised(name: &'static str, title: &'static str, steps: u32) -> About {
+        About { name, title, strength: Strength::Promised, steps }
+    }
+
+    const fn hoped(name: &'static str, title: &'static str, steps: u32) -> About {
+        About { name, title, strength: Strength::Hoped, steps }
+    }
+}
+
 /// One promise.
 pub(crate) trait Promise: Sync {
     fn about(&self) -> About;
     /// Lays out what stands there before.
-    fn set_up(&self, place: &Place) -> io::Result<()>;
+    fn set_up(&self, _place: &Place) -> io::Result<()> {
+        Ok(())
+    }
     /// Carries out a step, counted from 0.
     fn step(&self, place: &Place, step: u32) -> io::Result<()>;
     /// What is found where `done` steps had returned.

@@ -7,6 +7,7 @@ use crate::devices::loops;
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::Identity;
+use records::Cause;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -43,10 +44,11 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
     }
     // Sparse images take only what is written, but nobody knows beforehand how much that is.
     if bytes > free {
-        return Err(StagingError::NoRoom {
-            size: records::show_bytes(bytes),
-            problem: format!("too large: {} has {} free", folder.display(), records::show_bytes(free)),
+        let (bytes, free) = (records::show_bytes(bytes), records::show_bytes(free));
+        return Err(StagingError::Other {
+            problem: format!("{bytes} is too large: {} has {free} free", folder.display()),
             way_out: "name a smaller --image, free some space, or name another folder for images".into(),
+            cause: Cause::Passing,
         });
     }
     Ok(())

@@ -2,6 +2,7 @@
 //! In: a target of images. Out: who noticed: the mount, the read, a scrub, a check, or nobody.
 //! Every copy that lies on the image is flipped, so that a second copy does not stand in silently for the first.
 
+use super::space::different;
 use super::tools::{TOOL_LIMIT, on_stage, run};
 use super::{Answer, Found};
 use crate::error::StagingError;
@@ -40,14 +41,7 @@ pub(super) fn notices(target: &mut Target, filesystem: &Filesystem, found: &mut 
 
 /// Different in every block but for the text in its middle, so that nothing stores it smaller.
 fn content() -> Vec<u8> {
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    let mut bytes = Vec::with_capacity(LENGTH);
-    while bytes.len() < LENGTH {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend_from_slice(&state.to_le_bytes());
-    }
+    let mut bytes = different(LENGTH);
     bytes[LENGTH / 2..LENGTH / 2 + DATA.len()].copy_from_slice(DATA);
     bytes
 }
@@ -56,10 +50,9 @@ fn data(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
     let path = stage.state.seen(&stage.state.root).join("data");
     let content = content();
     std::fs::write(&path, &content).map_err(|error| StagingError::file("write", &path, error))?;
-    let copies = match flipped(stage, DATA)? {
-        Flipped::Copies(copies) => copies,
-        Flipped::Unmountable(why) => return Ok(Answer::yes(format!("it cannot be mounted any more: {why}"))),
-        Flipped::Nowhere => return Ok(Answer::untold("the file's bytes do not lie on the image as they were written")),
+    let copies = match flipped(stage, DATA, "the file's bytes do not lie on the image as they were written")? {
+        Ok(copies) => copies,
+        Err(answer) => return Ok(answer),
     };
     let path = stage.state.seen(&stage.state.root).join("data");
     match std::fs::read(&path) {
@@ -89,10 +82,9 @@ fn metadata(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
     }
     let path = folder.join(NAME);
     File::create(&path).map_err(|error| StagingError::file("make", &path, error))?;
-    let copies = match flipped(stage, NAME.as_bytes())? {
-        Flipped::Copies(copies) => copies,
-        Flipped::Unmountable(why) => return Ok(Answer::yes(format!("it cannot be mounted any more: {why}"))),
-        Flipped::Nowhere => return Ok(Answer::untold("the name does not lie on the image as it was given")),
+    let copies = match flipped(stage, NAME.as_bytes(), "the name does not lie on the image as it was given")? {
+        Ok(copies) => copies,
+        Err(answer) => return Ok(answer),
     };
     let folder = stage.state.seen(&stage.state.root).join("names");
     if let Err(error) = listed(&folder) {
@@ -121,23 +113,18 @@ fn listed(folder: &Path) -> std::io::Result<usize> {
     Ok(count)
 }
 
-/// What became of the flipping.
-enum Flipped {
-    /// Copies that were flipped, in words; it is mounted again.
-    Copies(String),
-    /// The bytes were not found.
-    Nowhere,
-    /// It could not be mounted again.
-    Unmountable(String),
-}
-
-/// Unmounts, flips a bit in every copy of these bytes on the device, and mounts again.
-fn flipped(stage: &mut Stage<'_>, wanted: &[u8]) -> Result<Flipped, StagingError> {
+/// Unmounts, flips a bit in every copy of these bytes on the device, and mounts again: how many copies there were, in words. Or the answer that this is
+/// already; `nowhere`: where there is no copy.
+fn flipped(
+    stage: &mut Stage<'_>,
+    wanted: &[u8],
+    nowhere: &'static str,
+) -> Result<Result<String, Answer>, StagingError> {
     stage.sync()?;
     stage.take_off()?;
     let Some((file, device)) = stage.state.image.as_ref().map(|image| (image.file.clone(), image.device.path.clone()))
     else {
-        return Ok(Flipped::Nowhere);
+        return Ok(Err(Answer::untold(nowhere)));
     };
     let places = found_at(&file, wanted).map_err(|error| StagingError::file("search", &file, error))?;
     // Through the device, since what it has in memory must not hide the change.
@@ -154,11 +141,11 @@ fn flipped(stage: &mut Stage<'_>, wanted: &[u8]) -> Result<Flipped, StagingError
     drop(node);
     if places.is_empty() {
         stage.put_back()?;
-        return Ok(Flipped::Nowhere);
+        return Ok(Err(Answer::untold(nowhere)));
     }
     Ok(match stage.put_back() {
-        Ok(_) => Flipped::Copies(if places.len() == 1 { "1 copy".into() } else { format!("{} copies", places.len()) }),
-        Err(error) => Flipped::Unmountable(error.to_string()),
+        Ok(_) => Ok(if places.len() == 1 { "1 copy".into() } else { format!("{} copies", places.len()) }),
+        Err(error) => Err(Answer::yes(format!("it cannot be mounted any more: {error}"))),
     })
 }
 

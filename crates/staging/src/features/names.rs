@@ -5,6 +5,7 @@
 use super::limit::largest;
 use super::{Answer, Found};
 use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -36,33 +37,37 @@ pub(super) fn probe(root: &Path, found: &mut Found) {
     found.put("directory_files", files(&folder));
 }
 
+/// Creates an empty file.
+fn make(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR).map(drop)
+}
+
 fn takes(folder: &OwnedFd, name: &str) -> bool {
-    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
-    let made = rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR);
-    let there = made.is_ok();
-    if there {
-        // A folder full of leftovers is not what the next question asks about.
-        let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+    // A folder full of leftovers is not what the next question asks about.
+    make(folder, name).is_ok() && rustix::fs::unlinkat(folder, name, AtFlags::empty()).is_ok()
+}
+
+/// Makes more and more until one is refused, within a number and the time for it; how many there are then, and why not more.
+fn as_many(from: u64, most: u64, mut make: impl FnMut(u64) -> Result<(), Errno>) -> (u64, Option<Errno>) {
+    let began = Instant::now();
+    let mut count = from;
+    while count < most && began.elapsed() < PATIENCE {
+        if let Err(error) = make(count) {
+            return (count, Some(error));
+        }
+        count += 1;
     }
-    there
+    (count, None)
 }
 
 fn links(folder: &OwnedFd) -> Answer {
-    if !made(folder, "linked") {
+    if make(folder, "linked").is_err() {
         return Answer::untold("no file could be made");
     }
-    let mut refused = None;
-    let began = Instant::now();
-    let mut count = 1;
-    while count < LINK_CAP && began.elapsed() < PATIENCE {
-        match rustix::fs::linkat(folder, "linked", folder, format!("link-{count}"), AtFlags::empty()) {
-            Ok(()) => count += 1,
-            Err(error) => {
-                refused = Some(error);
-                break;
-            }
-        }
-    }
+    let (count, refused) = as_many(1, LINK_CAP, |number| {
+        rustix::fs::linkat(folder, "linked", folder, format!("link-{number}"), AtFlags::empty())
+    });
     for number in 1..count {
         let _ = rustix::fs::unlinkat(folder, format!("link-{number}"), AtFlags::empty());
     }
@@ -76,23 +81,11 @@ fn files(folder: &OwnedFd) -> Answer {
     let Ok(many) = rustix::fs::openat(folder, "many", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {
         return Answer::untold("the folder cannot be opened");
     };
-    let mut refused = None;
-    let began = Instant::now();
-    let mut count = 0;
-    while count < FILE_CAP && began.elapsed() < PATIENCE {
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        match rustix::fs::openat(&many, format!("file-{count}"), flags, Mode::RUSR | Mode::WUSR) {
-            Ok(_) => count += 1,
-            Err(error) => {
-                refused = Some(error);
-                break;
-            }
-        }
-    }
+    let (count, refused) = as_many(0, FILE_CAP, |number| make(&many, &format!("file-{number}")));
     told(count, refused, "empty files in one directory")
 }
 
-fn told(count: u64, refused: Option<rustix::io::Errno>, what: &str) -> Answer {
+fn told(count: u64, refused: Option<Errno>, what: &str) -> Answer {
     match refused {
         Some(error) => Answer::amount(count, count.to_string(), format!("{what}; the next one: {error}")),
         None => Answer::amount(
@@ -101,9 +94,4 @@ fn told(count: u64, refused: Option<rustix::io::Errno>, what: &str) -> Answer {
             format!("{what}, as many as were tried; none was refused"),
         ),
     }
-}
-
-fn made(folder: &OwnedFd, name: &str) -> bool {
-    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR).is_ok()
 }

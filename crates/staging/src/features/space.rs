@@ -7,7 +7,6 @@ use records::show_bytes;
 use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags};
 use rustix::io::ReadWriteFlags;
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -249,21 +248,23 @@ fn uncached(root: &Path) -> std::io::Result<Answer> {
     Ok(Answer::of(tried, "pwritev2(RWF_DONTCACHE) of 64 KiB"))
 }
 
-/// Different in every block, so that nothing can store it smaller.
-fn filled(root: &Path, name: &str) -> std::io::Result<File> {
-    let mut file = fresh(root, name)?;
+/// Bytes that differ in every block, so that nothing can store them smaller.
+pub(super) fn different(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut block = Vec::with_capacity(1 << 16);
-    for _ in 0..SOME >> 16 {
-        block.clear();
-        while block.len() < 1 << 16 {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            block.extend_from_slice(&state.to_le_bytes());
-        }
-        file.write_all(&block)?;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
     }
+    bytes.truncate(length);
+    bytes
+}
+
+fn filled(root: &Path, name: &str) -> std::io::Result<File> {
+    let file = fresh(root, name)?;
+    file.write_all_at(&different(SOME as usize), 0)?;
     file.sync_all()?;
     Ok(file)
 }

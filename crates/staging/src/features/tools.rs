@@ -116,28 +116,21 @@ fn compression(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, Stagi
 /// What is done to the volume as a whole, each on a fresh one.
 pub(super) fn on_volume(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
     let plain = Contender::plain(&filesystem.name);
-    let none = || Answer::no("none of its own tools does it");
     let tools = &filesystem.features;
     let facts = filesystem.snapshots.as_ref();
-    let taken = facts.map(|facts| on_fresh(target, &plain, &mut |stage| snapshot(stage, facts)));
-    found.put("snapshots", taken.unwrap_or_else(none));
-    let deleted = facts.map(|facts| on_fresh(target, &plain, &mut |stage| deleted_again(stage, facts)));
-    found.put("delete_snapshot", deleted.unwrap_or_else(none));
+    let none = || Answer::no("none of its own tools does it");
+    let mut put = |key, answer: Option<Answer>| found.put(key, answer.unwrap_or_else(none));
+    let mut fresh =
+        |try_it: &mut dyn FnMut(&mut Stage<'_>) -> Result<Answer, StagingError>| on_fresh(target, &plain, try_it);
+    put("snapshots", facts.map(|facts| fresh(&mut |stage| snapshot(stage, facts))));
+    put("delete_snapshot", facts.map(|facts| fresh(&mut |stage| deleted_again(stage, facts))));
     let back = facts.filter(|facts| !facts.rollback.is_empty());
-    let back = back.map(|facts| on_fresh(target, &plain, &mut |stage| rolled_back(stage, facts)));
-    found.put("rollback", back.unwrap_or_else(none));
-    let scrub = |stage: &mut Stage<'_>| scrubbed(stage, &tools.scrub);
-    let scrubbed = (!tools.scrub.is_empty()).then(|| on_fresh(target, &plain, &mut &scrub));
-    found.put("scrub", scrubbed.unwrap_or_else(none));
-    let several = match tools.several_devices.is_empty() {
-        true => none(),
-        false => several_devices(target, &plain).unwrap_or_else(|error| Answer::no(error.to_string())),
-    };
-    found.put("several_devices", several);
-    let grown = tools.grow.as_ref().map(|resize| on_fresh(target, &plain, &mut |stage| grow(stage, resize)));
-    found.put("grow", grown.unwrap_or_else(none));
-    let shrunk = tools.shrink.as_ref().map(|resize| on_fresh(target, &plain, &mut |stage| shrink(stage, resize)));
-    found.put("shrink", shrunk.unwrap_or_else(none));
+    put("rollback", back.map(|facts| fresh(&mut |stage| rolled_back(stage, facts))));
+    put("scrub", (!tools.scrub.is_empty()).then(|| fresh(&mut |stage| scrubbed(stage, &tools.scrub))));
+    put("grow", tools.grow.as_ref().map(|resize| fresh(&mut |stage| grow(stage, resize))));
+    put("shrink", tools.shrink.as_ref().map(|resize| fresh(&mut |stage| shrink(stage, resize))));
+    let several = || several_devices(target, &plain).unwrap_or_else(|error| Answer::no(error.to_string()));
+    put("several_devices", (!tools.several_devices.is_empty()).then(several));
 }
 
 /// Name of the snapshot that is tried.

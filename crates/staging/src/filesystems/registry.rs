@@ -91,7 +91,7 @@ impl Registry {
         if let Some((file, why)) = self.unreadable.get(name) {
             return Err(StagingError::Description { file: file.clone(), problem: why.clone() });
         }
-        self.filesystems.get(name).ok_or_else(|| StagingError::unknown("filesystem", name, self.names()))
+        self.filesystems.get(name).ok_or_else(|| StagingError::unknown(name, self.names()))
     }
 
     /// All names, in order.

@@ -42,7 +42,7 @@ pub fn boot() -> Result<(), StagingError> {
         std::fs::read_to_string("/proc/cmdline").is_ok_and(|line| line.contains(&format!("rdinit={PROGRAM}")));
     if !(second && started_so) {
         let text = "`bakeoff guest` is the first process of a virtual machine that bakeoff starts, and nothing else";
-        return Err(StagingError::Guest(text.into()));
+        return Err(StagingError::guest(text));
     }
     begin()
 }
@@ -51,7 +51,7 @@ pub fn boot() -> Result<(), StagingError> {
 fn first() -> Result<(), StagingError> {
     let done = mounted().and_then(|()| {
         let failed =
-            |error: std::io::Error| StagingError::Guest(format!("its second process cannot be started: {error}"));
+            |error: std::io::Error| StagingError::guest(format!("its second process cannot be started: {error}"));
         let second = std::process::Command::new(PROGRAM).arg("guest").spawn().map_err(failed)?;
         // Every status is taken here, so the handle must not ask for one.
         let id = second.id();
@@ -59,7 +59,7 @@ fn first() -> Result<(), StagingError> {
             match rustix::process::wait(rustix::process::WaitOptions::empty()) {
                 Ok(Some((ended, _))) if u32::try_from(ended.as_raw_nonzero().get()) == Ok(id) => return Ok(()),
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(StagingError::Guest(format!("waiting for its processes answered {error}"))),
+                Err(error) => return Err(StagingError::guest(format!("waiting for its processes answered {error}"))),
             }
         }
     });
@@ -69,7 +69,7 @@ fn first() -> Result<(), StagingError> {
     // What the console still has to say.
     std::thread::sleep(Duration::from_millis(50));
     let off = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
-    Err(StagingError::Guest(format!("switching off answered {off:?}")))
+    Err(StagingError::guest(format!("switching off answered {off:?}")))
 }
 
 /// Where the C library has named semaphores and shared memory.
@@ -119,7 +119,7 @@ fn begin() -> Result<(), StagingError> {
 
 /// Takes over what this machine lacks as a copy of the one that was booted.
 fn wake(waking: &Waking) -> Result<(), StagingError> {
-    let failed = |what: &str, error: std::io::Error| StagingError::Guest(format!("{what} answered {error}"));
+    let failed = |what: &str, error: std::io::Error| StagingError::guest(format!("{what} answered {error}"));
     system::copied::set_clock(waking.since_epoch).map_err(|error| failed("setting its clock", error))?;
     system::copied::stir(&waking.seed).map_err(|error| failed("giving it randomness", error))
 }
@@ -129,12 +129,12 @@ fn open(asked: &Asked, journal: &Journal) -> Result<Target, StagingError> {
     let end = Instant::now() + APPEAR;
     while !Path::new(DISK).exists() {
         if Instant::now() > end {
-            return Err(StagingError::Guest(format!("the disk {DISK} did not appear: is virtio_blk missing?")));
+            return Err(StagingError::guest(format!("the disk {DISK} did not appear: is virtio_blk missing?")));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
     let Some(mark) = &asked.mark else {
-        return Err(StagingError::Guest("it was not said whose its disk is".into()));
+        return Err(StagingError::guest("it was not said whose its disk is"));
     };
     Target::open_in_guest(&asked.registry()?, PathBuf::from(DISK), journal, mark)
 }
@@ -155,7 +155,7 @@ fn open_port(name: &str) -> Result<File, StagingError> {
                 Err(_) => {}
             }
         } else if Instant::now() > end {
-            return Err(StagingError::Guest(format!("the port {name} did not appear: is virtio_console missing?")));
+            return Err(StagingError::guest(format!("the port {name} did not appear: is virtio_console missing?")));
         }
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -10,7 +10,7 @@ const SIGNATURE: (usize, &[u8]) = (0x202, b"HdrS");
 const VERSION_AT: usize = 0x20e;
 
 pub(super) fn wrong(name: &str, problem: impl std::fmt::Display, way: impl Into<String>) -> StagingError {
-    StagingError::Kernel { name: name.into(), problem: problem.to_string(), way_out: way.into() }
+    StagingError::other(format!("the kernel {name} {problem}"), way)
 }
 
 /// The kernel and the modules of an unpacked package.

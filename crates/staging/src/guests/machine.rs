@@ -92,7 +92,7 @@ impl Machine {
         };
         if let Err(why) = met {
             machine.end(journal, mark);
-            return Err(StagingError::Guest(why));
+            return Err(StagingError::guest(why));
         }
         machine.boot = began.elapsed();
         Ok(machine)
@@ -270,7 +270,7 @@ fn accept(listener: &UnixListener, process: Process, log: &Path) -> Result<UnixS
             Err(_) if !process.lives() || Instant::now() > end => {
                 let what = if process.lives() { "QEMU does not open its port" } else { "QEMU's process ended" };
                 let said = last_line(log).map(|line| format!(": {line}")).unwrap_or_default();
-                return Err(StagingError::Guest(format!("{what}{said}")));
+                return Err(StagingError::guest(format!("{what}{said}")));
             }
             Err(_) => std::thread::sleep(Duration::from_millis(5)),
         }
@@ -278,5 +278,5 @@ fn accept(listener: &UnixListener, process: Process, log: &Path) -> Result<UnixS
 }
 
 fn refused(error: std::io::Error) -> StagingError {
-    StagingError::Guest(format!("its port answered: {error}"))
+    StagingError::guest(format!("its port answered: {error}"))
 }

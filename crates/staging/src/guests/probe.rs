@@ -4,7 +4,7 @@
 use super::stage::{BOOT_LIMIT, in_guest};
 use crate::error::StagingError;
 use crate::features::Feature;
-use crate::remote::{Answer, Ask, Asked};
+use crate::remote::{Ask, Asked};
 use crate::stage::target::{Target, of_contender};
 use records::{Cause, Contender};
 use std::time::Duration;
@@ -33,13 +33,6 @@ impl Target {
             answered
         });
         self.remove_folder();
-        match answered.map_err(of_it)?.answer.map_err(|fault| fault.of(&contender.label, ""))? {
-            Answer::Probed(features) => Ok(features),
-            other => Err(StagingError::contender(
-                &contender.label,
-                format!("the guest answered with something else than was asked: {other:?}"),
-                "this is a fault of bakeoff",
-            )),
-        }
+        answered.map_err(of_it)?.of(&contender.label, "")
     }
 }

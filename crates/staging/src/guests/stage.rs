@@ -328,11 +328,8 @@ pub(crate) fn check(contender: &Contender, kernel: &str) -> Result<(), StagingEr
     kernel::named(kernel)?;
     for (program, package) in NEEDED {
         if system::command::find_program(program).is_none() {
-            return Err(StagingError::MissingTool {
-                what: format!("a guest of the kernel {kernel}"),
-                program: program.into(),
-                way_out: format!("apt-get install {package}"),
-            });
+            let what = format!("a guest of the kernel {kernel}");
+            return Err(StagingError::missing_tool(&what, program, format!("apt-get install {package}")));
         }
     }
     Ok(())

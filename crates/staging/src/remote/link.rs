@@ -109,7 +109,7 @@ impl Link {
     /// It cannot take over what a copy lacks, does not answer within `limit`, or ends; in words.
     pub(crate) fn wake(&self, limit: Duration) -> Result<(), String> {
         let answered = self.ask(&Ask::Wake(Waking::now()?), limit)?;
-        answered.answer.map_err(|fault| fault.of("it", "").to_string())?;
+        answered.of::<()>("it", "").map_err(|error| error.to_string())?;
         if self.kernel().is_empty() { Err("it answered without a hello".into()) } else { Ok(()) }
     }
 

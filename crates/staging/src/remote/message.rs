@@ -3,17 +3,15 @@
 //! Both ends must come from one build, which the first message tells.
 
 use crate::error::StagingError;
-use crate::features::Feature;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::registry::Registry;
-use crate::stage::Settled;
-use crate::stage::drop_caches::Dropped;
-use crate::staged::Setup;
-use records::{Cause, Closing, ColdWay, Contender, Usage};
+use records::{Cause, ColdWay, Contender};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::io::{self, BufRead, Read, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use system::{Evidence, Record};
+use system::Record;
 
 /// Longest line, in bytes: one more MiB than the engine's own longest.
 const LINE_LIMIT: usize = 65 << 20;
@@ -52,7 +50,7 @@ impl Asked {
     pub(crate) fn registry(&self) -> Result<Registry, StagingError> {
         let name = &self.contender.filesystem;
         let Some(description) = &self.description else {
-            return Err(StagingError::Guest("it was not said what to make".into()));
+            return Err(StagingError::guest("it was not said what to make"));
         };
         Ok(Registry::of(Filesystem::parse(name, &format!("filesystems/{name}.toml"), description)?))
     }
@@ -77,72 +75,46 @@ pub(crate) struct Waking {
     pub seed: [u8; system::copied::SEED],
 }
 
-/// What is asked. All but [`Ask::EndEngine`] are answered, one after the other.
+/// What is asked. All but [`Ask::EndEngine`] are answered, one after the other, with what stands behind the arrow.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
-    /// Go on as a copy: take over what is told, and say hello again. Asked first, or not at all.
+    /// Go on as a copy: take over what is told, and say hello again -> nothing. Asked first, or not at all.
     Wake(Waking),
-    /// Make and mount; the first question, and asked once.
+    /// Make and mount -> [`crate::Setup`]. The first question, and asked once.
     Stage(Asked),
-    /// Find out what a filesystem can do, on images of this many bytes made there; asked in the place of staging, and once.
+    /// Find out what a filesystem can do, on images of this many bytes made there -> [`crate::features::Feature`]s. Asked in the place of staging, and once.
     Probe { asked: Asked, bytes: u64 },
-    /// Start the engine, or another process of this program beside the stage; from then on its lines pass.
+    /// Start the engine, or another process of this program beside the stage -> nothing. From then on its lines pass.
     Start(Beside),
     /// End that process, which may have been told to quit; not answered.
     EndEngine,
-    /// Remember the counters.
+    /// Remember the counters -> nothing.
     Look,
-    /// What happened since they were remembered.
+    /// What happened since they were remembered -> [`system::Evidence`].
     Since,
-    /// What explains that this failed.
+    /// What explains that this failed -> a [`Fault`], or none where nothing is wrong beneath.
     Beneath { during: String },
-    /// Space and inodes.
+    /// Space and inodes -> [`records::Usage`].
     Usage,
-    /// Write everything back.
+    /// Write everything back -> nothing.
     Sync,
-    /// Empty the caches.
+    /// Empty the caches -> [`crate::Dropped`].
     DropCaches,
-    /// Wait until the disk is idle.
+    /// Wait until the disk is idle -> [`crate::Settled`].
     Settle,
-    /// Unmount, and leave everything else as it is.
+    /// Unmount, and leave everything else as it is -> nothing.
     Unmount,
-    /// Mount what was unmounted, whatever stands on the disk by now.
+    /// Mount what was unmounted, whatever stands on the disk by now -> how long that took.
     Mount,
-    /// Take what is on this device of the volume away, and mount what is left.
+    /// Take what is on this device of the volume away, and mount what is left -> nothing.
     LoseDevice(u64),
-    /// What was lost is there again.
+    /// What was lost is there again -> nothing.
     HasAllDevices,
-    /// Have the filesystem's own check look at what is unmounted.
+    /// Have the filesystem's own check look at what is unmounted -> [`records::Closing`].
     Check,
-    /// Unmount, check, take down. The last question.
+    /// Unmount, check, take down -> [`records::Closing`]. The last question.
     Close,
-}
-
-/// What is answered.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Answer {
-    /// It stands.
-    Staged(Box<Setup>),
-    /// What the filesystem can do.
-    Probed(Vec<Feature>),
-    /// It is done.
-    Done,
-    /// What became of the caches.
-    Dropped(Dropped),
-    /// How the wait ended.
-    Settled(Settled),
-    /// What happened.
-    Seen(Box<Evidence>),
-    /// What explains it; None where nothing is wrong beneath.
-    Explained(Option<Fault>),
-    /// Space and inodes.
-    Usage(Usage),
-    /// How long mounting took.
-    Mounted(Duration),
-    /// What closing, or its check alone, showed.
-    Closed(Box<Closing>),
 }
 
 /// What is heard from the process that serves.
@@ -171,7 +143,8 @@ pub(crate) struct Hello {
 /// An answer, with the commands that were run for it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Answered {
-    pub answer: Result<Answer, Fault>,
+    /// What was asked for, as [`Ask`] says.
+    pub answer: Result<Box<RawValue>, Fault>,
     pub commands: Vec<Record>,
 }
 
@@ -181,6 +154,17 @@ pub(crate) struct Fault {
     problem: String,
     way_out: String,
     cause: Cause,
+}
+
+impl Answered {
+    /// What was asked for, or the error of the other side, where more is known of it.
+    pub fn of<A: DeserializeOwned>(self, label: &str, more: &str) -> Result<A, StagingError> {
+        let answer = self.answer.map_err(|fault| fault.of(label, more))?;
+        serde_json::from_str(answer.get()).map_err(|_| {
+            let text = format!("the stage answered with something else than was asked: {answer}");
+            StagingError::contender(label, text.chars().take(200).collect::<String>(), "this is a fault of bakeoff")
+        })
+    }
 }
 
 impl Waking {

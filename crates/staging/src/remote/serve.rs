@@ -3,13 +3,14 @@
 //! What the stage stands on is said by whoever starts the process, never by a message.
 
 use super::engine::{Port, RunningEngine};
-use super::message::{self, Answer, Answered, Ask, Asked, Beside, ENGINE, Fault, Heard, Hello, Waking};
+use super::message::{self, Answered, Ask, Asked, Beside, ENGINE, Fault, Heard, Hello, Waking};
 use crate::error::StagingError;
 use crate::features::{self, Feature};
 use crate::stage::remount::Remountable;
 use crate::stage::target::{Target, Where};
 use crate::staged::Staged;
 use crate::{Stage, staged};
+use serde::Serialize;
 use std::io::{self, BufReader, Read, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -100,26 +101,26 @@ impl<R: Read> Serving<'_, R> {
             if woken.is_ok() {
                 self.port.say(&Heard::Hello(Hello::here()))?;
             }
-            self.answer(woken.map(|()| Answer::Done))?;
+            self.answer(woken)?;
             first = self.next();
         }
         let asked = match first {
             Some(Next::Ask(Ask::Stage(asked))) => asked,
             Some(Next::Ask(Ask::Probe { asked, bytes })) => {
-                return self.answer(probed(&asked, bytes, &self.journal).map(Answer::Probed));
+                return self.answer(probed(&asked, bytes, &self.journal));
             }
             _ => return Ok(()),
         };
         let mut target = match open(&asked, &self.journal) {
             Ok(target) => target,
-            Err(error) => return self.answer(Err(error)),
+            Err(error) => return self.answer(Err::<(), _>(error)),
         };
         target.start_cold_by(asked.cold);
         let stage = match target.stage(&asked.contender) {
             Ok(stage) => stage,
-            Err(error) => return self.answer(Err(error)),
+            Err(error) => return self.answer(Err::<(), _>(error)),
         };
-        self.answer(Ok(Answer::Staged(Box::new(stage.setup()))))?;
+        self.answer(Ok(stage.setup()))?;
         self.attend(stage)
     }
 
@@ -130,7 +131,7 @@ impl<R: Read> Serving<'_, R> {
         if !is_to_be_closed? {
             return Ok(());
         }
-        let closed = stage.close().map(|closing| Answer::Closed(Box::new(closing)));
+        let closed = stage.close();
         self.answer(closed)
     }
 
@@ -145,38 +146,36 @@ impl<R: Read> Serving<'_, R> {
                 }
                 Next::Ask(Ask::EndEngine) => self.running = None,
                 Next::Ask(Ask::Close) => return Ok(true),
-                Next::Ask(ask) => {
-                    let done = self.carry_out(ask, stage);
-                    self.answer(done)?;
-                }
+                Next::Ask(ask) => self.carry_out(ask, stage)?,
             }
         }
         Ok(false)
     }
 
-    fn carry_out(&mut self, ask: Ask, stage: &mut dyn Remountable) -> Result<Answer, StagingError> {
+    fn carry_out(&mut self, ask: Ask, stage: &mut dyn Remountable) -> io::Result<()> {
         match ask {
-            Ask::Start(which) => self.start(which, stage).map(|()| Answer::Done),
+            Ask::Start(which) => {
+                let started = self.start(which, stage);
+                self.answer(started)
+            }
             Ask::Look => {
-                self.looked = Some(stage.look()?);
-                Ok(Answer::Done)
+                let looked = stage.look().map(|now| self.looked = Some(now));
+                self.answer(looked)
             }
-            Ask::Since => {
-                let before = self.looked.clone().unwrap_or_else(Snapshot::take);
-                Ok(Answer::Seen(Box::new(stage.since(&before)?)))
-            }
-            Ask::Beneath { during } => Ok(Answer::Explained(stage.beneath(&during).map(Fault::from))),
-            Ask::Usage => stage.usage().map(Answer::Usage),
-            Ask::Sync => stage.sync().map(|()| Answer::Done),
-            Ask::DropCaches => stage.drop_caches().map(Answer::Dropped),
-            Ask::Settle => stage.settle().map(Answer::Settled),
-            Ask::Unmount => stage.unmount_only().map(|()| Answer::Done),
-            Ask::Mount => stage.mount_state().map(Answer::Mounted),
-            Ask::LoseDevice(number) => stage.lose_device(number).map(|()| Answer::Done),
-            Ask::HasAllDevices => stage.has_all_devices().map(|()| Answer::Done),
-            Ask::Check => stage.check_unmounted().map(|closing| Answer::Closed(Box::new(closing))),
+            Ask::Since => self.answer(stage.since(&self.looked.clone().unwrap_or_else(Snapshot::take))),
+            Ask::Beneath { during } => self.answer(Ok(stage.beneath(&during).map(Fault::from))),
+            Ask::Usage => self.answer(stage.usage()),
+            Ask::Sync => self.answer(stage.sync()),
+            Ask::DropCaches => self.answer(stage.drop_caches()),
+            Ask::Settle => self.answer(stage.settle()),
+            Ask::Unmount => self.answer(stage.unmount_only()),
+            Ask::Mount => self.answer(stage.mount_state()),
+            Ask::LoseDevice(number) => self.answer(stage.lose_device(number)),
+            Ask::HasAllDevices => self.answer(stage.has_all_devices()),
+            Ask::Check => self.answer(stage.check_unmounted()),
             Ask::Wake(_) | Ask::Stage(_) | Ask::Probe { .. } | Ask::EndEngine | Ask::Close => {
-                Err(StagingError::contender("", "it was asked for something that has no place now", ""))
+                let error = StagingError::contender("", "it was asked for something that has no place now", "");
+                self.answer(Err::<(), _>(error))
             }
         }
     }
@@ -192,9 +191,12 @@ impl<R: Read> Serving<'_, R> {
         Ok(())
     }
 
-    fn answer(&self, answer: Result<Answer, StagingError>) -> io::Result<()> {
-        let commands = self.journal.drain();
-        self.port.say(&Heard::Answered(Box::new(Answered { answer: answer.map_err(Fault::from), commands })))
+    fn answer(&self, answer: Result<impl Serialize, StagingError>) -> io::Result<()> {
+        let answer = match answer {
+            Ok(answer) => Ok(serde_json::value::to_raw_value(&answer)?),
+            Err(error) => Err(Fault::from(error)),
+        };
+        self.port.say(&Heard::Answered(Box::new(Answered { answer, commands: self.journal.drain() })))
     }
 
     /// None at the end, and where what is asked cannot be understood.

@@ -106,7 +106,7 @@ fn lent(number: usize) -> Result<BlockDevice, StagingError> {
             return BlockDevice::find(&node).map_err(|error| StagingError::refused(&node, error.to_string(), ""));
         }
         if Instant::now() > end {
-            return Err(StagingError::Guest(format!(
+            return Err(StagingError::guest(format!(
                 "the disk with the serial number {} did not appear",
                 serial(number)
             )));

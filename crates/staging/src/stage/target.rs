@@ -230,11 +230,9 @@ impl Target {
         }
         let size = self.bytes().unwrap_or(0);
         if bytes > size {
-            return Err(StagingError::Size {
-                size: records::show_bytes(bytes),
-                problem: format!("too large: the device has {}", records::show_bytes(size)),
-                way_out: "read less of it, or name a larger --image".into(),
-            });
+            let (bytes, size) = (records::show_bytes(bytes), records::show_bytes(size));
+            let problem = format!("{bytes} is too large: the device has {size}");
+            return Err(StagingError::other(problem, "read less of it, or name a larger --image"));
         }
         let mut stage = self.begin(&Beginning { label: crate::DEVICE, filled: bytes, ..Beginning::default() })?;
         let root = stage.target.mark.folder().join("raw");
@@ -402,11 +400,11 @@ pub(crate) fn check(
     options::check(filesystem, contender)?;
     let least = filesystem.limits.smallest;
     match bytes {
-        Some(bytes) if bytes < least => Err(StagingError::Size {
-            size: records::show_bytes(bytes),
-            problem: format!("too small for {}: {}", filesystem.name, filesystem.limits.because),
-            way_out: format!("at least {}", records::show_bytes(least)),
-        }),
+        Some(bytes) if bytes < least => {
+            let (name, because) = (&filesystem.name, &filesystem.limits.because);
+            let problem = format!("{} is too small for {name}: {because}", records::show_bytes(bytes));
+            Err(StagingError::other(problem, format!("at least {}", records::show_bytes(least))))
+        }
         _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use records::ColdWay;
-use staging::{Cleaned, Contender, Contenders, Leftover, Registry, Stage, StagingError, Survey, Target, Where};
+use staging::{Cleaned, Contender, Leftover, Registry, Stage, StagingError, Survey, Target, Where};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use system::{Command, Journal};
@@ -26,17 +26,14 @@ pub fn run(words: &[&str]) -> String {
 /// What staging is used through.
 pub struct Bench {
     pub registry: Registry,
-    pub contenders: Contenders,
     pub journal: Journal,
     pub folder: tempfile::TempDir,
 }
 
 impl Bench {
     pub fn new() -> Bench {
-        let registry = Registry::embedded().expect("the embedded filesystems are good");
         Bench {
-            contenders: Contenders::known(&registry).expect("so are the option sets"),
-            registry,
+            registry: Registry::embedded().expect("the embedded filesystems are good"),
             journal: Journal::new(),
             folder: tempfile::tempdir().expect("a scratch folder"),
         }
@@ -50,8 +47,19 @@ impl Bench {
         Target::open(&self.registry, place, &self.journal)
     }
 
+    /// A filesystem or a published option set, and a scheduler where one stands behind `+`.
     pub fn contender(&self, name: &str) -> Contender {
-        self.contenders.get(name).expect("it is known")
+        let sets: toml::Table = toml::from_str(include_str!("../../../../published/contenders.toml")).expect("sets");
+        let (base, scheduler) = name.split_once('+').map_or((name, None), |(base, scheduler)| (base, Some(scheduler)));
+        let plain = match sets.get(base) {
+            None => Contender::plain(base),
+            Some(set) => Contender {
+                mkfs: set["mkfs"].clone().try_into().expect("words"),
+                mount: set["mount"].clone().try_into().expect("a text"),
+                ..Contender::plain(set["fs"].as_str().expect("a name"))
+            },
+        };
+        Contender { label: name.into(), base: base.into(), scheduler: scheduler.map(str::to_owned), ..plain }
     }
 }
 

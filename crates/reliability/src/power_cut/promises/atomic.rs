@@ -1,7 +1,6 @@
 //! Blocks that are written over by one call: all of it is there, or nothing.
 
 use super::{About, Finding, Place, Promise, lay_out};
-use crate::power_cut::result::Strength;
 use crate::stamps::{self, Sector};
 use std::io;
 
@@ -17,16 +16,11 @@ pub(super) struct Block {
 
 impl Promise for Block {
     fn about(&self) -> About {
-        About {
-            name: if self.sectors == 8 { "atomic-4096" } else { "atomic-16384" },
-            title: if self.sectors == 8 {
-                "a block of 4096 bytes that is written over is the old or the new one"
-            } else {
-                "a block of 16,384 bytes that is written over is the old or the new one"
-            },
-            strength: Strength::Hoped,
-            steps: 2 * ROUNDS,
-        }
+        let (name, title) = match self.sectors {
+            8 => ("atomic-4096", "a block of 4096 bytes that is written over is the old or the new one"),
+            _ => ("atomic-16384", "a block of 16,384 bytes that is written over is the old or the new one"),
+        };
+        About::hoped(name, title, 2 * ROUNDS)
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, FILE, place.file, BLOCKS * self.sectors)

@@ -1,7 +1,6 @@
 //! Names: made, changed and taken away, and their folder synced.
 
 use super::{About, Finding, Place, Promise, lay_out, whole};
-use crate::power_cut::result::Strength;
 use crate::stamps::{self, sync_folder};
 use std::fs::File;
 use std::io;
@@ -20,19 +19,10 @@ pub(super) struct NewFile {
 
 impl Promise for NewFile {
     fn about(&self) -> About {
-        About {
-            name: if self.folder { "new-file" } else { "new-file-alone" },
-            title: if self.folder {
-                "a new file is there, whole, after fsync of it and of its folder"
-            } else {
-                "a new file is there, whole, after fsync of it alone"
-            },
-            strength: if self.folder { Strength::Promised } else { Strength::Hoped },
-            steps: if self.folder { 3 } else { 2 },
+        match self.folder {
+            true => About::promised("new-file", "a new file is there, whole, after fsync of it and of its folder", 3),
+            false => About::hoped("new-file-alone", "a new file is there, whole, after fsync of it alone", 2),
         }
-    }
-    fn set_up(&self, _: &Place) -> io::Result<()> {
-        Ok(())
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         match step {
@@ -54,12 +44,11 @@ pub(super) struct Rename;
 
 impl Promise for Rename {
     fn about(&self) -> About {
-        About {
-            name: "rename",
-            title: "a file that was renamed has one of its names at any time, and the new one after fsync of its folder",
-            strength: Strength::Promised,
-            steps: 2,
-        }
+        About::promised(
+            "rename",
+            "a file that was renamed has one of its names at any time, and the new one after fsync of its folder",
+            2,
+        )
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, "old", place.file, SECTORS)
@@ -87,12 +76,11 @@ pub(super) struct Unlink;
 
 impl Promise for Unlink {
     fn about(&self) -> About {
-        About {
-            name: "unlink",
-            title: "a file that was removed is gone after fsync of its folder, and whole as long as it is not",
-            strength: Strength::Promised,
-            steps: 2,
-        }
+        About::promised(
+            "unlink",
+            "a file that was removed is gone after fsync of its folder, and whole as long as it is not",
+            2,
+        )
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, "old", place.file, SECTORS)
@@ -114,12 +102,7 @@ pub(super) struct Link;
 
 impl Promise for Link {
     fn about(&self) -> About {
-        About {
-            name: "link",
-            title: "a hard link is there after fsync of its folder, and the first name at any time",
-            strength: Strength::Promised,
-            steps: 2,
-        }
+        About::promised("link", "a hard link is there after fsync of its folder, and the first name at any time", 2)
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, "first", place.file, SECTORS)

@@ -1,7 +1,6 @@
 //! Things done one after the other without a sync: the later one is not there without the earlier.
 
 use super::{About, Finding, Place, Promise, lay_out};
-use crate::power_cut::result::Strength;
 use crate::stamps::{self, Sector};
 use std::io;
 
@@ -24,12 +23,11 @@ fn versions(place: &Place, name: &str, file: u32) -> io::Result<Vec<u32>> {
 
 impl Promise for TwoFiles {
     fn about(&self) -> About {
-        About {
-            name: "two-writes",
-            title: "of two writes without a sync, the second is not there without the first",
-            strength: Strength::Hoped,
-            steps: 2 * ROUNDS,
-        }
+        About::hoped(
+            "two-writes",
+            "of two writes without a sync, the second is not there without the first",
+            2 * ROUNDS,
+        )
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, "first", place.file, SECTORS)?;
@@ -54,15 +52,11 @@ const FOLDERS: u32 = 8;
 
 impl Promise for Names {
     fn about(&self) -> About {
-        About {
-            name: "names-in-order",
-            title: "of names made one after the other without a sync, no later one is there without the earlier",
-            strength: Strength::Hoped,
-            steps: FOLDERS,
-        }
-    }
-    fn set_up(&self, _: &Place) -> io::Result<()> {
-        Ok(())
+        About::hoped(
+            "names-in-order",
+            "of names made one after the other without a sync, no later one is there without the earlier",
+            FOLDERS,
+        )
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         let path = place.path(&step.to_string());

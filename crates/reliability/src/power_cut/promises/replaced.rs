@@ -1,7 +1,6 @@
 //! A file that is replaced by renaming another over it, as editors and package managers do.
 
 use super::{About, Finding, Place, Promise, lay_out, one_version};
-use crate::power_cut::result::Strength;
 use crate::stamps::{self, sync_folder};
 use std::fs::File;
 use std::io;
@@ -22,15 +21,18 @@ impl Replace {
 
 impl Promise for Replace {
     fn about(&self) -> About {
-        About {
-            name: if self.synced { "replace" } else { "replace-unsynced" },
-            title: if self.synced {
-                "a file that is replaced by rename, with fsync, is the old or the new one, whole, at any time"
-            } else {
-                "a file that is replaced by rename without fsync is the old or the new one, and never empty"
-            },
-            strength: if self.synced { Strength::Promised } else { Strength::Hoped },
-            steps: ROUNDS * self.steps_of_round(),
+        let steps = ROUNDS * self.steps_of_round();
+        match self.synced {
+            true => About::promised(
+                "replace",
+                "a file that is replaced by rename, with fsync, is the old or the new one, whole, at any time",
+                steps,
+            ),
+            false => About::hoped(
+                "replace-unsynced",
+                "a file that is replaced by rename without fsync is the old or the new one, and never empty",
+                steps,
+            ),
         }
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {

@@ -1,7 +1,6 @@
 //! Data that was made safe by a call: it is there after any cut.
 
 use super::{About, Finding, Place, Promise, content, lay_out, whole};
-use crate::power_cut::result::Strength;
 use crate::stamps::{self, SECTOR};
 use std::fs::File;
 use std::io;
@@ -36,22 +35,13 @@ impl Overwrite {
 
 impl Promise for Overwrite {
     fn about(&self) -> About {
-        About {
-            name: match self.by {
-                By::Fsync => "fsync",
-                By::Fdatasync => "fdatasync",
-                By::Dsync => "o-dsync",
-                By::Msync => "msync",
-            },
-            title: match self.by {
-                By::Fsync => "data written over is there after fsync",
-                By::Fdatasync => "data written over is there after fdatasync",
-                By::Dsync => "data written with O_DSYNC is there",
-                By::Msync => "data written through a map is there after msync",
-            },
-            strength: Strength::Promised,
-            steps: ROUNDS * self.steps_of_round(),
-        }
+        let (name, title) = match self.by {
+            By::Fsync => ("fsync", "data written over is there after fsync"),
+            By::Fdatasync => ("fdatasync", "data written over is there after fdatasync"),
+            By::Dsync => ("o-dsync", "data written with O_DSYNC is there"),
+            By::Msync => ("msync", "data written through a map is there after msync"),
+        };
+        About::promised(name, title, ROUNDS * self.steps_of_round())
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, FILE, place.file, SECTORS)
@@ -106,12 +96,7 @@ pub(super) struct Append;
 
 impl Promise for Append {
     fn about(&self) -> About {
-        About {
-            name: "append",
-            title: "data appended is there after fdatasync, and the file's length with it",
-            strength: Strength::Promised,
-            steps: 2 * ROUNDS,
-        }
+        About::promised("append", "data appended is there after fdatasync, and the file's length with it", 2 * ROUNDS)
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, FILE, place.file, FIRST)
@@ -139,12 +124,11 @@ pub(super) struct Grown;
 
 impl Promise for Grown {
     fn about(&self) -> About {
-        About {
-            name: "append-unsynced",
-            title: "as far as a file grew without a sync, it holds what was appended: no zeros, nothing else",
-            strength: Strength::Hoped,
-            steps: 8,
-        }
+        About::hoped(
+            "append-unsynced",
+            "as far as a file grew without a sync, it holds what was appended: no zeros, nothing else",
+            8,
+        )
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, FILE, place.file, FIRST)
@@ -167,12 +151,7 @@ const LEFT: u32 = 20;
 
 impl Promise for Truncate {
     fn about(&self) -> About {
-        About {
-            name: "truncate",
-            title: "a file that was truncated has its new length after fsync",
-            strength: Strength::Promised,
-            steps: 2,
-        }
+        About::promised("truncate", "a file that was truncated has its new length after fsync", 2)
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, FILE, place.file, SECTORS)

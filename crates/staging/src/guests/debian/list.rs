@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn offline() -> Result<Read, StagingError> {
-        Err(StagingError::Guest("no network".into()))
+        Err(StagingError::guest("no network"))
     }
 
     /// The list, made older.

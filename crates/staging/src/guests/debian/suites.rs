@@ -75,11 +75,8 @@ impl Suites {
     pub fn prepare(cache: &Path, journal: &Journal) -> Result<Suites, StagingError> {
         let folder = cache.join("apt");
         if let Some(missing) = ["apt-get", "apt-cache", "apt-config"].iter().find(|name| find_program(name).is_none()) {
-            return Err(StagingError::MissingTool {
-                what: "a kernel of Debian's".into(),
-                program: (*missing).into(),
-                way_out: "apt is on Debian and its kin; elsewhere hand a kernel in by its path".into(),
-            });
+            let way = "apt is on Debian and its kin; elsewhere hand a kernel in by its path".into();
+            return Err(StagingError::missing_tool("a kernel of Debian's", missing, way));
         }
         let Some(keyring) = KEYRINGS.iter().find(|path| Path::new(path).is_file()) else {
             return Err(StagingError::file("check packages of Debian with", Path::new(KEYRINGS[0]), "it is not there")
@@ -158,11 +155,9 @@ fn failed(said: &str) -> StagingError {
         .lines()
         .map(|line| line.trim_start_matches("E:").trim_start_matches("W:").trim())
         .find(|line| !line.is_empty());
-    StagingError::Kernel {
-        name: "list of Debian's suites".into(),
-        problem: format!("cannot be read: {}", first.unwrap_or("apt failed, and said nothing")),
-        way_out: "it needs the network; a kernel that is here works without".into(),
-    }
+    let first = first.unwrap_or("apt failed, and said nothing");
+    let problem = format!("the kernel list of Debian's suites cannot be read: {first}");
+    StagingError::other(problem, "it needs the network; a kernel that is here works without")
 }
 
 /// Suites that apt could not read, by its complaints: each names the address of a file, or the suite.
