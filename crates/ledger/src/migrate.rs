@@ -238,7 +238,7 @@ fn within(object: &mut Value, name: &str, change: impl FnOnce(&mut Value)) {
     }
 }
 
-fn each(object: &mut Value, list: &str, mut change: impl FnMut(&mut Value)) {
+pub(crate) fn each(object: &mut Value, list: &str, mut change: impl FnMut(&mut Value)) {
     object.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten().for_each(&mut change);
 }
 
