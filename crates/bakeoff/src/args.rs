@@ -188,19 +188,8 @@ pub struct ProfileArgs {
 pub struct RunArgs {
     #[command(flatten)]
     pub what: What,
-    /// Folder for the report [default: bakeoff-report-RUN]
-    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
-    pub report: Option<PathBuf>,
-    /// Write no report
-    #[arg(long, conflicts_with = "report", help_heading = "Output")]
-    pub no_report: bool,
-    /// Plain lines instead of a progress display
-    #[arg(long, help_heading = "Output")]
-    pub plain: bool,
-    /// Show the run in a browser while it goes on, at this address and port [default: 127.0.0.1 at any port that is free]; the address to
-    /// open, with a token in it, is printed. At an address that is not the loopback's, whoever can read the network can read the page
-    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true, default_missing_value = browser::ADDRESS, help_heading = "Output")]
-    pub serve: Option<SocketAddr>,
+    #[command(flatten, next_help_heading = "Output")]
+    pub output: Output,
     /// Find out first what the filesystems can do, as `bakeoff features` does, each on its kernel, and show it in the report
     #[arg(long, help_heading = "Output")]
     pub features: bool,
@@ -224,7 +213,7 @@ pub struct PlanArgs {
 }
 
 /// `bakeoff resume`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct ResumeArgs {
     /// The run, by its id or the beginning of it [default: the latest]
     pub run: Option<String>,
@@ -237,6 +226,13 @@ pub struct ResumeArgs {
     /// Descriptions of filesystems that the run began with, where they are not yours alone
     #[arg(long, value_name = "PATH")]
     pub filesystems: Vec<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What is done with a run's results
+#[derive(Debug, Default, Args)]
+pub struct Output {
     /// Folder for the report [default: bakeoff-report-RUN]
     #[arg(long, value_name = "FOLDER")]
     pub report: Option<PathBuf>,
@@ -250,6 +246,9 @@ pub struct ResumeArgs {
     /// open, with a token in it, is printed. At an address that is not the loopback's, whoever can read the network can read the page
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true, default_missing_value = browser::ADDRESS)]
     pub serve: Option<SocketAddr>,
+    /// The command line that is kept with a run that begins, where it is not this process's own
+    #[arg(skip)]
+    pub words: Option<Vec<String>>,
 }
 
 /// `bakeoff show`

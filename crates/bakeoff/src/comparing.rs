@@ -81,9 +81,8 @@ pub fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
         let likely = if likely { "likely " } else { "" };
         let who = if a.contender.is_none() { format!(" of {}", row.a) } else { String::new() };
         let ratio = if row.ratio < 1.0 { 1.0 / row.ratio } else { row.ratio };
-        let phrase =
-            a.table.operations.iter().find(|known| known.id == row.operation).map(|known| known.phrase.clone());
-        let doing = phrase.filter(|phrase| !phrase.is_empty()).unwrap_or_else(|| row.operation.operation.clone());
+        let known = a.table.operations.iter().find(|known| known.id == row.operation);
+        let doing = known.map_or(row.operation.operation.as_str(), judge::Operation::doing);
         format!("up to {likely}{}x {word} ({doing}{who})", times(ratio))
     };
     let gain = furthest(&gains).map_or_else(|| "no clear gain".to_owned(), |row| told(row, "faster"));

@@ -15,7 +15,7 @@ use workload::plan::Plan;
 use workload::{AxisFacts, Contender, Exclusion, SettingFacts};
 
 /// Schedulers of today's block layer.
-const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+pub const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
 /// The contenders, in the order in which they were named, and what is to be said about them.
 pub fn entries(
@@ -66,8 +66,12 @@ pub fn entries(
     }
     let mut notes = field.notes;
     notes.extend(nearest::forms(&mut contenders, plan, catalogue)?);
-    all_or_none_modelled(&contenders)?;
-    all_or_none_counted(&contenders)?;
+    let modelled = |contender: &Contender| axes::value(contender, "disk").is_some();
+    let apart = "figures of a modelled disk are never ranked with those of a real one";
+    all_or_none(&contenders, modelled, apart)?;
+    // Instructions and times are figures of different operations, and every contender has all of a run's.
+    let apart = "instructions are counted for all contenders or for none (--count-instructions)";
+    all_or_none(&contenders, is_counted, apart)?;
     for contender in &contenders {
         let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
         staging::check_options(filesystem, contender)?;
@@ -75,15 +79,13 @@ pub fn entries(
     Ok((contenders.into_iter().map(entry).collect(), notes))
 }
 
-/// A modelled disk is never ranked beside a real one.
-fn all_or_none_modelled(contenders: &[Contender]) -> Result<(), Failure> {
-    let (modelled, real): (Vec<&Contender>, Vec<&Contender>) =
-        contenders.iter().partition(|contender| axes::value(contender, "disk").is_some());
-    match (modelled.first(), real.first()) {
-        (Some(modelled), Some(real)) => Err(Failure::usage(format!(
-            "{} and {} cannot be in one run: figures of a modelled disk are never ranked with those of a real one",
-            modelled.label, real.label
-        ))),
+/// Refuses a run in which some contenders are such and others are not.
+fn all_or_none(contenders: &[Contender], are: impl Fn(&Contender) -> bool, why: &str) -> Result<(), Failure> {
+    let (such, others): (Vec<&Contender>, Vec<&Contender>) = contenders.iter().partition(|contender| are(contender));
+    match (such.first(), others.first()) {
+        (Some(one), Some(other)) => {
+            Err(Failure::usage(format!("{} and {} cannot be in one run: {why}", one.label, other.label)))
+        }
         _ => Ok(()),
     }
 }
@@ -91,19 +93,6 @@ fn all_or_none_modelled(contenders: &[Contender]) -> Result<(), Failure> {
 /// Whether a contender runs on a machine whose clock goes by instructions.
 pub fn is_counted(contender: &Contender) -> bool {
     axes::value(contender, axes::CLOCK).as_deref() == Some(axes::INSTRUCTIONS)
-}
-
-/// Instructions and times are figures of different operations, and every contender has all of a run's.
-fn all_or_none_counted(contenders: &[Contender]) -> Result<(), Failure> {
-    let (counted, timed): (Vec<&Contender>, Vec<&Contender>) =
-        contenders.iter().partition(|contender| is_counted(contender));
-    match (counted.first(), timed.first()) {
-        (Some(counted), Some(timed)) => Err(Failure::usage(format!(
-            "{} and {} cannot be in one run: instructions are counted for all contenders or for none (--count-instructions)",
-            counted.label, timed.label
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// What a filesystem's file says about settings that axes name.

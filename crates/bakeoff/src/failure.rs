@@ -22,6 +22,11 @@ impl Failure {
     }
 }
 
+/// The value of an option, read; a refusal names both.
+pub fn given<T>(option: &str, value: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Failure> {
+    read(value).map_err(|problem| Failure::usage(format!("{option} {value}: {problem}")))
+}
+
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
         Self::new(error)

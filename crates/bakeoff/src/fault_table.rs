@@ -246,22 +246,16 @@ mod tests {
         }
     }
 
-    fn told(all: &AllFaults, width: usize) -> String {
-        crate::findings::told(&findings(all), width)
+    fn told(contenders: Vec<Harmed>, width: usize) -> String {
+        let (refused, mounted_by) = (vec![], MountedBy::asked_here());
+        crate::findings::told(&findings(&AllFaults { contenders, refused, mounted_by, served_disk: None }), width)
     }
 
     #[test]
     fn the_first_sentences_say_who_returned_wrong_data() {
-        let all = AllFaults {
-            contenders: vec![
-                harmed("ext4", result("bit-flips", Verdict::Silent, counts(36, 0, 64))),
-                harmed("btrfs", result("bit-flips", Verdict::Reported, counts(36, 64, 0))),
-            ],
-            refused: vec![],
-            mounted_by: MountedBy::asked_here(),
-            served_disk: None,
-        };
-        let said = told(&all, 80);
+        let silent = harmed("ext4", result("bit-flips", Verdict::Silent, counts(36, 0, 64)));
+        let reported = harmed("btrfs", result("bit-flips", Verdict::Reported, counts(36, 64, 0)));
+        let said = told(vec![silent, reported], 80);
         assert!(said.starts_with("btrfs returned nothing wrong"), "{said}");
         assert!(said.contains("ext4 did NOT say: bit-flips: 64 of 100 files read as what was never"), "{said}");
         assert!(said.contains("WRONG") && said.contains("reported") && said.contains("36.0 %"), "{said}");
@@ -272,13 +266,7 @@ mod tests {
     fn a_kernel_that_ended_is_said_to_have() {
         let mut lost = result("read-errors-metadata", Verdict::KernelLost, counts(60, 1, 0));
         (lost.kernel_lost, lost.kernel_loss) = (3, Some("its kernel panicked".into()));
-        let all = AllFaults {
-            contenders: vec![harmed("reiserfs", lost)],
-            refused: vec![],
-            mounted_by: MountedBy::asked_here(),
-            served_disk: None,
-        };
-        let said = told(&all, 200);
+        let said = told(vec![harmed("reiserfs", lost)], 200);
         let wanted = "reiserfs ended the kernel that had it mounted, by read-errors-metadata (in 3 of 5 rounds).";
         assert!(said.contains(wanted) && said.contains("KERNEL LOST"), "{said}");
     }
@@ -287,13 +275,7 @@ mod tests {
     fn who_needs_repair_is_said_to() {
         let mut gone = result("bit-flips-metadata", Verdict::NotMounted, counts(0, 0, 0));
         gone.refused_again = 2;
-        let all = AllFaults {
-            contenders: vec![harmed("xfs", gone)],
-            refused: vec![],
-            mounted_by: MountedBy::asked_here(),
-            served_disk: None,
-        };
-        let said = told(&all, 100);
+        let said = told(vec![harmed("xfs", gone)], 100);
         assert!(
             said.contains("xfs could not be mounted any more after bit-flips-metadata (in 2 of 5 rounds)"),
             "{said}"

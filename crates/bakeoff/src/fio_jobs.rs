@@ -37,7 +37,7 @@ pub fn workload(path: &Path, own: &Own) -> Result<written::File, Failure> {
     let way = Way {
         name: format!("fio-{}", name_of(path)),
         title: format!("fio: {}", path.file_name().unwrap_or_default().to_string_lossy()),
-        start: own.start.word(),
+        start: own.start.into(),
         user: own.user.clone(),
         time_limit: own.time_limit.clone(),
         variables,

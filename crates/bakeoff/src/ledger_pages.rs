@@ -3,14 +3,15 @@
 
 use crate::comparing::{self, Named};
 use crate::failure::Failure;
-use crate::{measured, published, text};
+use crate::show::Shown;
+use crate::{published, text};
 use jiff::Timestamp;
 use judge::{Change, Compared, Comparison};
 use ledger::{Access, Ledger};
 use records::RunRecord;
 use report::pages::{self, CompareChoice, Line, RunLine, Runs, Section, WhyPage, encoded};
 use report::view::{self, CellView};
-use report::{Links, Material, Tone, View};
+use report::{Links, Tone, View};
 use std::path::{Path, PathBuf};
 use web::{Answer, Asked, Site};
 
@@ -93,7 +94,7 @@ fn run_line(run: &RunRecord) -> RunLine {
     RunLine {
         id: run.id.clone(),
         began: began.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        status: format!("{:?}", run.status).to_lowercase(),
+        status: run.status.name().into(),
         title: if run.new.title.is_empty() { run.id.clone() } else { run.new.title.clone() },
         about,
     }
@@ -109,23 +110,9 @@ fn has(line: &RunLine, words: &[String]) -> bool {
     words.iter().all(|word| all.contains(word))
 }
 
-/// A run with all that its report says.
-struct Shown {
-    material: Material,
-    view: View,
-}
-
-impl Shown {
-    fn of(ledger: &Ledger, run: Option<&str>) -> Result<Shown, Failure> {
-        let material = Material::read(ledger, run)?;
-        let view = measured::beside(&material, View::of(&material)?);
-        Ok(Shown { material, view })
-    }
-}
-
 /// A run's report, with links to what its figures rest on.
 fn run(ledger: &Ledger, id: Option<&str>) -> Result<String, Failure> {
-    let Shown { material, mut view } = Shown::of(ledger, id)?;
+    let Shown { material, mut view } = Shown::read(ledger, id)?;
     view.published = published::views(&material, &view.table)?;
     let id = encoded(&material.run.id);
     let mut top = home();
@@ -142,7 +129,7 @@ fn run(ledger: &Ledger, id: Option<&str>) -> Result<String, Failure> {
 /// What a figure rests on.
 fn why(ledger: &Ledger, asked: &Asked) -> Result<String, Failure> {
     let cell = asked.value("cell").ok_or_else(|| Failure::usage("no cell is named"))?;
-    let Shown { material, view } = Shown::of(ledger, asked.value("run"))?;
+    let Shown { material, view } = Shown::read(ledger, asked.value("run"))?;
     let why = view::why(&material, &view, cell)?;
     let id = &material.run.id;
     let mut top = home();
@@ -231,7 +218,7 @@ fn line(row: &Compared, a: &Named, b: &Named) -> Line {
     let id = &row.operation;
     let known = a.table.operations.iter().find(|known| known.id == *id);
     let unit = known.map_or("", |known| known.unit.as_str());
-    let key = if id.cache.is_empty() { id.operation.clone() } else { format!("{}:{}", id.operation, id.cache) };
+    let key = id.key();
     let way = |named: &Named, contender: &str| why_way(&named.run, &format!("{}/{key}/{contender}", id.workload));
     let digits = comparing::times(row.ratio);
     Line {

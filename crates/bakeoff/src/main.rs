@@ -88,7 +88,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Run(args) => verbs::run::run(ledger, args),
         Verb::Ranks(args) => verbs::ranks::ranks(ledger, args),
         Verb::Plan(args) => verbs::plan::plan(args),
-        Verb::Resume(args) => verbs::resume::resume(ledger, args),
+        Verb::Resume(args) => session::resume(ledger, args),
         Verb::Show(args) => verbs::show::show(ledger, args),
         Verb::Report(args) => verbs::report::report(ledger, args),
         Verb::Compare(args) => verbs::compare::compare(ledger, args),

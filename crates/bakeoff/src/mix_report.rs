@@ -104,12 +104,8 @@ fn shown(asked: &str, mix: &Mix, judged: &MixJudgement, table: &Table) -> String
     }
     for (contender, lacking) in &judged.left_out {
         if table.contenders[*contender].twin_of.is_none() {
-            said.push_str(&text::wrapped(
-                &format!("{} is left out: it lacks {lacking}", name(*contender)),
-                width,
-                "  ",
-                "  ",
-            ));
+            let left_out = format!("{} is left out: it lacks {lacking}", name(*contender));
+            said.push_str(&text::wrapped(&left_out, width, "  ", "  "));
         }
     }
     for sentence in &judged.sentences {

@@ -4,6 +4,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
+use indexmap::IndexMap;
 use records::Nearest;
 use workload::Contender;
 use workload::plan::Plan;
@@ -14,7 +15,7 @@ use workload::plan::Plan;
 /// # Errors
 /// A contender of a filesystem that is not known.
 pub fn forms(contenders: &mut [Contender], plan: &Plan, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let mut said: IndexMap<String, Vec<String>> = IndexMap::new();
     for contender in contenders {
         let own = plan.contenders.contains_key(&contender.base);
         let Some(set) = catalogue.work.published(&contender.base).filter(|_| !own) else { continue };
@@ -23,10 +24,7 @@ pub fn forms(contenders: &mut [Contender], plan: &Plan, catalogue: &Catalogue) -
         let Some(near) = staging::nearest(filesystem, set, contender, &release) else { continue };
         let form = near.nearest.as_ref().map(Nearest::in_full).unwrap_or_default();
         let told = format!("the nearest form of today of {form}. {}", as_it_was(filesystem, set));
-        match said.iter_mut().find(|(known, _)| *known == told) {
-            Some((_, labels)) => labels.push(near.label.clone()),
-            None => said.push((told, vec![near.label.clone()])),
-        }
+        said.entry(told).or_default().push(near.label.clone());
         *contender = near;
     }
     Ok(said.into_iter().map(|(told, labels)| format!("{}: {told}", labels.join(", "))).collect())

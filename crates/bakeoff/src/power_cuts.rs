@@ -312,19 +312,14 @@ mod tests {
         }
     }
 
-    fn told(all: &PowerCuts, width: usize) -> String {
-        crate::findings::told(&findings(all), width)
+    fn told(contenders: Vec<Survived>, width: usize) -> String {
+        let (refused, mounted_by) = (vec![], MountedBy::asked_here());
+        crate::findings::told(&findings(&PowerCuts { contenders, refused, mounted_by, served_disk: None }), width)
     }
 
     #[test]
     fn the_first_sentences_say_who_kept_what_was_promised() {
-        let all = PowerCuts {
-            contenders: vec![survived("ext4", 0), survived("ext2", 400)],
-            refused: vec![],
-            mounted_by: MountedBy::asked_here(),
-            served_disk: None,
-        };
-        let said = told(&all, 80);
+        let said = told(vec![survived("ext4", 0), survived("ext2", 400)], 80);
         assert!(said.starts_with("ext4 kept everything that was promised"), "{said}");
         assert!(said.contains("ext2 did NOT keep what was promised: fsync (in 400 of 1000 cuts"), "{said}");
         assert!(said.contains("broken 40 %") && said.contains("31 s"), "{said}");
@@ -334,13 +329,7 @@ mod tests {
     #[test]
     fn many_contenders_stand_in_several_tables() {
         let names = ["ext4", "xfs", "btrfs", "ext3", "ext4 data=writeback a-very-long-name"];
-        let all = PowerCuts {
-            contenders: names.map(|name| survived(name, 0)).to_vec(),
-            refused: vec![],
-            mounted_by: MountedBy::asked_here(),
-            served_disk: None,
-        };
-        let said = told(&all, 80);
+        let said = told(names.map(|name| survived(name, 0)).to_vec(), 80);
         assert_eq!(said.matches("AFTER THE CUT").count(), 2, "{said}");
         assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
     }

@@ -5,6 +5,7 @@
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::text::{self, quantity};
+use indexmap::IndexMap;
 use judge::{Judgement, OperationId, Table};
 use literature::{Figure, Medium, Source};
 use report::view::PublishedView;
@@ -207,8 +208,8 @@ impl Row {
 
 /// Published figures of one row, those of one machine and filesystem in one line: `ext4 6.8 k/s; hdd; Linux 3.1.7`.
 fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[Source]) -> Vec<Line> {
-    // What is told of it, name, unit, source and values.
-    let mut groups: Vec<(String, &str, String, &str, Vec<f64>)> = Vec::new();
+    // Values by name, what is told of it, unit and source.
+    let mut groups: IndexMap<(&str, String, String, &str), Vec<f64>> = IndexMap::new();
     for figure in figures {
         let kernel = if figure.kernel.is_empty() { String::new() } else { format!("Linux {}", figure.kernel) };
         let told = [&figure.options, &figure.scheduler, &figure.device, &figure.host, &kernel];
@@ -216,16 +217,10 @@ fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[So
         let told = told.join("; ");
         let name = if figure.filesystem.is_empty() { "(unnamed)" } else { &figure.filesystem };
         let (value, unit) = converted(figure, amount, unit);
-        let same = |group: &&mut (String, &str, String, &str, Vec<f64>)| {
-            (&group.0, group.1, &group.2, group.3) == (&told, name, &unit, figure.source.as_str())
-        };
-        match groups.iter_mut().find(same) {
-            Some((.., values)) => values.push(value),
-            None => groups.push((told, name, unit, &figure.source, vec![value])),
-        }
+        groups.entry((name, told, unit, &figure.source)).or_default().push(value);
     }
-    groups.sort_by(|a, b| a.1.cmp(b.1));
-    let line = |(told, name, unit, source, mut values): (String, &str, String, &str, Vec<f64>)| {
+    groups.sort_by(|(a, ..), _, (b, ..), _| a.cmp(b));
+    let line = |((name, told, unit, source), mut values): ((&str, String, String, &str), Vec<f64>)| {
         values.sort_by(f64::total_cmp);
         let value = match values.as_slice() {
             [first, .., last] => {

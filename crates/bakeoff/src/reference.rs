@@ -209,7 +209,7 @@ enum Additional {
 
 /// The root of a schema and all types that it refers to, a table each.
 fn types(schema: Schema) -> Result<String, Failure> {
-    let root = Shape::deserialize(serde_json::Value::from(schema))?;
+    let root: Shape = serde_json::from_str(&serde_json::to_string(&schema)?)?;
     Ok(one_type("", &root) + &root.definitions.iter().map(|(name, of)| one_type(name, of)).collect::<String>())
 }
 

@@ -7,7 +7,7 @@ use crate::claims::{self, Chosen};
 use crate::clients;
 use crate::combinations;
 use crate::contenders;
-use crate::failure::Failure;
+use crate::failure::{Failure, given};
 use crate::fio_jobs;
 use crate::own_work;
 use crate::programs;
@@ -53,7 +53,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let sampling = sampling(what, &plan)?;
     let mut works = works(what, &plan, &catalogue)?;
     let place = place(what, &plan, &works)?;
-    check_memory(what)?;
+    what.memory.as_deref().map(|size| given("--memory", size, parse_bytes)).transpose()?;
     if let Some(bytes) = size_of(&place) {
         works.iter_mut().for_each(|work| work.compiled.fit_device(bytes));
     }
@@ -104,11 +104,6 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         answer_soon(&mut resolved);
     }
     Ok((resolved, catalogue))
-}
-
-fn check_memory(what: &What) -> Result<(), Failure> {
-    let Some(size) = &what.memory else { return Ok(()) };
-    parse_bytes(size).map(|_| ()).map_err(|problem| Failure::usage(format!("--memory {size}: {problem}")))
 }
 
 /// Programs and their libraries are this machine's: they are not brought into virtual machines.
@@ -280,7 +275,7 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
         }
         mine.extend(clients::asked(workload, &what.clients)?);
         let scale: &str = match what.scale {
-            Some(scale) => scale.name(),
+            Some(scale) => scale.into(),
             None => &planned.scale,
         };
         for settings in combinations::combinations(&planned.settings, &mine).map_err(Failure::usage)? {
@@ -342,8 +337,7 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
         return Ok(Place::Device { path: path.clone() });
     }
     if let Some(size) = &what.image {
-        let bytes = parse_bytes(size).map_err(|problem| Failure::usage(format!("--image {size}: {problem}")))?;
-        return Ok(image(bytes));
+        return Ok(image(given("--image", size, parse_bytes)?));
     }
     if !system::process::is_root() && !matches!(plan.place, Some(plan::Place::Directory(_))) {
         eprintln!(
@@ -408,7 +402,7 @@ fn ages(
         Place::Directories(_) => return Err(Failure::usage("a directory is not formatted, so it cannot be aged")),
     };
     let limit = match &what.aged_cache {
-        Some(size) => parse_bytes(size).map_err(|problem| Failure::usage(format!("--aged-cache {size}: {problem}")))?,
+        Some(size) => given("--aged-cache", size, parse_bytes)?,
         None => AGED_CACHE,
     };
     // Kept whole in the ledger, so that a resumed run finds its images from wherever it is resumed.
@@ -419,16 +413,12 @@ fn ages(
 fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
     let asked = &plan.sampling;
     let budget = match &what.budget {
-        Some(text) => {
-            Some(parse_duration(text).map_err(|problem| Failure::usage(format!("--budget {text}: {problem}")))?)
-        }
+        Some(text) => Some(given("--budget", text, parse_duration)?),
         // How often somebody says at the command line stands in the place of the plan's own end.
         None => asked.budget.filter(|_| what.samples.is_none() && what.precision.is_none()),
     };
     let precision = match &what.precision {
-        Some(text) => {
-            Some(parse_share(text).map_err(|problem| Failure::usage(format!("--precision {text}: {problem}")))?)
-        }
+        Some(text) => Some(given("--precision", text, parse_share)?),
         None => asked.precision,
     };
     let until = match what.until {

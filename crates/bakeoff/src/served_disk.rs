@@ -3,11 +3,12 @@
 
 use crate::args::{OnServedDisk, What};
 use crate::catalogue::Catalogue;
-use crate::failure::Failure;
+use crate::failure::{Failure, given};
 use crate::json::{self, Answer};
 use crate::mounted_by::{self, MountedBy};
 use crate::{contenders, findings, out, place, text};
 use disk::Disk;
+use indexmap::IndexMap;
 use records::Contender;
 use reliability::ReliabilityError;
 use reliability::power_cut::Ground;
@@ -86,7 +87,7 @@ pub struct Asked {
 /// # Errors
 /// A name or size that is none, a contender of a virtual machine where these cannot take part, too little memory.
 pub fn asked(on: &OnServedDisk, kernels: &[String], only: Option<&str>) -> Result<Asked, Failure> {
-    let bytes = parse_bytes(&on.image).map_err(|problem| Failure::usage(format!("--image {}: {problem}", on.image)))?;
+    let bytes = given("--image", &on.image, parse_bytes)?;
     if let Some(path) = on.html.as_ref().filter(|path| path.exists()) {
         return Err(Failure::usage(format!("--html {}: it is there already; name another file", path.display())));
     }
@@ -220,37 +221,34 @@ pub fn tell<T: Answer>(on: &OnServedDisk, all: &T, found: &Findings) -> Result<(
     Ok(())
 }
 
-/// Whether what was measured is what descriptions say.
+/// The status of a verb whose measurements are what descriptions say: of each contender, by its name, what is not.
 ///
 /// # Errors
-/// It is not, of some contender.
-pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>) -> Result<(), Failure> {
-    let said: Vec<String> = found.flat_map(|(name, all)| all.iter().map(move |one| format!("{name}: {one}"))).collect();
-    match said.is_empty() {
-        true => Ok(()),
-        false => {
-            Err(Failure::new(format!("what was measured and what filesystems/*.toml says differ; {}", said.join("; "))))
-        }
+/// Something is not, of some contender; or there is no contender, for which `none` is the sentence.
+pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>, none: &str) -> Result<u8, Failure> {
+    let mut found = found.peekable();
+    if found.peek().is_none() {
+        return Err(Failure::new(none));
     }
+    let said: Vec<String> = found.flat_map(|(name, all)| all.iter().map(move |one| format!("{name}: {one}"))).collect();
+    if said.is_empty() {
+        return Ok(0);
+    }
+    Err(Failure::new(format!("what was measured and what filesystems/*.toml says differ; {}", said.join("; "))))
 }
 
 /// The kernels of contenders in words, each with who was mounted by it where there are several.
 pub fn kernels<'c>(all: impl Iterator<Item = (&'c str, &'c str)>) -> String {
-    let mut by: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut by: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for (kernel, contender) in all {
-        match by.iter_mut().find(|(known, _)| *known == kernel) {
-            Some((_, names)) => names.push(contender),
-            None => by.push((kernel, vec![contender])),
-        }
+        by.entry(kernel).or_default().push(contender);
     }
-    match by.as_slice() {
-        [(kernel, _)] => (*kernel).to_string(),
-        several => {
-            let each: Vec<String> =
-                several.iter().map(|(kernel, names)| format!("{kernel} ({})", names.join(", "))).collect();
-            each.join(" and ")
-        }
-    }
+    let is_one = by.len() == 1;
+    let told = |(kernel, names): (&str, Vec<&str>)| match is_one {
+        true => kernel.to_owned(),
+        false => format!("{kernel} ({})", names.join(", ")),
+    };
+    by.into_iter().map(told).collect::<Vec<_>>().join(" and ")
 }
 
 /// Makes a contender on a fresh served disk, does something with both, and takes everything down.

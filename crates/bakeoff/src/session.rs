@@ -1,6 +1,7 @@
 //! A run from its beginning (or wherever it was stopped) to its verdict.
 //! In: a plan and a ledger. Out: trials in the ledger, the verdict on standard output, a report folder, a status.
 
+use crate::args::{Output, ResumeArgs};
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::live::{self, Live};
@@ -14,8 +15,7 @@ use records::feature::Probed;
 use records::{Machine, NewRun, Origin, Place, RunRecord, RunStatus};
 use runner::{Ager, Ended, MachineClock, News, ResolvedPlan, Run, Sampling, Stop, Watcher};
 use staging::Registry;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use web::Server;
@@ -23,20 +23,6 @@ use workload::plan::Until;
 
 /// Exit status of a run that the user stopped.
 pub const STOPPED: u8 = 3;
-
-/// What is done with a run's results.
-pub struct Output {
-    /// Folder for the report; `None`: one named after the run.
-    pub report: Option<PathBuf>,
-    /// Whether a report is written at all.
-    pub write_report: bool,
-    /// Plain lines instead of a display.
-    pub plain: bool,
-    /// Where the run is shown in a browser while it goes on; `None`: nowhere.
-    pub serve: Option<SocketAddr>,
-    /// The command line that is kept with a run that begins, where it is not this process's own.
-    pub words: Option<Vec<String>>,
-}
 
 impl Output {
     /// Listens where the run is to be shown, before anything is begun.
@@ -46,7 +32,7 @@ impl Output {
 
     /// Refuses a folder that cannot take the report, and not only hours later.
     fn check(&self) -> Result<(), Failure> {
-        let folder = self.report.as_deref().filter(|_| self.write_report);
+        let folder = self.report.as_deref().filter(|_| !self.no_report);
         folder.map_or(Ok(()), |folder| Ok(report::export::check_folder(folder)?))
     }
 }
@@ -81,25 +67,13 @@ pub fn begin(
     carry_on(&mut ledger, &id, plan, filesystems, (output, server))
 }
 
-/// What is asked of a run that goes on.
-pub struct Again<'a> {
-    /// Its id or the beginning of it; `None`: the latest.
-    pub run: Option<&'a str>,
-    /// Blocks that it shall have in all.
-    pub samples: Option<u32>,
-    /// Descriptions of filesystems, named anew.
-    pub filesystems: &'a [PathBuf],
-    /// Further names of devices that may be erased.
-    pub erase: &'a [String],
-}
-
-/// Goes on with a run.
-pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Failure> {
+/// Goes on where the ledger says a run stands.
+pub fn resume(path: &Path, asked: &ResumeArgs) -> Result<u8, Failure> {
     if !path.exists() {
         return Err(Failure::new(format!("resuming: there is no ledger {}; name it with --ledger", path.display())));
     }
     let mut ledger = Ledger::open(path, Access::Write)?;
-    let run = ledger.run(asked.run)?;
+    let run = ledger.run(asked.run.as_deref())?;
     if run.new.origin != Origin::Measured {
         return Err(Failure::new(format!("resuming run {}: it was not measured here, but imported", run.id)));
     }
@@ -112,16 +86,16 @@ pub fn resume(path: &Path, asked: &Again<'_>, output: &Output) -> Result<u8, Fai
     let no_plan = || Failure::new(format!("resuming run {}: the ledger holds no plan of it", run.id));
     let mut plan = run.new.plan.clone().ok_or_else(no_plan)?;
     trusted(&id, &plan, path)?;
-    let filesystems = Catalogue::of_run(&plan.filesystems, asked.filesystems)?;
-    promised(&id, &plan, asked.erase)?;
+    let filesystems = Catalogue::of_run(&plan.filesystems, &asked.filesystems)?;
+    promised(&id, &plan, &asked.erase)?;
     if let Some(samples) = asked.samples {
         more_blocks(&mut ledger, run, &mut plan, samples)?;
     }
-    let server = output.listen()?;
+    let server = asked.output.listen()?;
     // For this sitting only: the run's record keeps the words that it began with.
-    plan.terms.erase.extend_from_slice(asked.erase);
+    plan.terms.erase.extend_from_slice(&asked.erase);
     clean_before(&plan)?;
-    carry_on(&mut ledger, &id, &plan, &filesystems, (output, server))
+    carry_on(&mut ledger, &id, &plan, &filesystems, (&asked.output, server))
 }
 
 /// Removes what interrupted runs left, and says so. It comes first: a mount that was left would have the device refused.
@@ -278,7 +252,7 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
         Ended::Finished(_) => {}
     }
     show::verdict(ledger, id)?;
-    if output.write_report {
+    if !output.no_report {
         let folder = show::report_folder(output.report.as_deref(), id)?;
         let page = show::report(ledger, id, &folder, &[], true)?;
         println!("\nReport: {}", page.display());

@@ -11,10 +11,24 @@ use std::path::{Path, PathBuf};
 /// Letters of a run's id that becomes a name at most; our own have 20.
 const ID_LIMIT: usize = 64;
 
+/// A run with all that its report says.
+pub struct Shown {
+    pub material: Material,
+    pub view: View,
+}
+
+impl Shown {
+    /// A run by its id, the beginning of it, or the latest (`None`).
+    pub fn read(ledger: &Ledger, run: Option<&str>) -> Result<Shown, Failure> {
+        let material = Material::read(ledger, run)?;
+        let view = measured::beside(&material, View::of(&material)?);
+        Ok(Shown { material, view })
+    }
+}
+
 /// The answer of a run on standard output.
 pub fn verdict(ledger: &Ledger, id: &str) -> Result<(), Failure> {
-    let material = Material::read(ledger, Some(id))?;
-    let view = measured::beside(&material, View::of(&material)?);
+    let view = Shown::read(ledger, Some(id))?.view;
     print!("{}", terminal::answer(&view, terminal::Style::of_stdout()));
     Ok(())
 }
@@ -28,8 +42,7 @@ pub fn report(
     formats: &[report::Format],
     with_published: bool,
 ) -> Result<PathBuf, Failure> {
-    let material = Material::read(ledger, Some(id))?;
-    let mut view = measured::beside(&material, View::of(&material)?);
+    let Shown { material, mut view } = Shown::read(ledger, Some(id))?;
     if with_published {
         view.published = published::views(&material, &view.table)?;
     }
@@ -41,8 +54,7 @@ pub fn report(
 
 /// The page of a run's report, as it stands, with published figures beside one's own.
 pub fn page(ledger: &Ledger, id: &str) -> Result<String, Failure> {
-    let material = Material::read(ledger, Some(id))?;
-    let mut view = measured::beside(&material, View::of(&material)?);
+    let Shown { material, mut view } = Shown::read(ledger, Some(id))?;
     view.published = published::views(&material, &view.table)?;
     Ok(report::html::page(&material, &view, &report::chart::chart_data(&material, &view))?)
 }

@@ -38,7 +38,7 @@ pub fn workload(path: &Path, own: &Own) -> Result<File, Failure> {
         name: "replay".into(),
         title: line.clone(),
         doing: format!("doing again what `{line}` did"),
-        cache: own.start.word(),
+        cache: own.start.into(),
         work: vec![of("replay")],
         ..Phase::default()
     };

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
-use support::{Place, Said};
+use std::time::Duration;
+use support::{Place, Said, until};
 
 /// How long a job may take.
 const PATIENCE: Duration = Duration::from_secs(400);
@@ -97,17 +97,6 @@ fn is_whole(place: &Place, blocks: u32) {
     assert!(place.path("job/report/index.html").is_file());
 }
 
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "waited for {what}");
-        std::thread::sleep(Duration::from_millis(200));
-    }
-}
-
 /// A Slurm of one's own, which ends with the test.
 struct Cluster<'p> {
     place: &'p Place,
@@ -156,15 +145,15 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
     prepare(&place);
     let words = "submit tiny.toml --dir a --dir b --samples 60 --seed 5 --shards 2 --folder job --slurm --wait";
     let mut waiting = place.start_with(words, &[("SLURM_CONF", &conf)]);
-    until("the job's folder", || place.path("job/collect.sh").is_file().then_some(()));
+    until(PATIENCE, "the job's folder", || place.path("job/collect.sh").is_file().then_some(()));
     // The first part that has something to lose.
-    let (shard, node) = until("a trial", || {
+    let (shard, node) = until(PATIENCE, "a trial", || {
         let begun = progress(&place).into_iter().find_map(|part| Some((part.shard, part.counts?)));
         begun.filter(|(_, one)| one.trials > 0 && !one.finished).map(|(shard, one)| (shard, one.machine))
     });
     cluster.script(&["lose", &node]);
     // Slurm holds a requeued task back for two minutes, for which nobody need wait here.
-    until("the end", || {
+    until(PATIENCE, "the end", || {
         for line in
             cluster.ask(&["squeue", "--noheader", "--states=PENDING", "--name=bakeoff-shard", "--format=%A"]).lines()
         {
@@ -181,7 +170,7 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
     assert_eq!(lost.dropped.iter().map(|one| one.machine.as_str()).collect::<Vec<_>>(), [node.as_str()]);
     assert!(lost.dropped[0].trials > 0 && !lost.dropped[0].finished);
     drop(cluster);
-    let left = until("the cluster's end", || {
+    let left = until(PATIENCE, "the cluster's end", || {
         let folder = place.folder().display().to_string();
         let mine = |pid: &Path| {
             std::fs::read(pid.join("cmdline")).is_ok_and(|words| String::from_utf8_lossy(&words).contains(&folder))
@@ -207,7 +196,7 @@ fn a_part_that_runs_twice_at_once_counts_once_and_one_that_was_stopped_goes_on()
     // The other part is killed in the middle, and goes on where it was begun; mpirun's numbers say that it is the second rank's.
     let rank = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2"), ("NODE_NAME", "three")];
     let mut killed = place.start_with("shard job", &rank);
-    until("a trial of the second part", || {
+    until(PATIENCE, "a trial of the second part", || {
         let part = progress(&place).into_iter().find(|part| part.shard == 2)?;
         part.counts.filter(|one| one.trials > 0).map(|_| ())
     });

@@ -24,6 +24,7 @@ fn holds(place: &Place, name: &str, text: &str) {
 #[test]
 fn a_report_goes_into_no_folder_that_holds_anything_else() {
     let place = measured();
+    place.bakeoff("report -o mine --format csv,pdf").refused(&["pdf", "markdown"]);
     place.bakeoff("report -o mine --format csv").refused(&["mine", "not empty", "did not make it", "-o"]);
     place.bakeoff("report -o .").refused(&["not empty"]);
     assert_eq!(fs::read_dir(place.path("mine")).expect("listed").count(), 1);

@@ -186,6 +186,7 @@ fn what_cannot_be_is_said_before_anything_is_touched() {
     ] {
         bakeoff(&place, line).refused(words);
     }
+    assert!(bakeoff(&place, "plan --shell --command 'ls | wc' --dir . --commands").well().out.contains("ls | wc"));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use prerequisites::needs;
 use records::TrialStatus;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use support::{Place, leftovers, trials};
+use std::time::Duration;
+use support::{Place, leftovers, trials, until};
 
 const SMALL: &str =
     "--set files=60 --set some=20 --samples 1 --image 512M --scratch . --no-twin --plain --no-report --seed 3";
@@ -40,17 +40,6 @@ fn listing(folder: &str) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "waited for {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]
@@ -114,15 +103,16 @@ fn with_a_brick_killed(contender: &str) -> (Vec<(u32, u32)>, String) {
     let killed = place.path("killed");
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let root = until("the work", || fs::read_to_string(&asked).ok().filter(|text| text.ends_with('\n')));
+            let root =
+                until(PATIENCE, "the work", || fs::read_to_string(&asked).ok().filter(|text| text.ends_with('\n')));
             let servers =
                 root.trim().strip_suffix("/mnt/work").expect("the work is in a mount").to_owned() + "/servers/disk/2";
-            let brick = until("the brick", || {
+            let brick = until(PATIENCE, "the brick", || {
                 processes(&servers).into_iter().find(|(_, words)| words.contains("glusterfsd")).map(|(pid, _)| pid)
             });
             let pid = rustix::process::Pid::from_raw(brick as i32).expect("a number");
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
-            until("its end", || (!Path::new(&format!("/proc/{brick}/exe")).exists()).then_some(()));
+            until(PATIENCE, "its end", || (!Path::new(&format!("/proc/{brick}/exe")).exists()).then_some(()));
             std::thread::sleep(Duration::from_millis(500));
             fs::write(&killed, "").expect("written");
         });
@@ -174,7 +164,7 @@ fn a_killed_run_leaves_no_server_no_namespace_and_no_brick_after_the_next_start(
         };
         processes("glusterfsd").into_iter().filter_map(of).collect()
     };
-    let id = until("a brick", || marks().into_iter().next());
+    let id = until(PATIENCE, "a brick", || marks().into_iter().next());
     child.kill().expect("SIGKILL is sent");
     child.wait().expect("reaped");
     assert!(!processes(&format!("/run/bakeoff/{id}/servers")).is_empty(), "the servers outlive the run that is killed");

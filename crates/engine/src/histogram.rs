@@ -178,16 +178,7 @@ pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Histogram>) -> Result<Opti
 /// As of [`merged`].
 pub fn percentiles(of: &Histogram) -> Result<Percentiles, String> {
     let hdr = read(of)?;
-    // The end of a bucket may lie beyond the largest value in it.
-    let at = |quantile: f64| hdr.value_at_quantile(quantile).min(of.max_ns);
-    Ok(Percentiles {
-        count: of.count,
-        p50_ns: at(0.5),
-        p99_ns: at(0.99),
-        p999_ns: at(0.999),
-        max_ns: of.max_ns,
-        mean_ns: of.mean_ns,
-    })
+    Ok(of.percentiles(|quantile| hdr.value_at_quantile(quantile)))
 }
 
 fn read(part: &Histogram) -> Result<hdrhistogram::Histogram<u64>, String> {

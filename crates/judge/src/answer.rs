@@ -50,9 +50,7 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
     let able_of = |among: &[usize]| self::able(table, fit, whole, among).contenders;
     let of_class = |wanted: SafetyClass| choice(&able_of(&of(&|class| class == wanted)), Some(wanted));
     let by_class: Vec<Choice> = classes.iter().rev().filter_map(|&wanted| of_class(wanted)).collect();
-    let over_all = choice(&able_of(&group.contenders), None);
     let chosen = take.as_ref().map(|choice| choice.shortfall.contender);
-    let over_all = over_all.filter(|choice| Some(choice.shortfall.contender) != chosen);
     GroupAnswer {
         backend: group.backend,
         age: group.age.clone(),
@@ -65,7 +63,6 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
         able: able.contenders,
         take,
         by_class,
-        over_all,
     }
 }
 

@@ -164,11 +164,7 @@ pub fn compare_contenders(a: Side, b: Side) -> Comparison {
 fn pair(a: Side, b: Side, known: &Known, raws: &mut Vec<Raw>, unmatched: &mut Vec<String>) {
     let (first, second) = (&a.table.contenders[a.contender], &b.table.contenders[b.contender]);
     if first.backend != second.backend {
-        let words = |backend: Backend| match backend {
-            Backend::Host => "on the host",
-            Backend::Kvm => "in a virtual machine",
-            Backend::Emulation => "in an emulated machine",
-        };
+        let words = |backend: Backend| if backend == Backend::Host { "on the host" } else { backend.guest() };
         let (left, right) = (words(first.backend), words(second.backend));
         unmatched.push(format!("{} ran {left} and {} {right}: not comparable", first.name, second.name));
         return;

@@ -3,7 +3,7 @@
 //! Times are added within each block and only then compared, so that what operations share is not counted twice.
 
 use crate::assess;
-use crate::judgement::{Estimand, Figure, Interval, Ranking, Relation, Sentence};
+use crate::judgement::{Estimand, Figure, Interval, Ranking, Sentence};
 use crate::series::Series;
 use crate::table::{Cell, Direction, Operation, OperationId, Sample, Table};
 use crate::words;
@@ -276,13 +276,4 @@ fn add(parts: &[Vec<(u32, f64)>]) -> (Vec<Sample>, Vec<f64>) {
         samples.push(Sample { trial: i64::from(block), block, value: in_block.iter().sum(), ..Sample::default() });
     }
     (samples, sums)
-}
-
-impl MixJudgement {
-    /// The contender that is shown to be faster with this mix than every other, where there is one.
-    pub fn winner(&self) -> Option<usize> {
-        let [only] = self.rankings.as_slice() else { return None };
-        let beaten = only.others.iter().all(|other| other.relation == Relation::Worse);
-        (only.won && beaten).then_some(only.best)
-    }
 }

@@ -44,12 +44,12 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
     let everyone = everyone(table);
     let done = blocks_done(table);
     if everyone.is_empty() {
-        return stop(Reason::Nothing, "No contender can be measured.".into(), Vec::new());
+        return decision(Reason::Nothing, "No contender can be measured.".into(), Vec::new(), Vec::new());
     }
     let open = open(table, policy, known);
     if done < policy.min_blocks.max(1).min(policy.max_blocks) {
         let text = format!("Block {} of at least {}.", done + 1, policy.min_blocks);
-        return with_budget(table, policy, go_on(Reason::Minimum, text, everyone, open));
+        return with_budget(table, policy, decision(Reason::Minimum, text, everyone, open));
     }
     if done >= policy.max_blocks {
         let reason = if open.is_empty() || policy.until == Until::Blocks { Reason::Resolved } else { Reason::Cap };
@@ -62,14 +62,14 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
                 format!("Stopped at the limit of {blocks}; {left} {are} undecided.")
             }
         };
-        return stop(reason, text, open);
+        return decision(reason, text, Vec::new(), open);
     }
     if open.is_empty() && policy.until != Until::Blocks {
-        return stop(Reason::Resolved, format!("Decided after {done} blocks."), open);
+        return decision(Reason::Resolved, format!("Decided after {done} blocks."), Vec::new(), open);
     }
     let next = if policy.until == Until::Blocks { everyone } else { needed(table, &open, known.rankings, policy) };
     let text = format!("{} undecided after {done} blocks.", open.len());
-    with_budget(table, policy, go_on(Reason::Open, text, next, open))
+    with_budget(table, policy, decision(Reason::Open, text, next, open))
 }
 
 /// Half-width of the interval as a share: the wider of the interval shown and Student's t, so that a lucky cluster of
@@ -260,12 +260,7 @@ fn needed(table: &Table, open: &[Open], rankings: &[Ranking], policy: &Policy) -
     needed
 }
 
-fn stop(reason: Reason, text: String, open: Vec<Open>) -> Decision {
-    let blocks_left = open.iter().filter_map(|figure| figure.blocks_left).max();
-    Decision { next: Vec::new(), reason, text, open, blocks_left, seconds_left: None }
-}
-
-fn go_on(reason: Reason, text: String, next: Vec<Needed>, open: Vec<Open>) -> Decision {
+fn decision(reason: Reason, text: String, next: Vec<Needed>, open: Vec<Open>) -> Decision {
     let blocks_left = open.iter().filter_map(|figure| figure.blocks_left).max();
     Decision { next, reason, text, open, blocks_left, seconds_left: None }
 }

@@ -74,6 +74,17 @@ pub enum Backend {
     Emulation,
 }
 
+impl Backend {
+    /// In words; nothing of this machine's own kernel.
+    pub fn guest(self) -> &'static str {
+        match self {
+            Backend::Host => "",
+            Backend::Kvm => "in a virtual machine",
+            Backend::Emulation => "in an emulated machine",
+        }
+    }
+}
+
 /// Durability class: contenders that differ in one of these are not equals. `None`: not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Durability {
@@ -100,6 +111,13 @@ pub struct OperationId {
     pub figure: String,
 }
 
+impl OperationId {
+    /// `create` or, where the cache state tells two apart, `read:cold`.
+    pub fn key(&self) -> String {
+        if self.cache.is_empty() { self.operation.clone() } else { format!("{}:{}", self.operation, self.cache) }
+    }
+}
+
 /// One row of the table.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Operation {
@@ -116,6 +134,13 @@ pub struct Operation {
     pub summary: bool,
     /// Shown beside another row, not a statement of its own: it costs no correction and keeps no run going.
     pub secondary: bool,
+}
+
+impl Operation {
+    /// What it does, in a few words.
+    pub fn doing(&self) -> &str {
+        if self.phrase.is_empty() { &self.id.operation } else { &self.phrase }
+    }
 }
 
 /// Whether more or less is better.

@@ -32,8 +32,6 @@ pub struct GroupAnswer {
     pub furthest: Option<Shortfall>,
     /// The same within each class of durability that has two contenders or more, the safest first.
     pub by_class: Vec<Choice>,
-    /// The same over all classes, where it is another contender than [`GroupAnswer::take`].
-    pub over_all: Option<Choice>,
     /// The answer for each workload, in the table's order.
     pub workloads: Vec<WorkloadAnswer>,
     /// Contenders that are far behind somewhere, the worst first.

@@ -131,11 +131,11 @@ fn a_mix_adds_times_and_names_its_winner() {
         .at("ext4", 4.0, &CALM)
         .at("xfs", 2.0, &CALM_TOO);
     let judged = judge_mix(&bake.table, &Mix::parse("create=1,read=10").unwrap()).unwrap();
-    assert_eq!(judged.winner(), Some(1));
+    assert_eq!((judged.rankings[0].best, judged.rankings[0].won), (1, true));
     assert!((judged.times[0].seconds - 50.0).abs() < 1.0 && (judged.times[1].seconds - 40.0).abs() < 1.0);
     assert!((judged.times[1].shares[0] - 0.5).abs() < 0.02);
     let other = judge_mix(&bake.table, &Mix::parse("create=10, read=1").unwrap()).unwrap();
-    assert_eq!(other.winner(), Some(0));
+    assert_eq!((other.rankings[0].best, other.rankings[0].won), (0, true));
     assert!(judged.sentences[0].text.contains("xfs is best"), "{}", judged.sentences[0].text);
     assert_eq!(judged.sentences[0].cells, vec![0, 1, 2, 3]);
 }

@@ -2,7 +2,7 @@
 //! In: a run's records, and what is known of who owns the machine. Out: the same run without names of hosts and users, serial numbers,
 //! identifiers and paths, and how often each rule took something away.
 //! Two layers: `records` takes every field of a record apart by its type, so that a new field must be decided upon before anything
-//! compiles; `sweep` then goes over every text that is left. A run that went through both comes out of them as it went in.
+//! compiles; `sweep` then goes over every text that is left, whatever it belongs to. A run that went through both comes out of them as it went in.
 
 mod records;
 mod secrets;
@@ -10,8 +10,8 @@ mod sweep;
 
 use crate::import::Imported;
 use secrets::Secrets;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+pub use sweep::texts;
 
 /// What stands in the place of what was left out.
 pub(crate) const LEFT_OUT: &str = "(left out)";
@@ -98,43 +98,8 @@ pub fn anonymous(mut imported: Imported, owner: &Owner) -> Result<(Imported, Lef
     records::clean(&mut imported, &mut secrets, &mut left_out);
     secrets.longest_first();
     let Imported { run, contenders, trials } = imported;
-    let run = swept(&run, &secrets, &mut left_out)?;
-    let contenders = swept(&contenders, &secrets, &mut left_out)?;
-    let trials = swept(&trials, &secrets, &mut left_out)?;
+    let run = sweep::swept(&run, &secrets, &mut left_out)?;
+    let contenders = sweep::swept(&contenders, &secrets, &mut left_out)?;
+    let trials = sweep::swept(&trials, &secrets, &mut left_out)?;
     Ok((Imported { run, contenders, trials }, left_out))
-}
-
-fn swept<T: serde::Serialize + serde::de::DeserializeOwned>(
-    record: &T,
-    secrets: &Secrets,
-    left_out: &mut LeftOut,
-) -> Result<T, String> {
-    let mut value = serde_json::to_value(record).map_err(|error| error.to_string())?;
-    sweep::sweep(&mut value, secrets, left_out);
-    serde_path_to_error::deserialize(value)
-        .map_err(|error| format!("the field {} is none any more: {}", error.path(), error.inner()))
-}
-
-/// Every text that a document holds, by where it stands (places of lists are written `[]`), each once: what a preview shows.
-/// Histograms, which hold counts alone, are left out.
-pub fn texts(document: &Value) -> BTreeMap<String, BTreeSet<String>> {
-    let mut found = BTreeMap::new();
-    gather(document, "", &mut found);
-    found
-}
-
-fn gather(value: &Value, place: &str, found: &mut BTreeMap<String, BTreeSet<String>>) {
-    match value {
-        Value::String(text) if !text.is_empty() => {
-            found.entry(place.to_owned()).or_default().insert(text.clone());
-        }
-        Value::Array(items) => items.iter().for_each(|item| gather(item, &format!("{place}[]"), found)),
-        Value::Object(fields) => {
-            for (name, field) in fields.iter().filter(|(name, _)| *name != "hdr") {
-                let dot = if place.is_empty() { "" } else { "." };
-                gather(field, &format!("{place}{dot}{name}"), found);
-            }
-        }
-        _ => {}
-    }
 }

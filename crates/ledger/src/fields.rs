@@ -3,9 +3,9 @@
 //! Nothing that is there but cannot be read becomes a default.
 
 use rusqlite::Row;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Why something could not be read.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub fn parsed<T: DeserializeOwned + Serialize>(row: &Row, column: &str) -> Resul
 /// A column that holds the kebab-case name of a value.
 pub fn named<T: DeserializeOwned + Serialize>(row: &Row, column: &str) -> Result<T, Fault> {
     let text: String = row.get(column)?;
-    from_json(column, &Value::String(text).to_string())
+    from_json(column, &serde_json::json!(text).to_string())
 }
 
 /// As [`named`], where it may be absent.
@@ -86,15 +86,26 @@ pub fn maybe_whole<T: TryFrom<i64>>(row: &Row, column: &str) -> Result<Option<T>
     }
 }
 
+/// The fields that a JSON text has, whatever they hold.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Fields {
+    Named(BTreeMap<String, Fields>),
+    Listed(Vec<Fields>),
+    Value(IgnoredAny),
+}
+
 /// The value of a JSON text; `name` is what it is called in the error.
 pub fn from_json<T: DeserializeOwned + Serialize>(name: &str, text: &str) -> Result<T, Fault> {
-    let kept: Value = serde_json::from_str(text).map_err(|error| Fault::field(name, error.to_string()))?;
-    let value: T = serde_path_to_error::deserialize(&kept).map_err(|error| {
-        let within = error.path().to_string();
-        let field = if within == "." { name.to_owned() } else { format!("{name}.{within}") };
-        Fault::field(&field, error.inner().to_string())
-    })?;
-    let whole = serde_json::to_value(&value).map_err(|error| Fault::field(name, error.to_string()))?;
+    let unreadable = |error: serde_json::Error| Fault::field(name, error.to_string());
+    let kept: Fields = serde_json::from_str(text).map_err(unreadable)?;
+    let value: T =
+        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(|error| {
+            let within = error.path().to_string();
+            let field = if within == "." { name.to_owned() } else { format!("{name}.{within}") };
+            Fault::field(&field, error.inner().to_string())
+        })?;
+    let whole = serde_json::to_string(&value).and_then(|whole| serde_json::from_str(&whole)).map_err(unreadable)?;
     match missing(&kept, &whole) {
         Some(field) => Err(Fault::field(&format!("{name}{field}"), "it is missing".into())),
         None => Ok(value),
@@ -103,13 +114,13 @@ pub fn from_json<T: DeserializeOwned + Serialize>(name: &str, text: &str) -> Res
 
 /// The first field of a whole document that the one kept lacks. What was not measured is kept as null, so that a field
 /// which was lost, or has another name today, is never taken for one that was not measured.
-fn missing(kept: &Value, whole: &Value) -> Option<String> {
+fn missing(kept: &Fields, whole: &Fields) -> Option<String> {
     match (kept, whole) {
-        (Value::Object(kept), Value::Object(whole)) => whole.iter().find_map(|(name, field)| match kept.get(name) {
+        (Fields::Named(kept), Fields::Named(whole)) => whole.iter().find_map(|(name, field)| match kept.get(name) {
             Some(kept) => missing(kept, field).map(|within| format!(".{name}{within}")),
             None => Some(format!(".{name}")),
         }),
-        (Value::Array(kept), Value::Array(whole)) => {
+        (Fields::Listed(kept), Fields::Listed(whole)) => {
             let mut pairs = kept.iter().zip(whole).enumerate();
             pairs.find_map(|(at, (kept, item))| missing(kept, item).map(|within| format!("[{at}]{within}")))
         }

@@ -18,6 +18,7 @@ pub use shards::merged;
 use crate::error::LedgerError;
 use crate::{guard, published};
 use ::records::{ContenderRecord, RunRecord, TrialRecord};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 #[cfg(doc)]
@@ -39,7 +40,7 @@ const VALUES_LIMIT: u64 = 32_000_000;
 const COUNT_LIMIT: usize = 20_000;
 
 /// A run as it was read, not yet kept.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
     /// The run.
     pub run: RunRecord,

@@ -1,9 +1,46 @@
 //! Documents of earlier versions in the form of today: what they lack is supplied here, by name, and nowhere else.
-//! In: the JSON of one column, or of one part of an exported run, as version 1 wrote it. Out: the same in today's form.
+//! In: a file of an earlier version, or the JSON of one part of an exported run. Out: the same in today's form.
 //! Version 1 kept plans, machines, contenders and what was found as whatever JSON their makers gave.
 
+use crate::fields::{self, Fault};
 use records::TWIN;
+use rusqlite::{Transaction, params};
 use serde_json::{Map, Value, json};
+
+/// Version 2 reads what version 1 kept as any JSON as records: what these lack is supplied.
+pub fn typed_documents(transaction: &Transaction) -> Result<(), Fault> {
+    rewrite(transaction, ("runs", "id", "new_run"), new_run)?;
+    rewrite(transaction, ("contenders", "run", "asked"), asked)?;
+    rewrite(transaction, ("trials", "run", "found"), found)?;
+    rewrite(transaction, ("trials", "run", "closing"), closing)?;
+    let run = "(SELECT run FROM trials WHERE trials.id = phases.trial)";
+    rewrite(transaction, ("phases", run, "evidence"), evidence)
+}
+
+/// Version 4 keeps how cold phases were started, and passes that were repeated at once.
+pub fn cold_starts(transaction: &Transaction) -> Result<(), Fault> {
+    rewrite(transaction, ("runs", "id", "new_run"), cold_run)?;
+    let run = "(SELECT run FROM trials WHERE trials.id = phases.trial)";
+    rewrite(transaction, ("phases", run, "evidence"), cold_evidence)
+}
+
+/// Changes the JSON of one column in every row of a table; `run` is what names the run in SQL.
+fn rewrite(
+    transaction: &Transaction,
+    (table, run, column): (&str, &str, &str),
+    change: fn(Value) -> Value,
+) -> Result<(), Fault> {
+    let mut update = transaction.prepare(&format!("UPDATE {table} SET {column} = ?2 WHERE rowid = ?1"))?;
+    let mut select = transaction.prepare(&format!("SELECT rowid, {run}, {column} FROM {table}"))?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let (number, run, text): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let place = format!("run {run}, row {number} of {table}");
+        let before = fields::from_json(column, &text).map_err(|fault| fault.within(&place))?;
+        update.execute(params![number, change(before).to_string()])?;
+    }
+    Ok(())
+}
 
 /// What a run was begun with.
 pub fn new_run(mut new: Value) -> Value {
@@ -201,7 +238,7 @@ fn within(object: &mut Value, name: &str, change: impl FnOnce(&mut Value)) {
     }
 }
 
-fn each(object: &mut Value, list: &str, mut change: impl FnMut(&mut Value)) {
+pub(crate) fn each(object: &mut Value, list: &str, mut change: impl FnMut(&mut Value)) {
     object.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten().for_each(&mut change);
 }
 

@@ -65,8 +65,10 @@ impl Ledger {
             Ok((row.get::<_, i64>("id")?, trial))
         })?;
         let numbers: BTreeMap<i64, usize> = rows.iter().enumerate().map(|(number, (id, _))| (*id, number)).collect();
-        let mut phases = self.phases(run, &numbers)?;
-        let mut commands = self.commands(run, &numbers)?;
+        let of = |row: &Row| format!("phase {}", text(row, "name"));
+        let mut phases = self.of_trials("reading phases from", "phases", (run, &numbers), phase_from, of)?;
+        let of = |_: &Row| "its commands".to_owned();
+        let mut commands = self.of_trials("reading commands from", "commands", (run, &numbers), command_from, of)?;
         let trials = rows.into_iter().map(|(id, trial)| TrialRecord {
             phases: phases.remove(&id).unwrap_or_default(),
             commands: commands.remove(&id).unwrap_or_default(),
@@ -77,34 +79,28 @@ impl Ledger {
         Ok(trials)
     }
 
-    fn phases(
+    /// The rows of a table that belong to the trials of a run, by trial and in their order; `of` says which of them one is.
+    fn of_trials<T>(
         &self,
-        run: &str,
-        numbers: &BTreeMap<i64, usize>,
-    ) -> Result<BTreeMap<i64, Vec<PhaseRecord>>, LedgerError> {
-        let query = "SELECT phases.* FROM phases JOIN trials ON trials.id = phases.trial WHERE trials.run = ?1
-             ORDER BY phases.trial, phases.place";
-        let rows = self.rows("reading phases from", query, params![run], |row, _| {
-            let part = |trial| format!("run {run}, trial {}, phase {}", numbered(numbers, trial), text(row, "name"));
+        doing: &'static str,
+        table: &str,
+        (run, numbers): (&str, &BTreeMap<i64, usize>),
+        from: fn(&Row) -> Result<T, Fault>,
+        of: impl Fn(&Row) -> String,
+    ) -> Result<BTreeMap<i64, Vec<T>>, LedgerError> {
+        let query = format!(
+            "SELECT {table}.* FROM {table} JOIN trials ON trials.id = {table}.trial WHERE trials.run = ?1
+             ORDER BY {table}.trial, {table}.place"
+        );
+        let rows = self.rows(doing, &query, params![run], |row, _| {
             let trial = row.get("trial")?;
-            Ok((trial, phase_from(row).map_err(|fault| fault.within(&part(trial)))?))
+            let number = || numbers.get(&trial).map_or_else(|| "?".into(), usize::to_string);
+            let part = || format!("run {run}, trial {}, {}", number(), of(row));
+            Ok((trial, from(row).map_err(|fault| fault.within(&part()))?))
         })?;
-        Ok(grouped(rows))
-    }
-
-    fn commands(
-        &self,
-        run: &str,
-        numbers: &BTreeMap<i64, usize>,
-    ) -> Result<BTreeMap<i64, Vec<CommandRecord>>, LedgerError> {
-        let query = "SELECT commands.* FROM commands JOIN trials ON trials.id = commands.trial WHERE trials.run = ?1
-             ORDER BY commands.trial, commands.place";
-        let rows = self.rows("reading commands from", query, params![run], |row, _| {
-            let part = |trial| format!("run {run}, trial {}, its commands", numbered(numbers, trial));
-            let trial = row.get("trial")?;
-            Ok((trial, command_from(row).map_err(|fault| fault.within(&part(trial)))?))
-        })?;
-        Ok(grouped(rows))
+        let mut groups: BTreeMap<i64, Vec<T>> = BTreeMap::new();
+        rows.into_iter().for_each(|(trial, made)| groups.entry(trial).or_default().push(made));
+        Ok(groups)
     }
 
     /// Rows of a query, each made with its number from 0.
@@ -164,10 +160,6 @@ fn run_of(row: &Row) -> String {
 /// A column for an error that is under way already.
 fn text(row: &Row, column: &str) -> String {
     row.get(column).unwrap_or_else(|_| "?".into())
-}
-
-fn numbered(numbers: &BTreeMap<i64, usize>, trial: i64) -> String {
-    numbers.get(&trial).map_or_else(|| "?".into(), usize::to_string)
 }
 
 fn run_from(row: &Row) -> Result<RunRecord, Fault> {
@@ -235,14 +227,6 @@ fn command_from(row: &Row) -> Result<CommandRecord, Fault> {
         output: row.get("output")?,
         elapsed_ns: whole(row, "elapsed_ns")?,
     })
-}
-
-fn grouped<T>(rows: Vec<(i64, T)>) -> BTreeMap<i64, Vec<T>> {
-    let mut groups: BTreeMap<i64, Vec<T>> = BTreeMap::new();
-    for (key, value) in rows {
-        groups.entry(key).or_default().push(value);
-    }
-    groups
 }
 
 /// The last few names of a list, in words.

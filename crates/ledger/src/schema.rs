@@ -2,10 +2,9 @@
 //! In: an open SQLite connection. Out: the same at the latest version, or an error that leaves it untouched.
 //! Rule for changes: append a migration, never edit one that has shipped.
 
-use crate::fields::{self, Fault};
+use crate::fields::Fault;
 use crate::migrate;
-use rusqlite::{Connection, Row, Transaction, params};
-use serde_json::Value;
+use rusqlite::{Connection, Row, Transaction};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -16,7 +15,7 @@ pub const APPLICATION_ID: i64 = 0x4261_6b65;
 type Step = fn(&Transaction) -> Result<(), Fault>;
 
 /// One entry for each version; entry `n` brings version `n` to `n + 1`.
-const STEPS: &[Step] = &[tables, typed_documents, durations_and_causes, cold_starts];
+const STEPS: &[Step] = &[tables, migrate::typed_documents, durations_and_causes, migrate::cold_starts];
 
 /// The tables of version 1.
 const TABLES: &str = "
@@ -93,16 +92,6 @@ fn tables(transaction: &Transaction) -> Result<(), Fault> {
     Ok(transaction.execute_batch(TABLES)?)
 }
 
-/// Version 2 reads what version 1 kept as any JSON as records: what these lack is supplied.
-fn typed_documents(transaction: &Transaction) -> Result<(), Fault> {
-    rewrite(transaction, ("runs", "id", "new_run"), migrate::new_run)?;
-    rewrite(transaction, ("contenders", "run", "asked"), migrate::asked)?;
-    rewrite(transaction, ("trials", "run", "found"), migrate::found)?;
-    rewrite(transaction, ("trials", "run", "closing"), migrate::closing)?;
-    let run = "(SELECT run FROM trials WHERE trials.id = phases.trial)";
-    rewrite(transaction, ("phases", run, "evidence"), migrate::evidence)
-}
-
 /// Version 3 keeps how long a trial took by a clock that nobody sets, and whether a failure lasts.
 fn durations_and_causes(transaction: &Transaction) -> Result<(), Fault> {
     Ok(transaction.execute_batch(
@@ -110,31 +99,6 @@ fn durations_and_causes(transaction: &Transaction) -> Result<(), Fault> {
          ALTER TABLE trials ADD COLUMN cause TEXT;
          ALTER TABLE contenders ADD COLUMN cause TEXT;",
     )?)
-}
-
-/// Version 4 keeps how cold phases were started, and passes that were repeated at once.
-fn cold_starts(transaction: &Transaction) -> Result<(), Fault> {
-    rewrite(transaction, ("runs", "id", "new_run"), migrate::cold_run)?;
-    let run = "(SELECT run FROM trials WHERE trials.id = phases.trial)";
-    rewrite(transaction, ("phases", run, "evidence"), migrate::cold_evidence)
-}
-
-/// Changes the JSON of one column in every row of a table; `run` is what names the run in SQL.
-fn rewrite(
-    transaction: &Transaction,
-    (table, run, column): (&str, &str, &str),
-    change: fn(Value) -> Value,
-) -> Result<(), Fault> {
-    let mut update = transaction.prepare(&format!("UPDATE {table} SET {column} = ?2 WHERE rowid = ?1"))?;
-    let mut select = transaction.prepare(&format!("SELECT rowid, {run}, {column} FROM {table}"))?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let (number, run, text): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let place = format!("run {run}, row {number} of {table}");
-        let before = fields::from_json(column, &text).map_err(|fault| fault.within(&place))?;
-        update.execute(params![number, change(before).to_string()])?;
-    }
-    Ok(())
 }
 
 /// Latest schema version that this program knows.

@@ -77,23 +77,28 @@ impl Ledger {
 
     /// Opens a ledger that can be read and not be written.
     fn open_unwritten(path: &Path) -> Result<Self, LedgerError> {
-        let refused = |error: rusqlite::Error| refusal(path, "reading the ledger", &error);
-        let answered = |answer| LedgerError::Refused { doing: "reading the ledger", path: path.into(), answer };
-        let (connection, copy) = unwritten::open(path).map_err(answered)?;
-        connection.busy_timeout(BUSY_WAIT).map_err(refused)?;
-        let version = check(&connection, path)?;
-        let (connection, copy) = match version {
-            schema::LATEST => (connection, copy),
-            0 => return Err(foreign(path, "it is empty")),
-            _ => {
-                // An older one is brought up to date in a copy.
-                let (mut connection, copy) = unwritten::copy(path).map_err(answered)?;
-                schema::migrate(&mut connection, version)
-                    .map_err(|fault| failed(path, "bringing up to date a copy of the ledger", fault))?;
-                (connection, copy)
+        let (ledger, version) = Self::looked_at(path)?;
+        if version == schema::LATEST {
+            return Ok(ledger);
+        }
+        // An older one is brought up to date in a copy.
+        let (mut connection, copy) = unwritten::copy(path).map_err(unread(path))?;
+        schema::migrate(&mut connection, version)
+            .map_err(|fault| failed(path, "bringing up to date a copy of the ledger", fault))?;
+        Ok(Self { connection, _copy: copy, ..ledger })
+    }
+
+    /// A ledger that is not written, as it is, and its version.
+    fn looked_at(path: &Path) -> Result<(Self, i64), LedgerError> {
+        let (connection, copy) = unwritten::open(path).map_err(unread(path))?;
+        connection.busy_timeout(BUSY_WAIT).map_err(|error| refusal(path, "reading the ledger", &error))?;
+        match check(&connection, path)? {
+            0 => Err(foreign(path, "it is empty")),
+            version => {
+                let file = identity(path);
+                Ok((Self { connection, path: path.into(), file, _lock: None, _copy: copy }, version))
             }
-        };
-        Ok(Self { connection, path: path.into(), file: identity(path), _lock: None, _copy: copy })
+        }
     }
 
     /// Whether the path still leads to the file that is open. SQLite writes on into a file that was removed or replaced, and
@@ -116,21 +121,13 @@ impl Ledger {
     /// # Errors
     /// A file that is no ledger, is damaged, or is of another version.
     pub fn open_foreign(path: &Path) -> Result<Self, LedgerError> {
-        let refused = |error: rusqlite::Error| refusal(path, "reading the ledger", &error);
-        let answered = |answer| LedgerError::Refused { doing: "reading the ledger", path: path.into(), answer };
-        let (connection, copy) = unwritten::open(path).map_err(answered)?;
-        connection.busy_timeout(BUSY_WAIT).map_err(refused)?;
-        match check(&connection, path)? {
-            schema::LATEST => {}
-            0 => return Err(foreign(path, "it is empty")),
+        match Self::looked_at(path)? {
+            (ledger, schema::LATEST) => Ok(ledger),
             _ => {
-                return Err(foreign(
-                    path,
-                    "an older bakeoff wrote it; `bakeoff show --runs` with it brings it up to date",
-                ));
+                let way = "an older bakeoff wrote it; `bakeoff show --runs` with it brings it up to date";
+                Err(foreign(path, way))
             }
         }
-        Ok(Self { connection, path: path.into(), file: identity(path), _lock: None, _copy: copy })
     }
 
     /// The file.
@@ -172,32 +169,19 @@ impl Ledger {
 
     /// Notes why a contender takes no part (any more), and whether that lasts.
     pub fn set_contender_error(&mut self, run: &str, index: u32, error: &str, cause: Cause) -> Result<(), LedgerError> {
-        self.in_transaction("noting a contender's error in", |transaction| {
-            transaction.execute(
-                "UPDATE contenders SET error = ?3, cause = ?4 WHERE run = ?1 AND number = ?2",
-                params![run, index, error, text(&cause)],
-            )?;
-            Ok(())
-        })
+        let update = "UPDATE contenders SET error = ?3, cause = ?4 WHERE run = ?1 AND number = ?2";
+        self.update("noting a contender's error in", update, params![run, index, error, text(&cause)])
     }
 
     /// Lets contenders take part again whose error passes.
     pub fn readmit(&mut self, run: &str) -> Result<(), LedgerError> {
-        self.in_transaction("letting contenders take part again in", |transaction| {
-            transaction.execute(
-                "UPDATE contenders SET error = NULL, cause = NULL WHERE run = ?1 AND cause = ?2",
-                params![run, text(&Cause::Passing)],
-            )?;
-            Ok(())
-        })
+        let update = "UPDATE contenders SET error = NULL, cause = NULL WHERE run = ?1 AND cause = ?2";
+        self.update("letting contenders take part again in", update, params![run, text(&Cause::Passing)])
     }
 
     /// Notes the ceiling of this machine for a run.
     pub fn set_ceiling(&mut self, run: &str, ceiling: &records::outcome::Ceiling) -> Result<(), LedgerError> {
-        self.in_transaction("noting the ceiling in", |transaction| {
-            transaction.execute("UPDATE runs SET ceiling = ?2 WHERE id = ?1", params![run, json(ceiling)])?;
-            Ok(())
-        })
+        self.update("noting the ceiling in", "UPDATE runs SET ceiling = ?2 WHERE id = ?1", params![run, json(ceiling)])
     }
 
     /// Opens a run again with another plan, from which it goes on: more blocks of the same, say. Contenders whose error is not
@@ -219,13 +203,8 @@ impl Ledger {
     /// Sets the state of a run; `ending` says why it ended.
     pub fn set_status(&mut self, run: &str, status: RunStatus, ending: Option<&str>) -> Result<(), LedgerError> {
         let ended = (status != RunStatus::Open).then(now_ms);
-        self.in_transaction("ending a run in", |transaction| {
-            transaction.execute(
-                "UPDATE runs SET status = ?2, ended_ms = max(began_ms, ?3), ending = ?4 WHERE id = ?1",
-                params![run, text(&status), ended, ending],
-            )?;
-            Ok(())
-        })
+        let update = "UPDATE runs SET status = ?2, ended_ms = max(began_ms, ?3), ending = ?4 WHERE id = ?1";
+        self.update("ending a run in", update, params![run, text(&status), ended, ending])
     }
 
     pub(crate) fn refusal(&self, doing: &'static str, error: &rusqlite::Error) -> LedgerError {
@@ -234,6 +213,10 @@ impl Ledger {
 
     pub(crate) fn fault(&self, doing: &'static str, fault: Fault) -> LedgerError {
         failed(&self.path, doing, fault)
+    }
+
+    fn update(&mut self, doing: &'static str, update: &str, values: impl rusqlite::Params) -> Result<(), LedgerError> {
+        self.in_transaction(doing, |transaction| transaction.execute(update, values).map(drop))
     }
 
     pub(crate) fn in_transaction(
@@ -377,6 +360,10 @@ fn for_writing(path: &Path) -> Result<(PathBuf, Option<File>), LedgerError> {
 /// Device and inode of a file.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+fn unread(path: &Path) -> impl Fn(String) -> LedgerError {
+    move |answer| LedgerError::Refused { doing: "reading the ledger", path: path.into(), answer }
 }
 
 pub(crate) fn foreign(path: &Path, why: &str) -> LedgerError {

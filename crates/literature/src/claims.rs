@@ -1,7 +1,7 @@
 //! Published claims, or a user's own of the same form.
 //! In: CSV with the columns of `published/claims.csv`. Out: [`Published`] claims, or an error that names the line.
 
-use crate::{LiteratureError, short_enough, wrong};
+use crate::{LiteratureError, lines, wrong};
 use judge::{Claim, ClaimRelation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,19 +81,15 @@ pub fn claims_schema() -> schemars::Schema {
 /// # Errors
 /// A text that is too long, holds too many claims or none, or a line that has another form.
 pub fn claims(text: &str, file: &str) -> Result<Vec<Published>, LiteratureError> {
-    short_enough(text, file)?;
-    let mut claims = Vec::new();
-    for (number, line) in csv::Reader::from_reader(text.as_bytes()).into_deserialize::<Line>().enumerate() {
-        if number >= CLAIMS_LIMIT {
-            return Err(wrong(file, "claim", number, &format!("more than {CLAIMS_LIMIT} claims")));
+    let lines: Vec<Line> = lines(text, file, "claim")?;
+    match lines.len() {
+        0 => Err(LiteratureError::Empty { file: file.into() }),
+        1..=CLAIMS_LIMIT => {
+            let claims = lines.into_iter().enumerate();
+            claims.map(|(at, line)| published(line).map_err(|why| wrong(file, "claim", at, &why))).collect()
         }
-        let line = line.map_err(|error| wrong(file, "claim", number, &error))?;
-        claims.push(published(line).map_err(|why| wrong(file, "claim", number, &why))?);
+        _ => Err(wrong(file, "claim", CLAIMS_LIMIT, &format!("more than {CLAIMS_LIMIT} claims"))),
     }
-    if claims.is_empty() {
-        return Err(LiteratureError::Empty { file: file.into() });
-    }
-    Ok(claims)
 }
 
 fn published(line: Line) -> Result<Published, String> {

@@ -57,18 +57,19 @@ impl<'a> Leader<'a> {
     }
 
     fn reply(&mut self, caller: &Arc<Caller>, request: Request) -> Reply {
-        match request {
+        let done = match request {
             Request::Load(program) => self.load(caller, *program),
-            Request::Perform { phase, pass } => self.perform(caller, phase, pass),
+            Request::Perform { phase, pass } => Ok(self.perform(caller, phase, pass)),
             Request::Warm { phase } => self.summed(&Asked::Warm { phase }),
             Request::CountCached { phase } => self.summed(&Asked::CountCached { phase }),
             Request::Enter { prefix } => {
                 self.prefix = prefix;
-                Reply::Entering
+                Ok(Reply::Entering)
             }
-            Request::EmptyCaches { drop } => self.empty_caches(drop),
-            other => Reply::Refused { reason: format!("{other:?} is not for several clients") },
-        }
+            Request::EmptyCaches { drop } => Ok(self.empty_caches(drop)),
+            other => Err(format!("{other:?} is not for several clients")),
+        };
+        done.unwrap_or_else(|reason| Reply::Refused { reason })
     }
 
     /// Has all do something; their answers, by number, and the bytes that came from the others.
@@ -91,37 +92,36 @@ impl<'a> Leader<'a> {
         (all.iter().map(read).collect(), others)
     }
 
-    fn load(&mut self, caller: &Arc<Caller>, mut program: Program) -> Reply {
-        let Some(client) = program.client else {
-            return Reply::Refused { reason: "the work is not for several clients".into() };
-        };
+    fn load(&mut self, caller: &Arc<Caller>, mut program: Program) -> Result<Reply, String> {
+        let client = program.client.ok_or("the work is not for several clients")?;
         if client.of > self.fellows.size() {
-            let there = self.fellows.size();
-            let reason =
-                format!("{} clients are asked for, and mpirun started {there}: give -np {}", client.of, client.of);
-            return Reply::Refused { reason };
+            let (of, there) = (client.of, self.fellows.size());
+            return Err(format!("{of} clients are asked for, and mpirun started {there}: give -np {of}"));
         }
         program.client = Some(Client { shift: self.shift(client.of), ..client });
-        let mark = match self.mark(&program, client.of) {
-            Ok(mark) => mark,
-            Err(reason) => return Reply::Refused { reason },
-        };
+        let mark = self.mark(&program, client.of)?;
         self.owner = Some(caller.number);
         self.program = Some(program.clone());
-        let prefix = self.prefix.clone();
-        let asked = Asked::Load { program: Box::new(program), prefix, mark: mark.as_ref().map(|mark| mark.0.clone()) };
-        let (answers, _) = self.all(&asked, &mut Deaf);
-        if let Some((reason, _)) = self.failure(&answers) {
-            return Reply::Refused { reason };
-        }
-        let lacking = answers.into_iter().find_map(|answer| match answer {
-            Answer::Said(reply) => match *reply {
-                Reply::Loaded { lacking } => Some(lacking),
-                _ => None,
-            },
+        let (prefix, marked) = (self.prefix.clone(), mark.as_ref().map(|mark| mark.0.clone()));
+        let said = self.said(&Asked::Load { program: Box::new(program), prefix, mark: marked })?;
+        let lacking = said.into_iter().find_map(|reply| match reply {
+            Reply::Loaded { lacking } => Some(lacking),
             _ => None,
         });
-        Reply::Loaded { lacking: lacking.unwrap_or_default() }
+        Ok(Reply::Loaded { lacking: lacking.unwrap_or_default() })
+    }
+
+    /// What the engines say to a question; or what went wrong at the first client where something did.
+    fn said(&mut self, asked: &Asked) -> Result<Vec<Reply>, String> {
+        let (answers, _) = self.all(asked, &mut Deaf);
+        if let Some((reason, _)) = self.failure(&answers) {
+            return Err(reason);
+        }
+        let said = answers.into_iter().filter_map(|answer| match answer {
+            Answer::Said(reply) => Some(*reply),
+            _ => None,
+        });
+        Ok(said.collect())
     }
 
     /// By what all see that they look at the same folder. In namespaces of this machine, or in a control group, all are on this machine, and enter the same.
@@ -202,29 +202,17 @@ impl<'a> Leader<'a> {
     }
 
     /// Sums of what the engines read or counted.
-    fn summed(&mut self, asked: &Asked) -> Reply {
-        let (answers, _) = self.all(asked, &mut Deaf);
-        if let Some((reason, _)) = self.failure(&answers) {
-            return Reply::Refused { reason };
-        }
-        let said: Vec<Reply> = answers
-            .into_iter()
-            .filter_map(|answer| match answer {
-                Answer::Said(reply) => Some(*reply),
-                _ => None,
-            })
-            .collect();
+    fn summed(&mut self, asked: &Asked) -> Result<Reply, String> {
+        let said = self.said(asked)?;
         let warmed = |reply: &Reply| if let Reply::Warmed { bytes } = reply { Some(*bytes) } else { None };
         if let Some(bytes) = said.iter().map(warmed).collect::<Option<Vec<u64>>>() {
-            return Reply::Warmed { bytes: bytes.into_iter().sum() };
+            return Ok(Reply::Warmed { bytes: bytes.into_iter().sum() });
         }
         let cached =
             |reply: &Reply| if let Reply::Cached { bytes, files } = reply { Some((*bytes, *files)) } else { None };
         let counted: Vec<(Option<u64>, u64)> = said.iter().filter_map(cached).collect();
-        Reply::Cached {
-            bytes: counted.iter().map(|(bytes, _)| *bytes).sum(),
-            files: counted.iter().map(|(_, files)| files).sum(),
-        }
+        let (bytes, files) = counted.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        Ok(Reply::Cached { bytes: bytes.into_iter().sum(), files: files.into_iter().sum() })
     }
 
     fn empty_caches(&mut self, drop: bool) -> Reply {

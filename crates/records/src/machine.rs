@@ -50,6 +50,26 @@ pub struct Machine {
     pub features: Vec<Probed>,
 }
 
+impl Machine {
+    /// What it is, in words: processor, threads, memory, kernel.
+    pub fn about(&self) -> String {
+        let (threads, memory) = (self.cpu.threads, crate::show_bytes(self.memory_bytes));
+        let model = if self.cpu.model.is_empty() { String::new() } else { format!("{}, ", self.cpu.model) };
+        format!("{model}{threads} threads, {memory}, kernel {}", self.kernel)
+    }
+
+    /// Its memory in whole GiB, by which machines are taken for alike.
+    pub fn memory_gib(&self) -> u64 {
+        const GIB: u64 = 1 << 30;
+        (self.memory_bytes + GIB / 2) / GIB
+    }
+
+    /// What kind of virtual machine it is; None where it is none, or that is not known.
+    pub fn guest(&self) -> Option<&str> {
+        Some(self.virtualisation.kind.as_str()).filter(|kind| !["", "none"].contains(kind))
+    }
+}
+
 /// Processors.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -123,6 +123,16 @@ pub struct Histogram {
     pub hdr: String,
 }
 
+impl Histogram {
+    /// In a few numbers, by what tells the value at a quantile.
+    pub fn percentiles(&self, at: impl Fn(f64) -> u64) -> Percentiles {
+        // The end of a bucket may lie beyond the largest value in it.
+        let at = |quantile: f64| at(quantile).min(self.max_ns);
+        let Self { count, max_ns, mean_ns, .. } = *self;
+        Percentiles { count, p50_ns: at(0.5), p99_ns: at(0.99), p999_ns: at(0.999), max_ns, mean_ns }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
 fn is_none(nanoseconds: &u64) -> bool {
     *nanoseconds == 0

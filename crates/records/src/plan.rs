@@ -6,7 +6,6 @@ use crate::cold::ColdWay;
 use crate::contender::{Contender, DEVICE};
 use crate::custody::Terms;
 use crate::facts::Compiled;
-use crate::run::{ContenderRecord, WorkRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -232,39 +231,6 @@ impl ResolvedPlan {
     pub fn least_blocks(&self) -> u32 {
         let (blocks, _) = self.sampling.range();
         self.shard.map_or(blocks, |shard| (0..blocks).filter(|block| shard.holds(*block)).count() as u32)
-    }
-
-    /// The contenders as the ledger keeps them.
-    pub fn contender_records(&self) -> Vec<ContenderRecord> {
-        self.contenders
-            .iter()
-            .enumerate()
-            .map(|(index, entry)| ContenderRecord {
-                index: index as u32,
-                label: entry.asked.label.clone(),
-                asked: Some(entry.asked.clone()),
-                twin_of: entry.twin_of.map(|of| of as u32),
-                error: None,
-                cause: None,
-            })
-            .collect()
-    }
-
-    /// The workloads as the ledger keeps them.
-    pub fn work_records(&self) -> Vec<WorkRecord> {
-        self.works
-            .iter()
-            .map(|work| WorkRecord {
-                name: work.name.clone(),
-                scale: work.compiled.scale.clone(),
-                title: work.title.clone(),
-                about: work.about.clone(),
-                weaker_in_place: work.weaker_in_place.clone(),
-                settings: work.compiled.settings.clone(),
-                phases: work.compiled.phases.clone(),
-                totals: work.compiled.totals.clone(),
-            })
-            .collect()
     }
 }
 

@@ -91,6 +91,42 @@ pub struct WorkRecord {
     pub totals: Vec<TotalFacts>,
 }
 
+/// What the ledger keeps of a plan besides the plan itself.
+impl ResolvedPlan {
+    /// The contenders as the ledger keeps them.
+    pub fn contender_records(&self) -> Vec<ContenderRecord> {
+        self.contenders
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| ContenderRecord {
+                index: index as u32,
+                label: entry.asked.label.clone(),
+                asked: Some(entry.asked.clone()),
+                twin_of: entry.twin_of.map(|of| of as u32),
+                error: None,
+                cause: None,
+            })
+            .collect()
+    }
+
+    /// The workloads as the ledger keeps them.
+    pub fn work_records(&self) -> Vec<WorkRecord> {
+        self.works
+            .iter()
+            .map(|work| WorkRecord {
+                name: work.name.clone(),
+                scale: work.compiled.scale.clone(),
+                title: work.title.clone(),
+                about: work.about.clone(),
+                weaker_in_place: work.weaker_in_place.clone(),
+                settings: work.compiled.settings.clone(),
+                phases: work.compiled.phases.clone(),
+                totals: work.compiled.totals.clone(),
+            })
+            .collect()
+    }
+}
+
 /// Where a run's figures come from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -109,8 +145,9 @@ pub enum Origin {
 }
 
 /// State of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum RunStatus {
     /// Begun and not ended: under way, or killed.
     Open,
@@ -118,6 +155,13 @@ pub enum RunStatus {
     Interrupted,
     /// Ended by its own stopping rule.
     Finished,
+}
+
+impl RunStatus {
+    /// Its name, as files have it.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// A run as kept.
@@ -258,6 +302,12 @@ pub struct PhaseRecord {
 }
 
 impl PhaseRecord {
+    /// A pass of a phase that is called as its operation is, without evidence.
+    pub fn new(name: &str, cache: Cache, figure: Figure, outcome: PhaseOutcome) -> Self {
+        let (operation, evidence) = (name.to_owned(), Evidence::default());
+        PhaseRecord { name: name.to_owned(), operation, cache, figure, preparation: false, outcome, evidence }
+    }
+
     /// Whether its figures count: of a phase that was repeated until it was steady, only the steady rounds do; of a pass that was
     /// disturbed and repeated at once, only the repetition.
     pub fn counts(&self) -> bool {

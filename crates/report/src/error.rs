@@ -33,28 +33,14 @@ pub enum ReportError {
         /// What the library answered.
         answer: String,
     },
-    /// A cell was asked for that is not there.
-    #[error("looking for the cell {asked}: {why}")]
-    NoSuchCell {
+    /// A cell was asked for that is not there, or a pivot on what was not varied.
+    #[error("looking for the {part} {asked}: {why}")]
+    NoSuch {
+        /// `cell` or `axis`.
+        part: &'static str,
         /// As it was asked for.
         asked: String,
         /// What there is instead.
         why: String,
-    },
-    /// A pivot was asked for on what was not varied.
-    #[error("looking for the axis {asked}: {why}")]
-    NoSuchAxis {
-        /// As it was asked for.
-        asked: String,
-        /// What there is instead.
-        why: String,
-    },
-    /// A word of `--format` is not known.
-    #[error("no report format is called {asked}; there are {known}")]
-    NoSuchFormat {
-        /// As it was asked for.
-        asked: String,
-        /// What there is.
-        known: String,
     },
 }

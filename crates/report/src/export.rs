@@ -18,7 +18,7 @@ use crate::chart::chart_data;
 use crate::html::page;
 use crate::view::{AxisView, Material, View};
 use std::path::{Path, PathBuf};
-use strum::{IntoStaticStr, VariantArray, VariantNames};
+use strum::{IntoStaticStr, VariantArray};
 
 pub use costs::costs_sheet;
 pub(crate) use folder::write as write_files;
@@ -26,10 +26,10 @@ pub use folder::{MARK, check_folder};
 pub use json::results;
 pub use pivots::{pivot_csv, pivot_sheets};
 pub use samples::samples_csv;
-pub use tables::{Sheet, markdown, overview_sheet, workload_csv, workload_sheet};
+pub use tables::{Sheet, overview_sheet, workload_csv, workload_sheet};
 
 /// One form of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray, VariantNames)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Format {
     /// `index.html`.
@@ -61,26 +61,9 @@ impl Format {
         self.into()
     }
 
-    /// Reads a list such as `html,png`; `all` stands for all of them.
-    ///
-    /// # Errors
-    /// A word that names none.
-    pub fn parse_list(text: &str) -> Result<Vec<Format>, ReportError> {
-        let mut chosen = Vec::new();
-        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-            if word == "all" {
-                return Ok(Format::ALL.to_vec());
-            }
-            let found = Format::ALL.iter().copied().find(|format| format.name() == word.to_lowercase());
-            let format = found.ok_or_else(|| ReportError::NoSuchFormat {
-                asked: crate::safe::terminal(word),
-                known: <Format as VariantNames>::VARIANTS.join(", "),
-            })?;
-            if !chosen.contains(&format) {
-                chosen.push(format);
-            }
-        }
-        Ok(if chosen.is_empty() { Format::ALL.to_vec() } else { chosen })
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.iter().copied().find(|format| format.name().eq_ignore_ascii_case(name))
     }
 }
 
@@ -161,6 +144,13 @@ fn files(material: &Material, view: &View, formats: &[Format]) -> Result<Files, 
         }
     }
     Ok(out)
+}
+
+/// Markdown of all tables, as `show --markdown` prints it.
+pub fn markdown(view: &View) -> String {
+    let tables = view.workloads.iter().map(|workload| workload_sheet(view, workload));
+    let costs = Some(costs_sheet(view)).filter(|sheet| !sheet.lines.is_empty());
+    tables.chain(costs).map(|sheet| sheet.to_markdown() + "\n").collect()
 }
 
 /// No workload's table begins with two dashes, so none is written over.

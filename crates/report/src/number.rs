@@ -186,6 +186,11 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// What stands behind a ratio whose interval is known: ` (1.2 to 1.8)`.
+pub fn range(interval: Option<(f64, f64)>) -> String {
+    interval.map_or_else(String::new, |(low, high)| format!(" ({} to {})", ratio(low), ratio(high)))
+}
+
 /// How many times, for a glance: 1, 1.04, 1.6, 16, 160. The judge's digits; but "at most" wants a number, however large.
 pub fn times(value: f64) -> String {
     match value {
@@ -223,6 +228,7 @@ pub fn quantity(text: &str) -> Option<f64> {
         "MiB" => 1048576.0,
         "GB" => 1e9,
         "GiB" => 1073741824.0,
+        "TiB" => 1099511627776.0,
         "ms" => 1e-3,
         "min" => 60.0,
         _ => return None,

@@ -21,9 +21,9 @@ pub use why::why;
 
 use crate::number;
 use crate::safe;
-use crate::view::{View, WorkloadView, plural};
+use crate::view::{FailureView, View, WorkloadView, plural};
 use judge::duration;
-use style::{Tone, wrapped};
+use style::Tone;
 use unicode_width::UnicodeWidthStr;
 
 /// Everything about a run: one table and verdict a workload, then what it rests on.
@@ -32,20 +32,9 @@ pub fn show(view: &View, style: Style) -> String {
     line(&mut text, &style.paint(Tone::Heading, &safe::terminal(&view.run.title)));
     let counts = view.counts;
     let seconds = view.run.seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
-    line(
-        &mut text,
-        &wrapped(
-            &format!(
-                "Run {} of {}: {} in {}{seconds}.",
-                safe::terminal(&view.run.id),
-                safe::terminal(&view.run.began),
-                plural(counts.done, "trial"),
-                plural(counts.blocks as usize, "block")
-            ),
-            style.width,
-            "",
-        ),
-    );
+    let (trials, blocks) = (plural(counts.done, "trial"), plural(counts.blocks as usize, "block"));
+    let (id, began) = (&view.run.id, &view.run.began);
+    text.push_str(&style.say(&format!("Run {id} of {began}: {trials} in {blocks}{seconds}."), ""));
     for workload in &view.workloads {
         line(&mut text, "");
         text.push_str(&section(view, workload, style));
@@ -60,7 +49,7 @@ pub fn show(view: &View, style: Style) -> String {
     text.push_str(&costs::costs(view, style));
     text.push_str(&costs::options(view, style));
     if !view.run.features.is_empty() {
-        text.push_str(&format!("\n{}\n", style.paint(Tone::Heading, "What they can do")));
+        text.push_str(&style.heading("What they can do"));
         text.push_str(&features::feature_table(&view.run.features, &|_, _| false, style.width));
     }
     text.push_str(&ending(view, style));
@@ -80,53 +69,46 @@ pub fn section(view: &View, workload: &WorkloadView, style: Style) -> String {
     text.push_str(&table::tables(view, workload, style));
     for sentence in &workload.sentences {
         let mark = if style.unicode { "→ " } else { "> " };
-        line(&mut text, &wrapped(&format!("{mark}{}", safe::terminal(&sentence.text)), style.width, "  "));
+        text.push_str(&style.say(&format!("{mark}{}", sentence.text), "  "));
     }
     text
 }
 
 fn ending(view: &View, style: Style) -> String {
-    let mut text = String::new();
-    line(&mut text, "");
+    let mut text = String::from("\n");
+    let mut say = |what: &str, indent: &str| text.push_str(&style.say(what, indent));
     if let Some(why) = &view.run.ending {
-        line(&mut text, &wrapped(&format!("Ended: {}", safe::terminal(why)), style.width, "  "));
+        say(&format!("Ended: {why}"), "  ");
     }
     for row in &view.device {
         let show = |value| row.unit.show(value, None);
         let said = format!(
             "The raw device, {}: {} {} ({} to {}, {} samples){}",
-            safe::terminal(&row.title),
+            row.title,
             show(row.median),
             row.unit.sign,
             show(row.range.0),
             show(row.range.1),
             row.samples,
-            row.remarks.iter().map(|remark| format!("; {}", safe::terminal(remark))).collect::<String>()
+            row.remarks.iter().map(|remark| format!("; {remark}")).collect::<String>()
         );
-        line(&mut text, &wrapped(&said, style.width, "  "));
+        say(&said, "  ");
     }
     for warning in &view.warnings {
-        let said = format!("{} {}", if style.unicode { "•" } else { "*" }, safe::terminal(warning));
-        line(&mut text, &wrapped(&said, style.width, "  "));
+        say(&format!("{} {warning}", if style.unicode { "•" } else { "*" }), "  ");
     }
     for failure in view.failures.iter().take(8) {
-        let said = format!(
-            "  {} failed in {}, block {}: {}",
-            safe::terminal(&failure.contender),
-            safe::terminal(&failure.workload),
-            failure.block + 1,
-            safe::terminal(&failure.reason)
-        );
-        line(&mut text, &wrapped(&said, style.width, "    "));
+        let FailureView { contender, workload, block, reason, .. } = failure;
+        say(&format!("  {contender} failed in {workload}, block {}: {reason}", block + 1), "    ");
     }
     let noise = match view.noise_floor {
         Some(noise) => format!("Noise floor by a hidden twin: {}. ", number::percent(noise)),
         None => String::new(),
     };
     let effect = number::percent(view.smallest_effect);
-    line(&mut text, &wrapped(&format!("{noise}Differences below {effect} are not called one."), style.width, ""));
+    say(&format!("{noise}Differences below {effect} are not called one."), "");
     if !view.run.repeat.is_empty() {
-        line(&mut text, &wrapped(&format!("Again: {}", safe::terminal(&view.run.repeat)), style.width, "  "));
+        say(&format!("Again: {}", view.run.repeat), "  ");
     }
     text
 }

@@ -9,6 +9,7 @@ mod cells;
 mod clients;
 mod costs;
 mod course;
+mod known;
 mod machines;
 mod material;
 mod options;
@@ -24,10 +25,10 @@ mod why;
 
 pub use answer::{AnswerView, WorkloadLine};
 pub use axes::{AxisGroup, AxisView};
-pub(crate) use build::{slug, trial_name};
 pub use clients::{ClientRow, ClientsRow, ClientsView};
 pub use costs::{CostView, CostsView, HEADINGS, LEGEND};
 pub use course::{CoursePoint, CourseRow, CourseView};
+pub(crate) use known::{slug, trial_name};
 pub(crate) use machines::span_words;
 pub use machines::{MachineView, MachinesView, PooledView};
 pub use material::Material;
@@ -37,7 +38,7 @@ pub use scaling::{ScalingRow, ScalingView};
 pub use score::ScoreView;
 pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
-pub(crate) use story::plural;
+pub use story::plural;
 pub use variants::VariantsView;
 pub use why::{Point, Why, why};
 
@@ -247,6 +248,20 @@ pub struct RowView {
     pub cells: Vec<CellView>,
 }
 
+impl RowView {
+    /// What its figures are: title, unit, until when, and whether less is better.
+    pub(crate) fn named(&self) -> String {
+        let until = if self.durable { ", until durable" } else { "" };
+        let less = if self.higher_is_better { "" } else { ", less is better" };
+        format!("{} ({}{until}{less})", self.title, self.unit.sign)
+    }
+
+    /// A figure in its unit, with no more digits than the interval allows.
+    pub(crate) fn show(&self, figure: &FigureView) -> String {
+        self.unit.show(figure.median, figure.half_width())
+    }
+}
+
 /// One operation of one contender.
 #[derive(Debug, Clone, Serialize)]
 pub struct CellView {
@@ -450,6 +465,11 @@ impl View {
     /// Whether it was judged by instructions, which are none of time.
     pub fn counts_instructions(&self) -> bool {
         self.table.operations.iter().any(|operation| operation.unit == records::facts::PER_OPERATION)
+    }
+
+    /// The row that a line of a pivot is about.
+    pub(crate) fn row(&self, line: &PivotRow) -> &RowView {
+        &self.workloads[line.workload].rows[line.row]
     }
 
     /// What stands behind "1.3x" of what is worse.

@@ -3,7 +3,7 @@
 mod support;
 
 use judge::Change;
-use report::chart::{Artist, chart_data, png};
+use report::chart::{Artist, Kind, chart_data, png};
 use report::terminal::{Style, pivot};
 use report::view::CoursePoint;
 use report::{Format, write};
@@ -84,7 +84,7 @@ fn the_course_stands_in_the_terminal_the_page_the_pictures_and_the_json() {
         [">6.6<", ">6.12<", ">7.2<"].iter().map(|kernel| svg.find(kernel).expect("named")).collect();
     assert!(places.is_sorted(), "by version: {places:?}");
     let artist = Artist::new(&charts).expect("the library loads");
-    let drawn = artist.course_svg(0).expect("it is drawn").expect("it has something to show");
+    let drawn = artist.svg(0, Kind::Course).expect("it is drawn").expect("it has something to show");
     leave("course.png", png(&drawn).expect("it is rasterised"));
     let json = fs::read_to_string(folder.path().join("results.json")).expect("the JSON");
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");

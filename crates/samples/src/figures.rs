@@ -78,26 +78,14 @@ fn group<'a>(phase: &'a PhaseRecord, facts: &PhaseFacts) -> Option<&'a records::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use records::Evidence;
     use records::outcome::PhaseOutcome;
 
     fn phase(returned_ns: u64, durable_ns: Option<u64>) -> (PhaseRecord, PhaseFacts) {
-        let name = "create";
-        let facts = serde_json::json!({
-            "name": name, "title": name, "doing": name, "operation": name, "cache_label": "cold", "variant": null,
-            "figure": "items-per-second", "figure_group": null, "share_of": null, "preparation": false,
-        });
-        let outcome = serde_json::json!({
-            "phase": 0, "pass": 0, "items": 10, "bytes_read": 0, "bytes_written": 4096, "returned_ns": returned_ns,
-            "durable_ns": durable_ns, "cpu": {"user_ns": 1, "system_ns": 2}, "groups": [], "series": null,
-            "errors": {"count": 0, "first": []}, "verified": null, "work_hash": 0, "remarks": [],
-        });
-        let facts: PhaseFacts = serde_json::from_value(facts).expect("facts");
-        let outcome: PhaseOutcome = serde_json::from_value(outcome).expect("an outcome");
-        let cache = records::program::Cache::Cold;
-        let (name, operation, figure) = (name.into(), name.into(), facts.figure);
-        let evidence = Evidence::default();
-        (PhaseRecord { name, operation, cache, figure, preparation: false, outcome, evidence }, facts)
+        let figure = Figure::ItemsPerSecond;
+        let facts = PhaseFacts { name: "create".into(), figure, ..PhaseFacts::default() };
+        let outcome =
+            PhaseOutcome { items: 10, bytes_written: 4096, returned_ns, durable_ns, ..PhaseOutcome::default() };
+        (PhaseRecord::new("create", records::program::Cache::Cold, figure, outcome), facts)
     }
 
     #[test]

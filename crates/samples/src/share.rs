@@ -53,15 +53,8 @@ mod tests {
             durable_ns: durable.map(|durable| durable * seconds),
             ..PhaseOutcome::default()
         };
-        PhaseRecord {
-            name: "write".into(),
-            operation: "write".into(),
-            cache: Cache::Cold,
-            figure: Figure::Seconds,
-            preparation,
-            outcome,
-            evidence: Evidence { set_aside, ..Evidence::default() },
-        }
+        let evidence = Evidence { set_aside, ..Evidence::default() };
+        PhaseRecord { preparation, evidence, ..PhaseRecord::new("write", Cache::Cold, Figure::Seconds, outcome) }
     }
 
     fn trial(began: i64, seconds: f64, phases: Vec<PhaseRecord>) -> TrialRecord {

@@ -36,34 +36,18 @@ mod tests {
     use records::{ColdStart, Evidence};
 
     fn facts(figure: Figure) -> PhaseFacts {
-        PhaseFacts {
-            name: "read".into(),
-            title: "read".into(),
-            doing: "reading".into(),
-            operation: "read".into(),
-            cache_label: "cold".into(),
-            figure,
-            ..PhaseFacts::default()
-        }
+        PhaseFacts { name: "read".into(), figure, ..PhaseFacts::default() }
     }
 
     /// A trial whose cold passes took so many seconds for a million bytes.
     fn trial(seconds: &[u64]) -> TrialRecord {
-        let pass = |(number, seconds): (usize, &u64)| PhaseRecord {
-            name: "read".into(),
-            operation: "read".into(),
-            cache: Cache::Cold,
-            figure: Figure::Seconds,
-            preparation: false,
-            outcome: PhaseOutcome {
-                pass: number as u32,
-                bytes_read: 1_000_000,
-                returned_ns: seconds * 1_000_000_000,
-                ..PhaseOutcome::default()
-            },
-            evidence: Evidence { cold: Some(ColdStart::default()), ..Evidence::default() },
+        let pass = |(pass, seconds): (u32, &u64)| {
+            let (bytes_read, returned_ns) = (1_000_000, seconds * 1_000_000_000);
+            let outcome = PhaseOutcome { pass, bytes_read, returned_ns, ..PhaseOutcome::default() };
+            let evidence = Evidence { cold: Some(ColdStart::default()), ..Evidence::default() };
+            PhaseRecord { evidence, ..PhaseRecord::new("read", Cache::Cold, Figure::Seconds, outcome) }
         };
-        let phases = seconds.iter().enumerate().map(pass).collect();
+        let phases = (0..).zip(seconds).map(pass).collect();
         TrialRecord { phases, ..TrialRecord::begun((0, 0), 0, "w", "quick") }
     }
 

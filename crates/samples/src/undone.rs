@@ -62,17 +62,12 @@ fn nothing_there(trial: &TrialRecord, facts: &PhaseFacts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use records::Evidence;
     use records::outcome::{Errors, OperationError, PhaseOutcome};
     use records::program::Cache;
 
     fn facts(name: &str, figure: Figure, needs: &[&str]) -> PhaseFacts {
-        let figure = serde_json::to_value(figure).expect("a word");
-        let facts = serde_json::json!({
-            "name": name, "title": name, "doing": name, "operation": name, "cache_label": "cold", "variant": null,
-            "figure": figure, "figure_group": null, "share_of": null, "preparation": false, "needs": needs,
-        });
-        serde_json::from_value(facts).expect("facts")
+        let needs = needs.iter().map(|name| (*name).to_owned()).collect();
+        PhaseFacts { name: name.into(), figure, needs, ..PhaseFacts::default() }
     }
 
     fn pass(name: &str, items: u64, errors: u64) -> PhaseRecord {
@@ -80,9 +75,7 @@ mod tests {
         let first = OperationError { step, file, offset: None, errno: 28, message };
         let errors = Errors { count: errors, first: if errors > 0 { vec![first] } else { vec![] } };
         let outcome = PhaseOutcome { items, errors, returned_ns: 1_000_000, ..PhaseOutcome::default() };
-        let (figure, cache) = (Figure::ItemsPerSecond, Cache::AsFound);
-        let (evidence, preparation) = (Evidence::default(), false);
-        PhaseRecord { name: name.into(), operation: name.into(), cache, figure, preparation, outcome, evidence }
+        PhaseRecord::new(name, Cache::AsFound, Figure::ItemsPerSecond, outcome)
     }
 
     fn trial(phases: Vec<PhaseRecord>) -> TrialRecord {

@@ -3,6 +3,7 @@
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use strum::IntoStaticStr;
 
 /// What is run, what before and after it, and as whom.
 #[derive(Debug, Clone, Default, Args)]
@@ -51,8 +52,9 @@ pub struct Own {
     pub time_limit: Option<String>,
 }
 
-/// What a command finds in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+/// What a command finds in memory, by the words of workload files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Start {
     /// Nothing
     #[default]
@@ -61,15 +63,4 @@ pub enum Start {
     Warm,
     /// Whatever the commands before it left
     AsFound,
-}
-
-impl Start {
-    /// The word of workload files for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Start::Cold => "cold",
-            Start::Warm => "warm",
-            Start::AsFound => "as-found",
-        }
-    }
 }

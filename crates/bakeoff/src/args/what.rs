@@ -5,6 +5,7 @@ use super::Own;
 use clap::{Args, ValueEnum};
 use records::ColdWay;
 use std::path::PathBuf;
+use strum::IntoStaticStr;
 
 /// What is to be run, where, and how often.
 #[derive(Debug, Clone, Default, Args)]
@@ -142,23 +143,14 @@ pub struct What {
     pub own: Own,
 }
 
-/// Scales of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// Scales of a workload, by their names in workload files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Scale {
     /// Keeps the character in seconds
     Quick,
     /// The published sizes
     Full,
-}
-
-impl Scale {
-    /// Name in workload files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Quick => "quick",
-            Self::Full => "full",
-        }
-    }
 }
 
 /// How phases start cold.

@@ -113,6 +113,21 @@ fn read(path: PathBuf) -> Execution {
     }
 }
 
+/// `12 of 40 trials; 1 of 4 parts done; 2: 3 of 10 on node2; 3: not begun`.
+pub fn in_a_line(parts: &[PartState]) -> String {
+    let trials: usize = parts.iter().map(|part| part.trials).sum();
+    let have: usize = parts.iter().filter_map(|part| part.counts.as_ref()).map(|one| one.trials).sum();
+    let done = parts.iter().filter(|part| part.counts.as_ref().is_some_and(|one| one.finished)).count();
+    let mut words = vec![format!("{have} of {trials} trials"), format!("{done} of {} parts done", parts.len())];
+    for part in parts.iter().filter(|part| part.counts.as_ref().is_none_or(|one| !one.finished)).take(8) {
+        words.push(match &part.counts {
+            Some(one) => format!("{}: {} of {} on {}", part.shard, one.trials, part.trials, one.machine),
+            None => format!("{}: not begun", part.shard),
+        });
+    }
+    words.join("; ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

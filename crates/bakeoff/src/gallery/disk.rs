@@ -49,7 +49,7 @@ fn real(found: &Found) -> Vec<&BlockDevice> {
 
 fn class(device: &BlockDevice, machine: Option<&Machine>) -> &'static str {
     let (name, driver) = (device.name.as_str(), device.driver.as_deref().unwrap_or_default());
-    let is_guest = machine.is_some_and(|machine| !["", "none"].contains(&machine.virtualisation.kind.as_str()));
+    let is_guest = machine.is_some_and(|machine| machine.guest().is_some());
     match () {
         () if name.starts_with("zram") || name.starts_with("ram") || name.starts_with("pmem") => MEMORY,
         () if name.starts_with("nvme") => "NVMe SSD",

@@ -7,7 +7,7 @@ use crate::claims::{self, Ground};
 use judge::{Backend, Certainty, ClaimOutcome, Pair, Relation, Table};
 use ledger::import::Imported;
 use literature::Published;
-use records::{Machine, show_bytes};
+use records::Machine;
 use report::Material;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_LINES: usize = 400;
 /// Letters of a heading at most.
 const TITLE: usize = 200;
-/// Bytes of a GiB.
-const GIB: u64 = 1 << 30;
 
 /// Work that is the same wherever it is done.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WorkKey {
     /// Name of the workload.
     pub name: String,
@@ -32,7 +30,7 @@ pub struct WorkKey {
 }
 
 /// A line of a ranking that is the same wherever it is measured.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LineKey {
     /// Index into [`Judged::works`].
     pub work: usize,
@@ -206,15 +204,9 @@ fn line(
     (place, work): (usize, usize),
 ) -> RankedLine {
     let operation = &table.operations[place];
-    let own = if operation.phrase.is_empty() { &ranked.operation } else { &operation.phrase };
     let alike = table.operations.iter().filter(|other| other.phrase == operation.phrase && !other.secondary).count();
-    let guest = match ranked.backend {
-        Backend::Host => "",
-        Backend::Kvm => "in a virtual machine",
-        Backend::Emulation => "in an emulated machine",
-    };
     let cache = if alike > 1 { ranked.cache.as_str() } else { "" };
-    let parts = [own.as_str(), cache, guest, ranked.age.as_str()];
+    let parts = [operation.doing(), cache, ranked.backend.guest(), ranked.age.as_str()];
     let name = |name: &String| called.get(name).unwrap_or(name).clone();
     RankedLine {
         key: LineKey {
@@ -297,20 +289,16 @@ fn filesystems(material: &Material) -> BTreeSet<String> {
 }
 
 fn machine(machine: &Machine) -> String {
-    let threads = format!("{} threads", machine.cpu.threads);
-    let guest = Some(machine.virtualisation.kind.as_str()).filter(|kind| !["", "none"].contains(kind));
-    let parts =
-        [machine.cpu.model.clone(), threads, show_bytes(machine.memory_bytes), format!("kernel {}", machine.kernel)];
-    let guest = guest.map(|kind| format!("virtual machine ({kind})"));
-    parts.into_iter().filter(|part| !part.is_empty()).chain(guest).collect::<Vec<_>>().join(", ")
+    let guest = machine.guest().map_or_else(String::new, |kind| format!(", virtual machine ({kind})"));
+    machine.about() + &guest
 }
 
 /// Two runs with the same processor and memory are taken for two of one machine, whatever disks they were on: like machines behave alike,
 /// and counting them twice would promise too much.
 fn machine_key(material: &Material) -> String {
     let machine = material.run.new.machine.as_ref().map(|machine| {
-        let memory = (machine.memory_bytes + GIB / 2) / GIB;
-        format!("{} {} {memory} {}", machine.cpu.model, machine.cpu.threads, machine.virtualisation.kind)
+        let (cpu, memory) = (&machine.cpu, machine.memory_gib());
+        format!("{} {} {memory} {}", cpu.model, cpu.threads, machine.virtualisation.kind)
     });
     machine.unwrap_or_else(|| material.run.id.clone())
 }

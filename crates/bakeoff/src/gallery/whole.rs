@@ -8,50 +8,25 @@ use super::literature;
 use super::pool::{self, Word};
 use crate::failure::Failure;
 use ::literature::Published;
+use indexmap::IndexSet;
 use judge::{Certainty, ClaimOutcome, Relation, Study};
 use report::gallery::{Entry, Gallery, Line, Work};
 use std::collections::BTreeMap;
+use std::hash::Hash;
 
 /// Times worse than the best, in hundredths, that the page shows at most.
 const FURTHEST: f64 = 1e8;
 
-/// Names, each with its number, in the order in which they were first said.
-struct Numbered<K> {
-    numbers: BTreeMap<K, usize>,
-}
-
-impl<K: Ord + Clone> Numbered<K> {
-    fn new() -> Self {
-        Self { numbers: BTreeMap::new() }
-    }
-
-    fn of(&mut self, key: &K) -> usize {
-        let next = self.numbers.len();
-        *self.numbers.entry(key.clone()).or_insert(next)
-    }
-
-    fn say(&mut self, keys: &[K]) {
-        for key in keys {
-            self.of(key);
-        }
-    }
-
-    fn all(self) -> Vec<K> {
-        let mut all: Vec<(K, usize)> = self.numbers.into_iter().collect();
-        all.sort_by_key(|(_, number)| *number);
-        all.into_iter().map(|(key, _)| key).collect()
-    }
-}
-
-/// Everything that is numbered.
+/// Everything that is numbered, in the order in which it was first said.
+#[derive(Default)]
 struct Names {
-    disks: Numbered<String>,
-    kernels: Numbered<String>,
-    filesystems: Numbered<String>,
-    contenders: Numbered<String>,
-    machines: Numbered<String>,
-    works: Numbered<WorkKey>,
-    lines: Numbered<LineKey>,
+    disks: IndexSet<String>,
+    kernels: IndexSet<String>,
+    filesystems: IndexSet<String>,
+    contenders: IndexSet<String>,
+    machines: IndexSet<String>,
+    works: IndexSet<WorkKey>,
+    lines: IndexSet<LineKey>,
 }
 
 /// Puts judged runs together.
@@ -84,12 +59,12 @@ pub fn whole(judged: &[Judged], refused: &[Refused], published: &[Published]) ->
     };
     Ok(Gallery {
         made_by: env!("CARGO_PKG_VERSION").into(),
-        disks: names.disks.all(),
-        kernels: names.kernels.all(),
-        filesystems: names.filesystems.all(),
-        contenders: names.contenders.all(),
-        works: works(&names.works.all()),
-        lines: names.lines.all().into_iter().enumerate().map(line).collect(),
+        disks: names.disks.into_iter().collect(),
+        kernels: names.kernels.into_iter().collect(),
+        filesystems: names.filesystems.into_iter().collect(),
+        contenders: names.contenders.into_iter().collect(),
+        works: works(&names.works.into_iter().collect::<Vec<_>>()),
+        lines: names.lines.into_iter().enumerate().map(line).collect(),
         entries,
         pools,
         claims,
@@ -99,18 +74,15 @@ pub fn whole(judged: &[Judged], refused: &[Refused], published: &[Published]) ->
     })
 }
 
+/// The number of a name, which may be new.
+fn number<K: Eq + Hash + Clone>(names: &mut IndexSet<K>, name: &K) -> usize {
+    names.get_index_of(name).unwrap_or_else(|| names.insert_full(name.clone()).0)
+}
+
 impl Names {
     /// What readers filter by, in an order that they expect.
     fn sorted(judged: &[Judged]) -> Self {
-        let mut names = Names {
-            disks: Numbered::new(),
-            kernels: Numbered::new(),
-            filesystems: Numbered::new(),
-            contenders: Numbered::new(),
-            machines: Numbered::new(),
-            works: Numbered::new(),
-            lines: Numbered::new(),
-        };
+        let mut names = Names::default();
         let sorted = |mut all: Vec<String>| {
             all.sort();
             all.dedup();
@@ -123,29 +95,29 @@ impl Names {
         let filesystems = sorted(judged.iter().flat_map(|one| one.filesystems.iter().cloned()).collect());
         let contenders =
             judged.iter().flat_map(|one| &one.lines).flat_map(|line| line.contenders.iter().map(|one| one.0.clone()));
-        names.contenders.say(&sorted(contenders.collect()));
-        names.disks.say(&disks);
-        names.kernels.say(&kernels);
-        names.filesystems.say(&filesystems);
+        names.contenders.extend(sorted(contenders.collect()));
+        names.disks.extend(disks);
+        names.kernels.extend(kernels);
+        names.filesystems.extend(filesystems);
         names
     }
 
     /// An entry, and its words on ratios.
     fn entry(&mut self, one: &Judged, titles: &mut BTreeMap<usize, (String, bool)>) -> (Entry, Vec<Word>) {
-        let works: Vec<usize> = one.works.iter().map(|work| self.works.of(work)).collect();
-        let disk = self.disks.of(&one.disk);
-        let machine = self.machines.of(&one.machine_key);
-        let kernels: Vec<usize> = one.kernels.iter().map(|series| self.kernels.of(series)).collect();
+        let works: Vec<usize> = one.works.iter().map(|work| number(&mut self.works, work)).collect();
+        let disk = number(&mut self.disks, &one.disk);
+        let machine = number(&mut self.machines, &one.machine_key);
+        let kernels: Vec<usize> = one.kernels.iter().map(|series| number(&mut self.kernels, series)).collect();
         let (mut lines, mut ranks) = (Vec::new(), Vec::new());
         for line in &one.lines {
-            let number = self.lines.of(&LineKey { work: works[line.key.work], ..line.key.clone() });
+            let number = number(&mut self.lines, &LineKey { work: works[line.key.work], ..line.key.clone() });
             titles.entry(number).or_insert_with(|| (line.title.clone(), line.sum));
             lines.push(number);
             ranks.push(self.rank(number, &line.contenders));
         }
         let apart = disk::is_apart(&one.disk);
         let words = one.pairs.iter().map(|found| {
-            let numbers = [0, 1].map(|at| self.contenders.of(&found.contenders[at]));
+            let numbers = [0, 1].map(|at| number(&mut self.contenders, &found.contenders[at]));
             let (contenders, sign) =
                 if numbers[0] <= numbers[1] { (numbers, 1.0) } else { ([numbers[1], numbers[0]], -1.0) };
             let study = Study { machine, log: sign * found.pair.log, error: found.pair.error, df: found.pair.df };
@@ -159,7 +131,7 @@ impl Names {
             model: one.model.clone(),
             machine: one.machine.clone(),
             number: machine,
-            filesystems: one.filesystems.iter().map(|name| self.filesystems.of(name)).collect(),
+            filesystems: one.filesystems.iter().map(|name| number(&mut self.filesystems, name)).collect(),
             kernels,
             works,
             answer: one.take.as_ref().map_or_else(|| "can't tell yet".into(), |name| format!("take {name}")),
@@ -174,7 +146,7 @@ impl Names {
         let mut rank = vec![line as u32];
         for (name, times, relation) in contenders {
             let hundredths = (times * 100.0).round().clamp(0.0, FURTHEST);
-            rank.extend([self.contenders.of(name) as u32, hundredths as u32, relation_number(*relation)]);
+            rank.extend([number(&mut self.contenders, name) as u32, hundredths as u32, relation_number(*relation)]);
         }
         rank
     }

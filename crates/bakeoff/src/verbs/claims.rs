@@ -7,6 +7,7 @@ use crate::claims::{self, Clock, Ground, Published};
 use crate::failure::Failure;
 use crate::json::{self, Answer};
 use crate::text;
+use indexmap::IndexMap;
 use judge::{ClaimOutcome, ClaimRelation, ClaimVerdict, Interval};
 use ledger::{Access, Ledger};
 use records::BlockDevice;
@@ -197,23 +198,14 @@ fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) ->
     let (holds, reversed) = (count(ClaimOutcome::Holds), count(ClaimOutcome::Reversed));
     let open = count(ClaimOutcome::NoDifferenceShown);
     let tested = holds + reversed + open;
-    said.push_str(&text::wrapped(
-        &format!(
-            "{tested} of {} claims tested: {holds} {}, {reversed} reversed, {open} no difference shown.",
-            claims.len(),
-            if holds == 1 { "holds" } else { "hold" }
-        ),
-        width,
-        "",
-        "  ",
-    ));
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let (all, hold) = (claims.len(), if holds == 1 { "holds" } else { "hold" });
+    let sum =
+        format!("{tested} of {all} claims tested: {holds} {hold}, {reversed} reversed, {open} no difference shown.");
+    said.push_str(&text::wrapped(&sum, width, "", "  "));
+    let mut reasons: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for (claim, verdict) in pairs() {
         let ClaimOutcome::NotTestable(why) = &verdict.outcome else { continue };
-        match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, ids)) => ids.push(&claim.claim.id),
-            None => reasons.push((why, vec![&claim.claim.id])),
-        }
+        reasons.entry(why).or_default().push(&claim.claim.id);
     }
     if tested < claims.len() {
         said.push_str(&format!("\nNot testable in this run: {} of {}\n", claims.len() - tested, claims.len()));
@@ -279,8 +271,8 @@ fn device(material: &Material) -> String {
     if !beneath.is_empty() {
         text.push_str(&format!(" on {}", beneath.join(", ")));
     }
-    match material.run.new.machine.as_ref().map(|machine| machine.virtualisation.kind.as_str()) {
-        Some(kind) if !kind.is_empty() && kind != "none" => format!("{text}, in a virtual machine ({kind})"),
-        _ => text,
+    match material.run.new.machine.as_ref().and_then(|machine| machine.guest()) {
+        Some(kind) => format!("{text}, in a virtual machine ({kind})"),
+        None => text,
     }
 }

@@ -8,7 +8,6 @@ use crate::cluster::job::Job;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
 use crate::show;
-use crate::verbs::submit;
 use ledger::import::import_file;
 use ledger::{Access, Ledger};
 use schemars::JsonSchema;
@@ -56,7 +55,7 @@ pub fn collect(args: &CollectArgs) -> Result<u8, Failure> {
     if args.progress {
         match args.json {
             true => json::print(&Progress { parts, run: None })?,
-            false => println!("{}", submit::in_a_line(&parts)),
+            false => println!("{}", executions::in_a_line(&parts)),
         }
         return Ok(0);
     }

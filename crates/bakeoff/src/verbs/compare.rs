@@ -87,15 +87,11 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     let mut said = text::wrapped(&a.name, width, "A  ", "   ");
     said.push_str(&text::wrapped(&b.name, width, "B  ", "   "));
     let margin = comparison.smallest_effect * 100.0;
-    said.push_str(&text::wrapped(
-        &format!(
-            "Medians; times: how many times slower B is than A, below 1 it is faster, with the interval that decides. \
-             Differences within {margin:.0} % are called the same."
-        ),
-        width,
-        "",
-        "",
-    ));
+    let legend = format!(
+        "Medians; times: how many times slower B is than A, below 1 it is faster, with the interval that decides. \
+         Differences within {margin:.0} % are called the same."
+    );
+    said.push_str(&text::wrapped(&legend, width, "", ""));
     let mut heading = String::new();
     for row in &comparison.rows {
         let who = if row.a == row.b && a.contender.is_none() { format!(", {}", row.a) } else { String::new() };
@@ -109,14 +105,9 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     said.push('\n');
     said.push_str(&text::wrapped(&meaning(comparison, a, b), width, "", "  "));
     if !comparison.unmatched.is_empty() {
-        let count = comparison.unmatched.len();
-        let what = if count == 1 { "1 thing" } else { &format!("{count} things") };
-        said.push_str(&text::wrapped(
-            &format!("Not compared: {what} that only one of the two has; --unmatched lists them."),
-            width,
-            "",
-            "  ",
-        ));
+        let what = report::view::plural(comparison.unmatched.len(), "thing");
+        let left_out = format!("Not compared: {what} that only one of the two has; --unmatched lists them.");
+        said.push_str(&text::wrapped(&left_out, width, "", "  "));
     }
     said
 }

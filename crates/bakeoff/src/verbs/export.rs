@@ -19,20 +19,22 @@ pub fn export(path: &Path, args: &ExportArgs) -> Result<u8, Failure> {
     };
     let owner = args.anonymous.then(publish::owner);
     let text = ledger::import::export_of(&ledger, &run, owner.as_ref())?;
-    write_new(&file, text.as_bytes())
-        .map_err(|error| Failure::new(format!("writing {}: {error}; name another file with -o", file.display())))?;
+    write_new(&file, text.as_bytes())?;
     println!("{}", file.display());
     Ok(0)
 }
 
 /// A file that is there whole or not at all.
-pub(super) fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let (folder, name) = system::create::split(path)?;
-    let folder = system::create::Folder::open(&folder)?;
-    let written = folder.new_file(&name)?.write_all(bytes);
-    if written.is_err() {
-        // The error that is reported matters more than a fragment that could not be removed.
-        let _ = folder.remove(&name);
-    }
-    written
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let write = || {
+        let (folder, name) = system::create::split(path)?;
+        let folder = system::create::Folder::open(&folder)?;
+        folder.new_file(&name)?.write_all(bytes).inspect_err(|_| {
+            // The error that is reported matters more than a fragment that could not be removed.
+            let _ = folder.remove(&name);
+        })
+    };
+    write().map_err(|error: std::io::Error| {
+        Failure::new(format!("writing {}: {error}; name another file with -o", path.display()))
+    })
 }

@@ -25,11 +25,8 @@ pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     let Some((contenders, refused)) = served_disk::each(&asked, one) else { return Ok(STOPPED) };
     let all = AllFaults { contenders, refused, mounted_by: asked.mounted_by, served_disk: asked.served };
     served_disk::tell(&args.on, &all, &fault_table::findings(&all))?;
-    served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
-    match all.contenders.is_empty() {
-        true => Err(Failure::new("no contender could be harmed; the reasons stand above")),
-        false => Ok(0),
-    }
+    let found = all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice()));
+    served_disk::agree(found, "no contender could be harmed; the reasons stand above")
 }
 
 /// The faults of these names; all where none is named.

@@ -3,7 +3,7 @@
 
 use crate::args::FeaturesArgs;
 use crate::catalogue::Catalogue;
-use crate::failure::Failure;
+use crate::failure::{Failure, given};
 use crate::features::{self, Features};
 use crate::{contenders, json, out, text};
 use records::feature::Probed;
@@ -32,8 +32,7 @@ pub fn features(args: &FeaturesArgs) -> Result<u8, Failure> {
 }
 
 fn filesystems(args: &FeaturesArgs, catalogue: &Catalogue) -> Result<Vec<Probed>, Failure> {
-    let bytes =
-        parse_bytes(&args.image).map_err(|problem| Failure::usage(format!("--image {}: {problem}", args.image)))?;
+    let bytes = given("--image", &args.image, parse_bytes)?;
     for name in &args.fs {
         catalogue.filesystems.get(name).map_err(Failure::usage)?;
     }

@@ -10,6 +10,7 @@ use crate::text;
 use judge::{Certainty, Span};
 use report::ReportError;
 use report::gallery::{Gallery, write};
+use report::view::plural;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -151,12 +152,11 @@ fn machines(gallery: &Gallery) -> usize {
 }
 
 fn told(page: &str, bytes: u64, gallery: &Gallery) -> String {
-    let (runs, machines) = (gallery.entries.len(), machines(gallery));
     let tested = gallery.claims.iter().filter(|claim| !claim.tested.is_empty()).count();
     let said = format!(
-        "{runs} published {} of {machines} {}, {} refused. {tested} of {} published claims were tested. {page} has {} kB.",
-        if runs == 1 { "run" } else { "runs" },
-        if machines == 1 { "machine" } else { "machines" },
+        "{} of {}, {} refused. {tested} of {} published claims were tested. {page} has {} kB.",
+        plural(gallery.entries.len(), "published run"),
+        plural(machines(gallery), "machine"),
         gallery.refused.len(),
         gallery.claims.len(),
         bytes.div_ceil(1000)

@@ -27,8 +27,7 @@ fn workloads(args: &ImportArgs) -> Result<u8, Failure> {
     for (file, text) in args.files.iter().zip(texts) {
         let own = || PathBuf::from(file.file_stem().unwrap_or_default()).with_extension("toml");
         let to = args.output.clone().unwrap_or_else(own);
-        write_new(&to, text.as_bytes())
-            .map_err(|error| Failure::new(format!("writing {}: {error}; name another file with -o", to.display())))?;
+        write_new(&to, text.as_bytes())?;
         println!("{} is now {}; `bakeoff run ./{}` runs it", file.display(), to.display(), to.display());
         text.lines()
             .take_while(|line| line.starts_with('#'))

@@ -21,7 +21,6 @@ pub mod publish;
 pub mod ranks;
 pub mod record;
 pub mod report;
-pub mod resume;
 pub mod run;
 pub mod serve;
 pub mod serve_disk;

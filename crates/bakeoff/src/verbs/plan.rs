@@ -7,6 +7,7 @@ use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::forecast::{self, Forecast, Setting};
 use crate::{contenders, json, resolve, text};
+use report::view::plural;
 use runner::{Place, ResolvedPlan};
 use workload::quantity::show_bytes;
 
@@ -148,12 +149,11 @@ fn costs(plan: &ResolvedPlan) {
 /// What ageing takes beforehand, and what restoring takes for each trial.
 fn ageing(plan: &ResolvedPlan) {
     let Some(ages) = forecast::ageing(plan) else { return };
-    let (made, once, each) = (ages.filesystems, ages.bytes_once, ages.bytes_per_block);
+    let (once, each) = (ages.bytes_once, ages.bytes_per_block);
     let blocks = plan.sampling.samples.unwrap_or(plan.sampling.blocks.0);
     println!(
-        "Ageing: {} {}, once; {} written, roughly {} at {} MB/s; kept in {} ({} at most)",
-        made,
-        if made == 1 { "filesystem" } else { "filesystems" },
+        "Ageing: {}, once; {} written, roughly {} at {} MB/s; kept in {} ({} at most)",
+        plural(ages.filesystems, "filesystem"),
         show_bytes(once),
         judge::duration(once as f64 / ASSUMED_RATE),
         ASSUMED_RATE / 1e6,

@@ -3,7 +3,7 @@
 
 use crate::args::PowercutArgs;
 use crate::contenders;
-use crate::failure::Failure;
+use crate::failure::{Failure, given};
 use crate::measured;
 use crate::mounted_by;
 use crate::out;
@@ -26,8 +26,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.again {
         return again(args, path);
     }
-    let quiet = parse_duration(&args.unsynced)
-        .map_err(|problem| Failure::usage(format!("--unsynced {}: {problem}", args.unsynced)))?;
+    let quiet = given("--unsynced", &args.unsynced, parse_duration)?;
     let work = program(args)?.map_or(Work::Promises { unsynced: quiet }, Work::Program);
     let only = args.command.as_ref().map(|_| "programs are only cut");
     let asked = served_disk::asked(&args.on, &args.kernel, only)?;
@@ -39,11 +38,8 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     let all = PowerCuts { contenders, refused, mounted_by: asked.mounted_by, served_disk: asked.served };
     served_disk::tell(&args.on, &all, &power_cuts::findings(&all))?;
     measured::keep(&all.contenders);
-    served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
-    match all.contenders.is_empty() {
-        true => Err(Failure::new("no contender could be cut; the reasons stand above")),
-        false => Ok(0),
-    }
+    let found = all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice()));
+    served_disk::agree(found, "no contender could be cut; the reasons stand above")
 }
 
 /// Carries out the promises and looks at what is left of them, where a stage stands elsewhere.
@@ -83,8 +79,7 @@ fn program(args: &PowercutArgs) -> Result<Option<Program>, Failure> {
         let unclear = |error| Failure::usage(format!("{option} '{text}': {error}"));
         shell_words::split(text).map_err(unclear)
     };
-    let problem = |problem: String| Failure::usage(format!("--time-limit {}: {problem}", args.time_limit));
-    let limit = parse_duration(&args.time_limit).map_err(problem)?;
+    let limit = given("--time-limit", &args.time_limit, parse_duration)?;
     let command = words("--command", &args.command)?;
     if command.is_empty() {
         return Ok(None);

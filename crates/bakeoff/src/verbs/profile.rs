@@ -22,8 +22,7 @@ pub fn profile(args: &ProfileArgs) -> Result<u8, Failure> {
     workload::Workload::parse(&text, &to.display().to_string()).map_err(|problem| {
         Failure::new(format!("{}: nothing in it can be said as a workload: {problem}", args.trace.display()))
     })?;
-    write_new(&to, text.as_bytes())
-        .map_err(|error| Failure::new(format!("writing {}: {error}; name another file with -o", to.display())))?;
+    write_new(&to, text.as_bytes())?;
     print!("{}", table(&profile));
     let [made, of] = [&to, &args.trace].map(|path| path.to_string_lossy().into_owned());
     let run = crate::text::line_of(&["bakeoff".into(), "run".into(), made, of]);

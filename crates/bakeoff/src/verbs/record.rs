@@ -36,8 +36,7 @@ pub fn record(args: &RecordArgs) -> Result<u8, Failure> {
     let line = crate::text::line_of(&args.command);
     let recorded = trace::record(&asked).map_err(|why| Failure::new(format!("recording `{line}`: {why}")))?;
     let bytes = trace::packed(&recorded.trace).map_err(|error| Failure::new(format!("writing {shown}: {error}")))?;
-    write_new(&args.output, &bytes)
-        .map_err(|error| Failure::new(format!("writing {shown}: {error}; name another file with -o")))?;
+    write_new(&args.output, &bytes)?;
     tell(&recorded, bytes.len());
     eprintln!("`bakeoff run {}` does it again on each contender", shell_words::quote(&args.output.to_string_lossy()));
     if recorded.status.success() {

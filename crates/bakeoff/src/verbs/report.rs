@@ -5,6 +5,7 @@ use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::show;
 use ledger::{Access, Ledger};
+use report::Format;
 use std::path::Path;
 
 /// Writes the report of a run.
@@ -12,7 +13,9 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<u8, Failure> {
     let ledger = Ledger::open(path, Access::Read)?;
     let run = ledger.run(args.run.as_deref())?;
     let folder = show::report_folder(args.output.as_deref(), &run.id)?;
-    let formats = report::Format::parse_list(&args.format.join(","))?;
+    // All of them where none is named, or the word for all, which is the name of none.
+    let named: Option<Vec<Format>> = args.format.iter().map(|name| Format::named(name)).collect();
+    let formats = named.unwrap_or_default();
     let page = show::report(&ledger, &run.id, &folder, &formats, !args.no_published)?;
     println!("{}", page.display());
     Ok(0)

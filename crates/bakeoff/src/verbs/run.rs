@@ -24,16 +24,9 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     if let Some(budget) = estimate::budget(&plan) {
         eprint!("{}", text::wrapped(&budget, text::width(), "", "  "));
     }
-    let output = session::Output {
-        report: args.report.clone(),
-        write_report: !args.no_report,
-        plain: args.plain,
-        serve: args.serve,
-        words: None,
-    };
     let filesystems = catalogue.filesystems.may_run();
     let features = if args.features { features::of_plan(&plan, &filesystems)? } else { Vec::new() };
-    let status = session::begin(ledger, &plan, &filesystems, &features, &output)?;
+    let status = session::begin(ledger, &plan, &filesystems, &features, &args.output)?;
     if status != 0 {
         return Ok(status);
     }

@@ -2,12 +2,12 @@
 //! In: the job's folder, and which part. Out: that part's ledger, on this machine.
 //! One that was begun here is gone on with; one that came to its end, here or elsewhere, is not done again.
 
-use crate::args::ShardArgs;
+use crate::args::{Output, ResumeArgs, ShardArgs};
 use crate::catalogue::Catalogue;
 use crate::cluster::executions;
 use crate::cluster::job::{Job, of_task};
 use crate::failure::Failure;
-use crate::session::{self, Again, Output};
+use crate::session;
 use ledger::{Access, Ledger};
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -41,8 +41,7 @@ fn one(folder: &Path, job: &Job, index: u32, machine: &str) -> Result<u8, Failur
     }
     let path = executions::ledger_of(folder, index, machine)?;
     println!("part {number} of {}, on {machine}: {}", job.shards, path.display());
-    let output =
-        Output { report: None, write_report: false, plain: true, serve: None, words: Some(job.words_of(index)) };
+    let output = Output { no_report: true, plain: true, words: Some(job.words_of(index)), ..Output::default() };
     // Held until the end: between looking at the ledger and writing to it another task of this part could begin.
     let Some(_held) = held(&path)? else {
         println!("part {number} is being run here by another process, which goes on; this one ends");
@@ -50,7 +49,7 @@ fn one(folder: &Path, job: &Job, index: u32, machine: &str) -> Result<u8, Failur
     };
     if path.exists() && !Ledger::open(&path, Access::Write)?.runs()?.is_empty() {
         println!("it was begun here before, and goes on");
-        return session::resume(&path, &Again { run: None, samples: None, filesystems: &[], erase: &[] }, &output);
+        return session::resume(&path, &ResumeArgs { output, ..ResumeArgs::default() });
     }
     let plan = job.part(index);
     let filesystems = Catalogue::of_run(&plan.filesystems, &[])?;

@@ -77,13 +77,12 @@ impl Answer for Runs {
 
 fn runs(ledger: &Ledger, as_json: bool) -> Result<u8, Failure> {
     let began = |ms: i64| Timestamp::from_millisecond(ms).unwrap_or_default();
-    let status = |run: &ledger::RunRecord| format!("{:?}", run.status).to_lowercase();
     let all = ledger.runs()?;
     if as_json {
         let one = |run: &ledger::RunRecord| OneRun {
             id: run.id.clone(),
             began: began(run.began_ms).to_string(),
-            status: status(run),
+            status: run.status.name().into(),
             title: run.new.title.clone(),
         };
         json::print(&Runs { runs: all.iter().map(one).collect() })?;
@@ -91,7 +90,7 @@ fn runs(ledger: &Ledger, as_json: bool) -> Result<u8, Failure> {
     }
     for run in &all {
         let began = began(run.began_ms).strftime("%Y-%m-%d %H:%M UTC");
-        println!("{}  {began}  {:<11}  {}", run.id, status(run), run.new.title);
+        println!("{}  {began}  {:<11}  {}", run.id, run.status.name(), run.new.title);
     }
     Ok(0)
 }

@@ -3,7 +3,7 @@
 //! All parts are of the same work and the same seed, and each has blocks of its own.
 
 use crate::args::SubmitArgs;
-use crate::cluster::executions::{self, PartState};
+use crate::cluster::executions;
 use crate::cluster::job::Job;
 use crate::cluster::kubernetes::{self, Asked};
 use crate::cluster::slurm;
@@ -67,8 +67,8 @@ pub fn submit(args: &SubmitArgs) -> Result<u8, Failure> {
 }
 
 fn write_manifest(folder: &Path, asked: &Asked<'_>) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(&kubernetes::manifest(asked))? + "\n";
-    let written = Folder::open(folder).and_then(|open| open.replace(MANIFEST, text.as_bytes()));
+    let manifest = kubernetes::manifest(asked);
+    let written = Folder::open(folder).and_then(|open| open.replace(MANIFEST, manifest.as_bytes()));
     written.map_err(|error| Failure::new(format!("writing {MANIFEST} in {}: {error}", folder.display())))?;
     println!("With Kubernetes: kubectl apply -f {}/{MANIFEST}", folder.display());
     Ok(())
@@ -83,7 +83,7 @@ fn hand_over(folder: &Path, job: &Job, wait: bool) -> Result<u8, Failure> {
     }
     let (mut last, mut unknown) = (String::new(), 0);
     loop {
-        let line = in_a_line(&executions::all(folder, job));
+        let line = executions::in_a_line(&executions::all(folder, job));
         if line != last {
             println!("{line}");
             last = line;
@@ -105,19 +105,4 @@ fn hand_over(folder: &Path, job: &Job, wait: bool) -> Result<u8, Failure> {
         }
         std::thread::sleep(LOOK);
     }
-}
-
-/// `12 of 40 trials; 1 of 4 parts done; 2: 3 of 10 on node2; 3: not begun`.
-pub fn in_a_line(parts: &[PartState]) -> String {
-    let trials: usize = parts.iter().map(|part| part.trials).sum();
-    let have: usize = parts.iter().filter_map(|part| part.counts.as_ref()).map(|one| one.trials).sum();
-    let done = parts.iter().filter(|part| part.counts.as_ref().is_some_and(|one| one.finished)).count();
-    let mut words = vec![format!("{have} of {trials} trials"), format!("{done} of {} parts done", parts.len())];
-    for part in parts.iter().filter(|part| part.counts.as_ref().is_none_or(|one| !one.finished)).take(8) {
-        words.push(match &part.counts {
-            Some(one) => format!("{}: {} of {} on {}", part.shard, one.trials, part.trials, one.machine),
-            None => format!("{}: not begun", part.shard),
-        });
-    }
-    words.join("; ")
 }

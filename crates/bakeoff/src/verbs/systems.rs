@@ -6,16 +6,13 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
 use crate::programs::{self, Program};
-use crate::text;
 use crate::verbs::kernels;
+use crate::{contenders, text};
 use schemars::JsonSchema;
 use serde::Serialize;
 use staging::System;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Schedulers that today's kernels have.
-const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
 /// Kernels of Debian's stable releases, which are named here though they are not here yet.
 const KERNELS: [&str; 2] = ["debian:6.1", "debian:6.12"];
@@ -97,7 +94,7 @@ fn look(catalogue: &Catalogue) -> Systems {
         kernels: named.into_iter().map(kernel).collect(),
         guests_lack: staging::guests_lack(),
         has_kvm: Path::new("/dev/kvm").exists(),
-        schedulers: SCHEDULERS.map(str::to_owned).into(),
+        schedulers: contenders::SCHEDULERS.map(str::to_owned).into(),
         scheduler_aliases: catalogue.work.aliases.clone(),
         option_sets: catalogue.work.contenders.keys().cloned().collect(),
         modelled_disks: axes::disks()

@@ -9,6 +9,19 @@ use records::PhaseRecord;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Looks again and again until something is there, for so long.
+pub fn until<T>(patience: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + patience;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "waited for {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
 
 /// A scratch folder in which the program is run.
 pub struct Place {

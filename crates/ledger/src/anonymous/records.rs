@@ -13,34 +13,9 @@ use records::{
 use std::path::{Path, PathBuf};
 
 /// Boot parameters that a figure may depend on; the values of no other leave.
-const BOOT: [&str; 26] = [
-    "mitigations",
-    "isolcpus",
-    "nohz",
-    "nohz_full",
-    "rcu_nocbs",
-    "intel_pstate",
-    "amd_pstate",
-    "cpufreq",
-    "idle",
-    "iommu",
-    "intel_iommu",
-    "amd_iommu",
-    "transparent_hugepage",
-    "hugepages",
-    "hugepagesz",
-    "numa_balancing",
-    "clocksource",
-    "tsc",
-    "preempt",
-    "maxcpus",
-    "nosmt",
-    "mem",
-    "swapaccount",
-    "elevator",
-    "pcie_aspm",
-    "spectre_v2",
-];
+const BOOT: &str = "mitigations isolcpus nohz nohz_full rcu_nocbs intel_pstate amd_pstate cpufreq idle \
+    iommu intel_iommu amd_iommu transparent_hugepage hugepages hugepagesz numa_balancing clocksource tsc preempt maxcpus \
+    nosmt mem swapaccount elevator pcie_aspm spectre_v2";
 /// Options whose value is a path or a device.
 const PATH_OPTIONS: [&str; 9] =
     ["--dir", "--scratch", "--report", "--ledger", "--on", "--erase", "--filesystems", "--claims", "--file"];
@@ -111,8 +86,8 @@ impl Cleaner<'_> {
         self.text(boot_id, LEFT_OUT, Rule::Identifier);
         self.emptied(cgroups, Rule::Group);
         let words: Vec<&str> = boot_parameters.split_whitespace().collect();
-        let stays = |word: &&&str| BOOT.contains(&word.split(['=', '.']).next().unwrap_or_default());
-        let kept: Vec<&str> = words.iter().filter(stays).copied().collect();
+        let named = |word: &str| BOOT.split_whitespace().any(|known| word.split(['=', '.']).next() == Some(known));
+        let kept: Vec<&str> = words.iter().copied().filter(|word| named(word)).collect();
         (kept.len()..words.len()).for_each(|_| self.left_out.note(Rule::Boot));
         *boot_parameters = kept.join(" ");
     }

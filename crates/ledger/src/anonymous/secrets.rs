@@ -11,54 +11,9 @@ const SHORTEST: usize = 3;
 /// From so many letters on a word is looked for within others, too.
 const LONG: usize = 6;
 /// Words that name nobody and no machine.
-const GENERIC: [&str; 46] = [
-    "(left out)",
-    "(path)",
-    "left",
-    "out",
-    "path",
-    "root",
-    "user",
-    "users",
-    "admin",
-    "guest",
-    "nobody",
-    "test",
-    "host",
-    "localhost",
-    "localdomain",
-    "local",
-    "linux",
-    "debian",
-    "ubuntu",
-    "fedora",
-    "arch",
-    "suse",
-    "data",
-    "disk",
-    "disks",
-    "file",
-    "files",
-    "image",
-    "images",
-    "bench",
-    "work",
-    "home",
-    "mnt",
-    "srv",
-    "tmp",
-    "var",
-    "opt",
-    "media",
-    "scratch",
-    "memory",
-    "none",
-    "default",
-    "bakeoff",
-    "server",
-    "system",
-    "kernel",
-];
+const GENERIC: &str = "left out path root user users admin guest nobody test host localhost localdomain local \
+    linux debian ubuntu fedora arch suse data disk disks file files image images bench work home mnt srv tmp var opt media \
+    scratch memory none default bakeoff server system kernel";
 
 /// One word.
 struct Secret {
@@ -80,7 +35,8 @@ pub(super) struct Secrets {
 impl Secrets {
     /// The owner's, and what the run's own words are.
     pub fn of(imported: &Imported, owner: &Owner) -> Self {
-        let mut stay: BTreeSet<String> = GENERIC.map(str::to_owned).into();
+        let mut stay: BTreeSet<String> =
+            GENERIC.split_whitespace().chain([LEFT_OUT, PATH]).map(str::to_owned).collect();
         for asked in imported.contenders.iter().filter_map(|contender| contender.asked.as_ref()) {
             stay.insert(asked.filesystem.to_lowercase());
             let is_file = |value: &&String| value.contains('/') || value.ends_with(".toml");

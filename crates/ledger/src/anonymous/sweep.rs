@@ -1,10 +1,15 @@
 //! Every text of a document, whatever it belongs to: words that were found elsewhere, paths, identifiers, addresses.
 //! In: a document as JSON. Out: the same without them, keys included. Histograms are left alone: they hold nothing but counts, and their
 //! letters may look like anything.
+//! It takes JSON apart, not types, since it is there for what nobody thought of: a serial number in a mount option, a path in an error
+//! message, a key of a map. Whoever gives a record a field, or a field another type, cannot forget to sweep it.
 
 use super::secrets::Secrets;
 use super::{LEFT_OUT, LeftOut, PATH, Rule};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Parts of the names of values that tell whose machine it is, wherever such a value stands.
 const TELLING: [&str; 10] =
@@ -16,8 +21,19 @@ const EVERYWHERE: [&str; 4] = ["/proc/sys/", "/sys/kernel/mm/", "/sys/module/", 
 /// Digits of a world-wide name after its `0x`, at least.
 const WIDE: usize = 12;
 
-/// Sweeps a document.
-pub(super) fn sweep(value: &mut Value, secrets: &Secrets, left_out: &mut LeftOut) {
+/// A record without all of it.
+pub(super) fn swept<T: Serialize + DeserializeOwned>(
+    record: &T,
+    secrets: &Secrets,
+    left_out: &mut LeftOut,
+) -> Result<T, String> {
+    let mut value = serde_json::to_value(record).map_err(|error| error.to_string())?;
+    sweep(&mut value, secrets, left_out);
+    serde_path_to_error::deserialize(value)
+        .map_err(|error| format!("the field {} is none any more: {}", error.path(), error.inner()))
+}
+
+fn sweep(value: &mut Value, secrets: &Secrets, left_out: &mut LeftOut) {
     match value {
         Value::String(text) => *text = clean(text, secrets, left_out),
         Value::Array(items) => items.iter_mut().for_each(|item| sweep(item, secrets, left_out)),
@@ -34,6 +50,30 @@ pub(super) fn sweep(value: &mut Value, secrets: &Secrets, left_out: &mut LeftOut
                 }
                 let name = clean(&name, secrets, left_out);
                 fields.insert(free(fields, name), field);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Every text that a document holds, by where it stands (places of lists are written `[]`), each once: what a preview shows.
+/// Histograms, which hold counts alone, are left out.
+pub fn texts(document: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found = BTreeMap::new();
+    gather(document, "", &mut found);
+    found
+}
+
+fn gather(value: &Value, place: &str, found: &mut BTreeMap<String, BTreeSet<String>>) {
+    match value {
+        Value::String(text) if !text.is_empty() => {
+            found.entry(place.to_owned()).or_default().insert(text.clone());
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather(item, &format!("{place}[]"), found)),
+        Value::Object(fields) => {
+            for (name, field) in fields.iter().filter(|(name, _)| *name != "hdr") {
+                let dot = if place.is_empty() { "" } else { "." };
+                gather(field, &format!("{place}{dot}{name}"), found);
             }
         }
         _ => {}

@@ -5,8 +5,9 @@ use super::{COUNT_LIMIT, Imported, said};
 use crate::anonymous::{self, Owner};
 use crate::error::LedgerError;
 use crate::histogram::{self, HistogramError};
+use crate::migrate::{self, each};
+use crate::sound;
 use crate::store::Ledger;
-use crate::{migrate, sound};
 use records::{ContenderRecord, Origin, RunRecord, TrialRecord};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -14,32 +15,19 @@ use serde_json::Value;
 /// Version of the form; a later one is refused.
 pub const PORTABLE_VERSION: u32 = 3;
 const KIND: &str = "bakeoff-run";
-#[derive(Serialize)]
-struct Portable<'a> {
-    kind: String,
-    portable_version: u32,
-    run: &'a RunRecord,
-    contenders: &'a [ContenderRecord],
-    trials: &'a [TrialRecord],
-}
-
-/// The same as it is read.
-#[derive(Deserialize)]
-struct Taken {
-    #[serde(rename = "kind")]
-    _kind: String,
-    #[serde(rename = "portable_version")]
-    _version: u32,
-    run: RunRecord,
-    contenders: Vec<ContenderRecord>,
-    trials: Vec<TrialRecord>,
-}
-
-/// What is read of every version.
-#[derive(Deserialize)]
+/// What every version says of itself, beside the run.
+#[derive(Serialize, Deserialize)]
 struct Head {
     kind: String,
     portable_version: u32,
+}
+
+#[derive(Serialize)]
+struct Portable<'a> {
+    #[serde(flatten)]
+    head: Head,
+    #[serde(flatten)]
+    run: &'a Imported,
 }
 
 /// A run as one JSON text; anonymous where it is asked to be, by what its records themselves say of their machine.
@@ -67,9 +55,8 @@ pub fn export_of(ledger: &Ledger, run: &str, owner: Option<&Owner>) -> Result<St
 
 /// A run in the form that [`super::import_bytes`] reads.
 pub fn document(imported: &Imported) -> Value {
-    let Imported { run, contenders, trials } = imported;
-    let portable = Portable { kind: KIND.into(), portable_version: PORTABLE_VERSION, run, contenders, trials };
-    serde_json::to_value(&portable).unwrap_or_default()
+    let head = Head { kind: KIND.into(), portable_version: PORTABLE_VERSION };
+    serde_json::to_value(&Portable { head, run: imported }).unwrap_or_default()
 }
 
 pub(super) fn looks_like(json: &str) -> bool {
@@ -82,21 +69,21 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
     if head.kind != KIND {
         return Err("it is of another kind".into());
     }
-    let portable: Taken = match head.portable_version {
+    let mut imported: Imported = match head.portable_version {
         PORTABLE_VERSION => whole(&mut serde_json::Deserializer::from_str(json))?,
         1 => whole(second_version(first_version(serde_json::from_str(json).map_err(|error| said(&error))?)))?,
         2 => whole(second_version(serde_json::from_str(json).map_err(|error| said(&error))?))?,
         version => return Err(format!("it is of version {version}; use the bakeoff that wrote it, or a newer one")),
     };
-    if portable.trials.len() > COUNT_LIMIT || portable.contenders.len() > COUNT_LIMIT {
+    let Imported { run, contenders, trials } = &mut imported;
+    if trials.len() > COUNT_LIMIT || contenders.len() > COUNT_LIMIT {
         return Err(format!("it holds more than {COUNT_LIMIT} trials or contenders"));
     }
-    let Taken { mut run, contenders, trials, .. } = portable;
-    check(&run, &contenders, &trials)?;
+    check(run, contenders, trials)?;
     if run.new.origin == Origin::Measured {
         run.new.origin = Origin::Exported;
     }
-    Ok(Imported { run, contenders, trials })
+    Ok(imported)
 }
 
 /// All of a file, or the field that cannot be read.
@@ -115,27 +102,20 @@ fn change(object: Option<&mut Value>, name: &str, change: fn(Value) -> Value) {
 /// A file of version 2 in today's form.
 fn second_version(mut file: Value) -> Value {
     change(file.get_mut("run"), "new", migrate::cold_run);
-    for trial in file.get_mut("trials").and_then(Value::as_array_mut).into_iter().flatten() {
-        for phase in trial.get_mut("phases").and_then(Value::as_array_mut).into_iter().flatten() {
-            change(Some(phase), "evidence", migrate::cold_evidence);
-        }
-    }
+    let of_phase = |phase: &mut Value| change(Some(phase), "evidence", migrate::cold_evidence);
+    each(&mut file, "trials", |trial| each(trial, "phases", of_phase));
     file
 }
 
 /// A file of version 1 in the form of version 2.
 fn first_version(mut file: Value) -> Value {
     change(file.get_mut("run"), "new", migrate::new_run);
-    for contender in file.get_mut("contenders").and_then(Value::as_array_mut).into_iter().flatten() {
-        change(Some(contender), "asked", migrate::asked);
-    }
-    for trial in file.get_mut("trials").and_then(Value::as_array_mut).into_iter().flatten() {
+    each(&mut file, "contenders", |contender| change(Some(contender), "asked", migrate::asked));
+    each(&mut file, "trials", |trial| {
         change(Some(&mut *trial), "found", migrate::found);
         change(Some(&mut *trial), "closing", migrate::closing);
-        for phase in trial.get_mut("phases").and_then(Value::as_array_mut).into_iter().flatten() {
-            change(Some(phase), "evidence", migrate::evidence);
-        }
-    }
+        each(trial, "phases", |phase| change(Some(phase), "evidence", migrate::evidence));
+    });
     file
 }
 

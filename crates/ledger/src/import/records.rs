@@ -70,13 +70,9 @@ impl Pass {
             ..PhaseOutcome::default()
         };
         PhaseRecord {
-            name: self.name.clone(),
             operation: self.operation.clone(),
-            cache: Cache::AsFound,
-            figure: self.figure(),
-            preparation: false,
-            outcome,
             evidence: Evidence { observed_ns: elapsed, ..Evidence::default() },
+            ..PhaseRecord::new(&self.name, Cache::AsFound, self.figure(), outcome)
         }
     }
 

@@ -12,7 +12,7 @@ const STACK: usize = 1 << 20;
 /// Width of a chart that stands alone, in pixels.
 const WIDTH: u32 = 800;
 
-/// Which picture of an operation.
+/// Which picture, by what it shows of which list of the chart values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Bars with intervals and samples.
@@ -25,13 +25,17 @@ pub enum Kind {
     Cpu,
     /// Figures over the axis of this number in [`ChartData::axes`].
     Axis(usize),
+    /// One of [`ChartData::scalings`]: figures over an option of the workload.
+    Scaling,
+    /// One of [`ChartData::courses`]: figures over an ordered axis.
+    Course,
 }
 
 impl Kind {
-    /// Those that every run may have, the first one first.
+    /// Those of an operation that every run may have, the first one first.
     pub const ALL: [Kind; 4] = [Kind::Figures, Kind::Latency, Kind::Time, Kind::Cpu];
 
-    /// All that a report may have.
+    /// All of an operation that a report may have.
     pub fn of(data: &ChartData) -> Vec<Kind> {
         Kind::ALL.into_iter().chain((0..data.axes.len()).map(Kind::Axis)).collect()
     }
@@ -44,15 +48,20 @@ impl Kind {
             Kind::Time => "time".into(),
             Kind::Cpu => "cpu".into(),
             Kind::Axis(number) => format!("axis:{number}"),
+            Kind::Scaling => "scaling".into(),
+            Kind::Course => "course".into(),
         }
     }
 
-    /// The same in file names: letters, digits and dashes.
-    pub fn file_name(self, data: &ChartData) -> String {
-        match self {
-            Kind::Axis(number) => format!("by-{}", crate::view::slug(&data.axes[number].name)),
-            kind => kind.name(),
-        }
+    /// The name of the file of the picture at a place of its list, without an ending: letters, digits and dashes.
+    pub fn file_name(self, place: usize, data: &ChartData) -> String {
+        let name = match self {
+            Kind::Scaling => data.scalings[place].id.clone(),
+            Kind::Course => data.courses[place].id.clone(),
+            Kind::Axis(number) => format!("{}-by-{}", data.rows[place].id, crate::view::slug(&data.axes[number].name)),
+            kind => format!("{}-{}", data.rows[place].id, kind.name()),
+        };
+        name.replace('/', "-")
     }
 }
 
@@ -87,40 +96,21 @@ impl Artist {
         Ok(Self { context })
     }
 
-    /// One picture of an operation, by its place in [`ChartData::rows`]; `None` where it has nothing to show.
+    /// One picture, by its place in its list; `None` where it has nothing to show.
     ///
     /// # Errors
     /// What the engine answers.
-    pub fn svg(&self, row: usize, kind: Kind) -> Result<Option<String>, ReportError> {
-        self.draw(row, &kind.name())
-    }
-
-    /// The picture of an operation over an option of its workload, by its place in [`ChartData::scalings`].
-    ///
-    /// # Errors
-    /// What the engine answers.
-    pub fn scaling_svg(&self, scaling: usize) -> Result<Option<String>, ReportError> {
-        self.draw(scaling, "scaling")
-    }
-
-    /// The picture of an operation over an ordered axis, by its place in [`ChartData::courses`].
-    ///
-    /// # Errors
-    /// What the engine answers.
-    pub fn course_svg(&self, course: usize) -> Result<Option<String>, ReportError> {
-        self.draw(course, "course")
-    }
-
-    fn draw(&self, number: usize, kind: &str) -> Result<Option<String>, ReportError> {
+    pub fn svg(&self, place: usize, kind: Kind) -> Result<Option<String>, ReportError> {
+        let kind = kind.name();
         self.context.with(|ctx| {
             let draw = || -> rquickjs::Result<Option<String>> {
                 let charts: Object = ctx.globals().get("bakeoffCharts")?;
                 let svg: Function = charts.get("svg")?;
                 let data: Object = ctx.globals().get("bakeoffData")?;
-                svg.call((data, number as u32, kind, WIDTH))
+                svg.call((data, place as u32, kind.as_str(), WIDTH))
             };
             draw().catch(&ctx).map_err(|error| ReportError::Drawing {
-                chart: format!("{kind} of operation {number}"),
+                chart: format!("{kind} of operation {place}"),
                 answer: error.to_string(),
             })
         })

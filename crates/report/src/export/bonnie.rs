@@ -2,6 +2,7 @@
 //! In: a run's material. Out: one line a trial that was done; what was not measured is left empty.
 
 use super::tables::csv_line;
+use crate::number;
 use crate::view::{self, Material};
 use records::facts::PhaseFacts;
 use records::{PhaseRecord, TrialRecord, WorkRecord};
@@ -99,14 +100,14 @@ fn find<'a>(work: &'a WorkRecord, trial: &'a TrialRecord, name: &str) -> Option<
 
 /// Bytes of the file work as Bonnie++ writes sizes: `192M`. Where the size was not set by hand, block writing tells it.
 fn mebibytes(work: &WorkRecord, trial: &TrialRecord) -> String {
-    let set = work.settings.get("size").and_then(|text| bytes_of(text));
+    let set = work.settings.get("size").and_then(|text| number::quantity(text)).map(|bytes| bytes as u64);
     let written = || Some(find(work, trial, "block-write")?.0.outcome.bytes_written).filter(|bytes| *bytes > 0);
     set.or_else(written).map(|bytes| format!("{}M", bytes >> 20)).unwrap_or_default()
 }
 
 /// Bytes of one call of the block work.
 fn chunk(work: &WorkRecord, trial: &TrialRecord) -> String {
-    let set = work.settings.get("chunk").and_then(|text| bytes_of(text));
+    let set = work.settings.get("chunk").and_then(|text| number::quantity(text)).map(|bytes| bytes as u64);
     let measured = || {
         let (phase, _) = find(work, trial, "block-write")?;
         phase.outcome.bytes_written.checked_div(phase.outcome.items).filter(|bytes| *bytes > 0)
@@ -117,19 +118,4 @@ fn chunk(work: &WorkRecord, trial: &TrialRecord) -> String {
 /// A rate with the digits that Bonnie++ writes: whole from a hundred on, else with one decimal.
 fn rate_in_digits(value: f64) -> String {
     if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
-}
-
-/// Bytes of a size such as `8 KiB`.
-fn bytes_of(text: &str) -> Option<u64> {
-    let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), "B"));
-    let number: u64 = number.parse().ok()?;
-    let factor = match unit {
-        "B" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        "TiB" => 1 << 40,
-        _ => return None,
-    };
-    number.checked_mul(factor)
 }

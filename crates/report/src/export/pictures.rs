@@ -11,23 +11,16 @@ const MOST_THREADS: usize = 8;
 /// A file's name and bytes.
 pub(super) type File = (String, Vec<u8>);
 
-/// One picture: of an operation in one way, over an option of its workload, or over an ordered axis.
-#[derive(Debug, Clone, Copy)]
-enum Picture {
-    Row(usize, Kind),
-    Scaling(usize),
-    Course(usize),
-}
-
 /// Draws every picture that has something to show.
 ///
 /// # Errors
 /// The first that could not be drawn.
 pub(super) fn draw_all(charts: &ChartData, svg: bool, raster: bool) -> Result<Vec<File>, ReportError> {
     let kinds = Kind::of(charts);
-    let rows = (0..charts.rows.len()).flat_map(|row| kinds.iter().map(move |kind| Picture::Row(row, *kind)));
-    let beside = (0..charts.scalings.len()).map(Picture::Scaling).chain((0..charts.courses.len()).map(Picture::Course));
-    let work: Vec<Picture> = rows.chain(beside).collect();
+    let rows = (0..charts.rows.len()).flat_map(|row| kinds.iter().map(move |kind| (row, *kind)));
+    let scalings = (0..charts.scalings.len()).map(|place| (place, Kind::Scaling));
+    let courses = (0..charts.courses.len()).map(|place| (place, Kind::Course));
+    let work: Vec<(usize, Kind)> = rows.chain(scalings).chain(courses).collect();
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = processors.min(MOST_THREADS).min(work.len()).max(1);
     let next = AtomicUsize::new(0);
@@ -58,23 +51,13 @@ pub(super) fn draw_all(charts: &ChartData, svg: bool, raster: bool) -> Result<Ve
 fn draw_one(
     artist: &Artist,
     charts: &ChartData,
-    picture: Picture,
+    (place, kind): (usize, Kind),
     (svg, raster): (bool, bool),
 ) -> Result<Vec<File>, ReportError> {
-    let drawn = match picture {
-        Picture::Row(row, kind) => artist.svg(row, kind)?,
-        Picture::Scaling(scaling) => artist.scaling_svg(scaling)?,
-        Picture::Course(course) => artist.course_svg(course)?,
-    };
-    let Some(text) = drawn else {
+    let Some(text) = artist.svg(place, kind)? else {
         return Ok(Vec::new());
     };
-    let name = match picture {
-        Picture::Row(row, kind) => format!("{}-{}", charts.rows[row].id, kind.file_name(charts)),
-        Picture::Scaling(scaling) => charts.scalings[scaling].id.clone(),
-        Picture::Course(course) => charts.courses[course].id.clone(),
-    };
-    let name = name.replace('/', "-");
+    let name = kind.file_name(place, charts);
     let mut files = Vec::new();
     if raster {
         files.push((format!("{name}.png"), png(&text)?));

@@ -8,14 +8,9 @@ use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, View, Workl
 /// A pivot as people read it: for each operation and group the values, then the groups with their best.
 pub fn pivot_sheets(view: &View, axis: &AxisView, pivot: &PivotView) -> [Sheet; 2] {
     let marks = "Medians; ▲ best of its line, = as good as the best, ? can't tell yet.".to_owned();
-    let named = |line: &PivotRow| {
-        let (workload, row) = (&view.workloads[line.workload], pivot_row(view, line));
-        let until = if row.durable { ", until durable" } else { "" };
-        let less = if row.higher_is_better { "" } else { ", less is better" };
-        format!("{}: {} ({}{until}{less})", workload.title, row.title, row.unit.sign)
-    };
+    let named = |line: &PivotRow| format!("{}: {}", view.workloads[line.workload].title, view.row(line).named());
     let figure = |line: &PivotRow, cell: &PivotCell| {
-        let shown = pivot_row(view, line).unit.show(cell.figure.median, cell.figure.half_width());
+        let shown = view.row(line).show(&cell.figure);
         format!("{}{shown}", cell.standing.mark())
     };
     let (mut within, mut across) = (Vec::new(), Vec::new());
@@ -50,10 +45,6 @@ pub fn pivot_sheets(view: &View, axis: &AxisView, pivot: &PivotView) -> [Sheet; 
             notes: notes(&pivot.across),
         },
     ]
-}
-
-fn pivot_row<'a>(view: &'a View, line: &PivotRow) -> &'a RowView {
-    &view.workloads[line.workload].rows[line.row]
 }
 
 /// What a line of the CSV is made from.
@@ -98,7 +89,7 @@ pub fn pivot_csv<'a>(view: &'a View, axis: &'a AxisView, pivot: &'a PivotView) -
         let mut put = |against, group: usize, value: usize, cell: &'a PivotCell| {
             lines.push(Line {
                 workload: &view.workloads[line.workload],
-                row: pivot_row(view, line),
+                row: view.row(line),
                 axis: &axis.name,
                 against,
                 group: &axis.groups[group].name,

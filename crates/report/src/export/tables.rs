@@ -77,16 +77,10 @@ pub fn workload_sheet(view: &View, workload: &WorkloadView) -> Sheet {
     notes.extend(workload.sentences.iter().map(|said| said.text.clone()));
     let mut lines = Vec::new();
     for row in &workload.rows {
-        let until = if row.durable { ", until durable" } else { "" };
-        let less = if row.higher_is_better { "" } else { ", less is better" };
-        let named = format!("{} ({}{until}{less})", row.title, row.unit.sign);
-        lines.push(std::iter::once(named).chain(row.cells.iter().map(|cell| marked(row, cell))).collect());
+        lines.push(std::iter::once(row.named()).chain(row.cells.iter().map(|cell| marked(row, cell))).collect());
         if row.returned_matters {
             let named = format!("{} ({}, until returned)", row.title, row.unit.sign);
-            let returned = |cell: &CellView| match cell.returned {
-                Some(figure) => row.unit.show(figure.median, figure.half_width()),
-                None => "–".into(),
-            };
+            let returned = |cell: &CellView| cell.returned.map_or_else(|| "–".into(), |figure| row.show(&figure));
             lines.push(std::iter::once(named).chain(row.cells.iter().map(returned)).collect());
         }
     }
@@ -100,10 +94,8 @@ pub fn workload_sheet(view: &View, workload: &WorkloadView) -> Sheet {
 }
 
 fn marked(row: &RowView, cell: &CellView) -> String {
-    let Some(figure) = &cell.figure else {
-        return "–".into();
-    };
-    format!("{}{}", cell.standing.mark(), row.unit.show(figure.median, figure.half_width()))
+    let marked = |figure| format!("{}{}", cell.standing.mark(), row.show(figure));
+    cell.figure.as_ref().map_or_else(|| "–".into(), marked)
 }
 
 /// The overview: how many times worse than the best.
@@ -172,11 +164,4 @@ pub fn workload_csv(view: &View, workload: &WorkloadView) -> String {
         row.cells.iter().map(move |cell| Line { workload, row, contender: &view.contenders[cell.contender].name, cell })
     });
     csv_lines(&columns(), lines)
-}
-
-/// Markdown of all tables, as `show --markdown` prints it.
-pub fn markdown(view: &View) -> String {
-    let tables = view.workloads.iter().map(|workload| workload_sheet(view, workload));
-    let costs = Some(super::costs::costs_sheet(view)).filter(|sheet| !sheet.lines.is_empty());
-    tables.chain(costs).map(|sheet| sheet.to_markdown() + "\n").collect()
 }

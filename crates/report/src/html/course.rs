@@ -38,10 +38,7 @@ pub(super) fn course(axis: &AxisView, number: usize, course: &CourseView, charts
 }
 
 fn told(times: &ChartTimes) -> String {
-    match times.interval {
-        Some((low, high)) => format!("{} ({} to {})", times.text, number::ratio(low), number::ratio(high)),
-        None => times.text.clone(),
-    }
+    times.text.clone() + &number::range(times.interval)
 }
 
 /// The chart for those who do not see it.

@@ -161,12 +161,10 @@ fn mark(view: &View, cell: &CellView, line: usize, scale: &Scale) -> Markup {
 }
 
 fn told(cell: &CellView) -> String {
-    let interval =
-        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
     let ratio = cell.ratio.map_or_else(String::new, |ratio| format!("{}x slower than the best", number::ratio(ratio)));
     match cell.standing {
         Standing::Best | Standing::Leading => super::overview::spoken(cell.standing).to_owned(),
-        standing => format!("{ratio}{}, {}", interval.unwrap_or_default(), super::overview::spoken(standing)),
+        standing => format!("{ratio}{}, {}", number::range(cell.ratio_interval), super::overview::spoken(standing)),
     }
 }
 

@@ -56,10 +56,8 @@ fn ratio_cell(view: &View, found: (&WorkloadView, &RowView, &CellView), links: &
     };
     let front = matches!(cell.standing, Standing::Best | Standing::Tie);
     let ratio = cell.ratio.map_or_else(|| "–".into(), number::aligned_ratio);
-    let interval =
-        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
-    let value = format!("{} {}", row.unit.show(figure.median, figure.half_width()), row.unit.sign);
-    let told = format!("{}: {ratio} times{}, {value}", spoken(cell.standing), interval.unwrap_or_default());
+    let value = format!("{} {}", row.show(figure), row.unit.sign);
+    let told = format!("{}: {ratio} times{}, {value}", spoken(cell.standing), number::range(cell.ratio_interval));
     let bar = cell.ratio.map_or(0.0, |ratio| (ratio.min(LONGEST) / LONGEST * 100.0).round());
     html! {
         td.n.front[front] data-c=(cell.contender) title=(told) {

@@ -64,7 +64,7 @@ fn within(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
                 th scope="col" { "With" }
                 @for value in &axis.values { th.n scope="col" { (value) } }
             } }
-            @for part in parts(pivot) {
+            @for part in pivot.parts() {
                 tbody {
                     tr.section { th colspan=(axis.values.len() + 2) scope="rowgroup" { (view.workloads[part[0].workload].title) } }
                     @for line in part {
@@ -73,7 +73,7 @@ fn within(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
                             tr {
                                 @if place == 0 { th scope="row" rowspan=(groups.len()) { (title(view, line)) } }
                                 th.inner scope="row" { (axis.groups[*group].name) }
-                                @for cell in &line.groups[*group] { (ratio(row(view, line), cell.as_ref(), None)) }
+                                @for cell in &line.groups[*group] { (ratio(view.row(line), cell.as_ref(), None)) }
                             }
                         }
                     }
@@ -90,14 +90,14 @@ fn across(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
                 th scope="col" { "Operation" }
                 @for group in &axis.groups { th.n scope="col" { (group.name) } }
             } }
-            @for part in parts(pivot) {
+            @for part in pivot.parts() {
                 tbody {
                     tr.section { th colspan=(axis.groups.len() + 1) scope="rowgroup" { (view.workloads[part[0].workload].title) } }
                     @for line in part {
                         tr {
                             th scope="row" { (title(view, line)) }
                             @for best in &line.best {
-                                (ratio(row(view, line), best.as_ref().map(|best| &best.cell), best.as_ref().map(|best| axis.values[best.value].as_str())))
+                                (ratio(view.row(line), best.as_ref().map(|best| &best.cell), best.as_ref().map(|best| axis.values[best.value].as_str())))
                             }
                         }
                     }
@@ -107,22 +107,13 @@ fn across(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
     }
 }
 
-/// Lines by workload.
-fn parts(pivot: &PivotView) -> impl Iterator<Item = &[PivotRow]> {
-    pivot.rows.chunk_by(|one, next| one.workload == next.workload)
-}
-
 /// Groups with figures of two values at least.
 fn several(line: &PivotRow) -> Vec<usize> {
     (0..line.groups.len()).filter(|group| line.groups[*group].iter().flatten().count() >= 2).collect()
 }
 
-fn row<'a>(view: &'a View, line: &PivotRow) -> &'a RowView {
-    &view.workloads[line.workload].rows[line.row]
-}
-
 fn title(view: &View, line: &PivotRow) -> Markup {
-    let (workload, row) = (&view.workloads[line.workload], row(view, line));
+    let (workload, row) = (&view.workloads[line.workload], view.row(line));
     html! { a href={ "#" (workload.slug) "-" (row.slug) } { (row.title) } }
 }
 
@@ -132,10 +123,8 @@ fn ratio(row: &RowView, cell: Option<&PivotCell>, with: Option<&str>) -> Markup 
     };
     let front = matches!(cell.standing, crate::view::Standing::Best | crate::view::Standing::Tie);
     let shown = cell.ratio.map_or_else(|| "–".into(), number::aligned_ratio);
-    let interval =
-        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
-    let value = format!("{} {}", row.unit.show(cell.figure.median, cell.figure.half_width()), row.unit.sign);
-    let told = format!("{}: {shown} times{}, {value}", spoken(cell.standing), interval.unwrap_or_default());
+    let value = format!("{} {}", row.show(&cell.figure), row.unit.sign);
+    let told = format!("{}: {shown} times{}, {value}", spoken(cell.standing), number::range(cell.ratio_interval));
     html! {
         td.n.front[front] title=(told) {
             (cell.standing.mark()) (shown)

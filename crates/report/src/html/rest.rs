@@ -2,10 +2,10 @@
 //! In: a view and its material. Out: HTML.
 
 use crate::view::{Material, View};
+use indexmap::IndexMap;
 use judge::duration;
 use maud::{Markup, html};
 use records::{CommandRecord, TrialRecord};
-use std::collections::BTreeMap;
 
 /// Most commands that one contender's list shows.
 const MOST_COMMANDS: usize = 120;
@@ -155,18 +155,11 @@ fn told(command: &CommandRecord, times: usize) -> Markup {
 
 /// Commands in the order in which they were first run, with how often each was.
 fn distinct<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<(&'a CommandRecord, usize)> {
-    let mut order: Vec<(&CommandRecord, usize)> = Vec::new();
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut known: IndexMap<&str, (&CommandRecord, usize)> = IndexMap::new();
     for command in trials.flat_map(|trial| &trial.commands) {
-        match known.get(command.line.as_str()) {
-            Some(place) => order[*place].1 += 1,
-            None => {
-                known.insert(&command.line, order.len());
-                order.push((command, 1));
-            }
-        }
+        known.entry(&command.line).or_insert((command, 0)).1 += 1;
     }
-    order
+    known.into_values().collect()
 }
 
 fn again(view: &View) -> Markup {

@@ -6,6 +6,7 @@ use super::overview::{spoken, weighs};
 use crate::chart::{ChartCell, ChartData, ChartRow};
 use crate::number;
 use crate::view::{CellView, FigureView, RowView, View, WorkloadView};
+use indexmap::IndexMap;
 use maud::{Markup, html};
 
 pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData, links: &Links) -> Markup {
@@ -140,7 +141,7 @@ fn in_words(view: &View, row: &RowView) -> String {
 }
 
 fn notes(view: &View, row: &RowView) -> Vec<String> {
-    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut notes: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for cell in &row.cells {
         let name = view.contenders[cell.contender].name.as_str();
         let mut texts: Vec<&str> =
@@ -148,12 +149,7 @@ fn notes(view: &View, row: &RowView) -> Vec<String> {
         if view.contenders[cell.contender].error.is_none() {
             texts.extend(cell.missing.as_deref());
         }
-        for text in texts {
-            match notes.iter_mut().find(|(known, _)| known == text) {
-                Some((_, names)) => names.push(name),
-                None => notes.push((text.to_owned(), vec![name])),
-            }
-        }
+        texts.into_iter().for_each(|text| notes.entry(text).or_default().push(name));
     }
     let measured = row.cells.iter().filter(|cell| cell.figure.is_some()).count();
     let whose = |names: &[&str]| {
@@ -210,10 +206,7 @@ fn line(
         let found = latency.and_then(|latency| latency.percentiles.iter().find(|(p, _)| *p == wanted));
         found.map_or_else(none, |(_, ns)| number::Unit::of_nanoseconds(*ns as f64))
     };
-    let ratio = cell.ratio.map_or_else(none, |ratio| match cell.ratio_interval {
-        Some((low, high)) => format!("{} ({} to {})", number::ratio(ratio), number::ratio(low), number::ratio(high)),
-        None => number::ratio(ratio),
-    });
+    let ratio = cell.ratio.map_or_else(none, |ratio| number::ratio(ratio) + &number::range(cell.ratio_interval));
     html! {
         tr data-c=(cell.contender) {
             th scope="row" { (name) }

@@ -1,7 +1,7 @@
 //! The first screen: the answer, one table of everything, and what its signs mean. It fits 80 columns and 24 lines.
 //! In: a view and a style. Out: text.
 
-use super::style::{Style, Tone, wrapped};
+use super::style::{Style, Tone, left, right, wrapped};
 use super::{line, safe};
 use crate::number;
 use crate::view::{CellView, ContenderView, RowView, Standing, View, WorkloadView};
@@ -34,11 +34,7 @@ pub fn answer(view: &View, style: Style) -> String {
         text.push_str(&super::clients::short(view, style));
         return text;
     }
-    for one in &view.variants {
-        for said in &one.sentences {
-            line(&mut text, &style.fitted(&wrapped(&safe::terminal(said), style.width, "  ")));
-        }
-    }
+    text.extend(view.variants.iter().flat_map(|one| &one.sentences).map(|said| style.say(said, "  ")));
     for workload in view.workloads.iter().filter(|_| measured == 1) {
         line(&mut text, "");
         text.push_str(&super::table::tables(view, workload, style));
@@ -66,10 +62,7 @@ fn in_ten_lines(view: &View, style: Style) -> String {
     // Those that do not fit stand in the table below all the same.
     let workloads = fitting(workloads(view, style), room);
     let lines = head.into_iter().chain(workloads.into_iter().flatten()).chain(besides.into_iter().flatten()).chain(end);
-    lines.fold(String::new(), |mut text, one| {
-        line(&mut text, &one);
-        text
-    })
+    lines.map(|one| one.trim_end().to_owned() + "\n").collect()
 }
 
 /// The answer in all its sentences.
@@ -79,10 +72,7 @@ pub(super) fn sentences(view: &View, style: Style) -> String {
     lines.extend(workloads(view, style).into_iter().flatten());
     let rest = answer.besides.iter().chain([&answer.confidence]).chain(&answer.open);
     lines.extend(rest.flat_map(|one| plain(one, style)));
-    lines.into_iter().fold(String::new(), |mut text, one| {
-        line(&mut text, &one);
-        text
-    })
+    lines.into_iter().map(|one| one.trim_end().to_owned() + "\n").collect()
 }
 
 /// The lines of each workload's sentence.
@@ -130,10 +120,10 @@ fn table(view: &View, style: Style) -> String {
     let word = |place: &usize| heading(place).iter().map(|word| word.width()).max().unwrap_or(0);
     let column = (shown.iter().map(word).max().unwrap_or(0) + 2).clamp(COLUMN.0, COLUMN.1);
     // What a few contenders leave is for the names of what they did.
-    let left = style.width.saturating_sub(1 + shown.len() * column);
+    let spare = style.width.saturating_sub(1 + shown.len() * column);
     let of_rows = lines.iter().filter(|line| line.row.is_some());
     let widest = of_rows.map(|line| line.title.width()).max().unwrap_or(0);
-    let names = widest.clamp(SCALE.len(), left.clamp(NAMES.0, NAMES.1));
+    let names = widest.clamp(SCALE.len(), spare.clamp(NAMES.0, NAMES.1));
     let room = style.width.saturating_sub(names + 1);
     // So many stand beside each other whatever their names; more only where these are short.
     let column = column.min((room / shown.len().min(ABREAST)).max(COLUMN.0));
@@ -152,8 +142,7 @@ fn table(view: &View, style: Style) -> String {
             line(&mut text, &style.fitted(&cut(&title, style.width)));
             continue;
         };
-        let title = cut(&title, names);
-        let mut one = format!("{}{}", title, " ".repeat(names + 1 - title.width()));
+        let mut one = left(&cut(&title, names), names + 1);
         here.iter().for_each(|&place| one.push_str(&cell(&row.cells[place], column, style)));
         line(&mut text, &style.fitted(one.trim_end()));
     }
@@ -254,13 +243,11 @@ fn headings(text: &mut String, scale: &str, words: &[Vec<String>], (names, colum
     let height = words.iter().map(Vec::len).max().unwrap_or(1);
     for at in 0..height {
         let title = if at + 1 == height { scale } else { "" };
-        let title = cut(title, names);
-        let mut one = format!("{title}{}", " ".repeat(names + 1 - title.width()));
+        let mut one = left(&cut(title, names), names + 1);
         for word in words {
             // Names stand on the line above the figures, whatever their height.
             let word = (at + word.len()).checked_sub(height).and_then(|at| word.get(at)).map_or("", String::as_str);
-            let word = cut(word, column - 1);
-            one.push_str(&format!("{}{word}", " ".repeat(column.saturating_sub(word.width()))));
+            one.push_str(&right(&cut(word, column - 1), column));
         }
         line(text, &style.paint(Tone::Heading, &style.fitted(one.trim_end())));
     }
@@ -311,7 +298,7 @@ fn legend(text: &mut String, view: &View, (contenders, rows): (usize, usize), st
         .collect();
     let more = if beyond.is_empty() { String::new() } else { format!("{}, ", beyond.join(" and ")) };
     let run = &view.run.id;
-    line(text, &wrapped(&format!("{more}figures and all tables: bakeoff show {run} --full"), style.width, "  "));
+    text.push_str(&style.say(&format!("{more}figures and all tables: bakeoff show {run} --full"), "  "));
 }
 
 /// A text that is no wider than that.

@@ -4,7 +4,8 @@
 use super::style::{Style, Tone};
 use crate::number;
 use crate::safe;
-use crate::view::{CellView, FigureView, RowView, Standing};
+use crate::view::{CellView, RowView, Standing};
+use indexmap::IndexSet;
 use judge::NoteKind;
 
 /// Columns of a bar.
@@ -13,17 +14,13 @@ pub(super) const BAR: usize = 9;
 /// Notes below a table, each with the letter that cells carry.
 #[derive(Default)]
 pub(super) struct Footnotes {
-    texts: Vec<String>,
+    texts: IndexSet<String>,
 }
 
 impl Footnotes {
     /// The letter of a note: a to z, then aa, ab ...
     pub fn letter(&mut self, text: &str) -> String {
-        let place = self.texts.iter().position(|known| known == text).unwrap_or_else(|| {
-            self.texts.push(text.to_owned());
-            self.texts.len() - 1
-        });
-        letters(place)
+        letters(self.texts.insert_full(text.to_owned()).0)
     }
 
     pub fn lines(&self) -> impl Iterator<Item = String> {
@@ -64,7 +61,7 @@ pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, 
             marks.push(letter);
         }
     }
-    let shown = format!("{}{}", mark(cell.standing, style), show(row, figure));
+    let shown = format!("{}{}", mark(cell.standing, style), row.show(figure));
     let tone = match cell.standing {
         Standing::Best => Some(Tone::Best),
         Standing::Tie | Standing::Leading => Some(Tone::Tie),
@@ -82,7 +79,7 @@ pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, 
         text.push_str(&"\n".repeat(title.saturating_sub(1)));
     }
     if row.returned_matters {
-        let returned = cell.returned.as_ref().map(|returned| show(row, returned));
+        let returned = cell.returned.as_ref().map(|returned| row.show(returned));
         text.push_str(&format!("\n  {}", returned.unwrap_or_default()));
     }
     if row.device.is_some() {
@@ -99,9 +96,4 @@ pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, 
 /// Whether a figure of the row varies so much that its range is shown.
 pub(super) fn is_unstable(row: &RowView) -> bool {
     row.cells.iter().filter_map(|cell| cell.figure).any(|figure| figure.unstable)
-}
-
-/// The figure in the row's unit, with no more digits than its interval allows.
-pub(super) fn show(row: &RowView, figure: &FigureView) -> String {
-    row.unit.show(figure.median, figure.half_width())
 }

@@ -1,11 +1,10 @@
 //! Many clients side by side, their scaling and IO500's score, for the terminal.
 //! In: a view. Out: text within the terminal's width.
 
-use super::style::{Style, Tone, wrapped};
+use super::style::{Style, Tone, left, right};
 use crate::number;
 use crate::safe;
-use crate::view::{ClientsView, View};
-use unicode_width::UnicodeWidthStr;
+use crate::view::{ClientsView, ScoreView, View, plural};
 
 /// Columns of figures, a gap before each included.
 const WIDTHS: [usize; 6] = [12, 13, 9, 9, 9, 9];
@@ -18,23 +17,19 @@ pub(super) fn clients(view: &View, style: Style) -> String {
     if view.clients.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}\n", style.paint(Tone::Heading, "Clients side by side"));
+    let mut text = style.heading("Clients side by side");
     view.clients.iter().for_each(|clients| text.push_str(&table(view, clients, style)));
     text
 }
 
 fn table(view: &View, clients: &ClientsView, style: Style) -> String {
-    let name = safe::terminal(&view.contenders[clients.contender].name);
-    let head = format!("{name}, {}: {}", safe::terminal(&clients.title), clients.told());
-    let mut text = style.fitted(&wrapped(&head, style.width, "")) + "\n";
+    let name = &view.contenders[clients.contender].name;
+    let mut text = style.say(&format!("{name}, {}: {}", clients.title, clients.told()), "");
     let names = style.width.saturating_sub(WIDTHS.iter().sum());
     let line = |first: &str, figures: &[String]| {
-        let figures = figures.iter().zip(WIDTHS);
-        let figures =
-            figures.map(|(figure, wide)| format!("{}{figure}", " ".repeat(wide.saturating_sub(figure.width()))));
+        let figures: String = figures.iter().zip(WIDTHS).map(|(figure, wide)| right(figure, wide)).collect();
         let first: String = first.chars().take(names.saturating_sub(1)).collect();
-        let padding = " ".repeat(names.saturating_sub(first.width()));
-        style.fitted(format!("{first}{padding}{}", figures.collect::<String>()).trim_end()) + "\n"
+        style.fitted((left(&first, names) + &figures).trim_end()) + "\n"
     };
     text.push_str(&style.paint(Tone::Quiet, &line("", &HEADINGS.map(str::to_owned))));
     let told = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), |ns| number::Unit::of_nanoseconds(ns as f64));
@@ -74,12 +69,7 @@ pub(super) fn scalings(view: &View, style: Style) -> String {
     if said.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}\n", style.paint(Tone::Heading, "Scaling"));
-    for sentence in said {
-        text.push_str(&style.fitted(&wrapped(&safe::terminal(sentence), style.width, "  ")));
-        text.push('\n');
-    }
-    text
+    style.heading("Scaling") + &said.into_iter().map(|sentence| style.say(sentence, "  ")).collect::<String>()
 }
 
 /// What the first screen says of them: how well they began together at worst, how much of linear, and the score.
@@ -89,31 +79,27 @@ pub(super) fn short(view: &View, style: Style) -> String {
         return scalings(view, style) + &scores(view, style);
     };
     let said = format!(
-        "{} {} on {} {} began within {} ms of each other at most; each one's figures: bakeoff show {} --full",
-        many.clients,
-        if many.clients == 1 { "client" } else { "clients" },
-        many.machines,
-        if many.machines == 1 { "machine" } else { "machines" },
+        "{} on {} began within {} ms of each other at most; each one's figures: bakeoff show {} --full",
+        plural(many.clients, "client"),
+        plural(many.machines, "machine"),
         number::plain(most(|clients| clients.skew_seconds) * 1e3),
-        safe::terminal(&view.run.id),
+        view.run.id,
     );
-    style.fitted(&wrapped(&said, style.width, "  ")) + "\n" + &scalings(view, style) + &scores(view, style)
+    style.say(&said, "  ") + &scalings(view, style) + &scores(view, style)
 }
 
 /// Scores as IO500 computes them: a line for each contender. Empty where its work was not done.
 pub(super) fn scores(view: &View, style: Style) -> String {
-    let mut text = String::new();
-    for score in &view.scores {
+    let told = |score: &ScoreView| {
         let clients = score.clients.as_deref().map_or_else(String::new, |clients| format!(" with {clients} clients"));
         let said = format!(
             "Score as IO500 computes it, {}{clients}: {} (bandwidth {} GiB/s, metadata {} k/s); no verdict rests on it.",
-            safe::terminal(&view.contenders[score.contender].name),
+            view.contenders[score.contender].name,
             number::plain(score.score),
             number::plain(score.bandwidth),
             number::plain(score.metadata),
         );
-        text.push_str(&style.fitted(&wrapped(&said, style.width, "  ")));
-        text.push('\n');
-    }
-    text
+        style.say(&said, "  ")
+    };
+    view.scores.iter().map(told).collect()
 }

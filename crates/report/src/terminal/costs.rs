@@ -1,7 +1,7 @@
 //! What contenders cost beside speed, and their options as read back, for the terminal.
 //! In: a view. Out: text within the terminal's width.
 
-use super::style::{Style, Tone, wrapped};
+use super::style::{Style, Tone, left, right, wrapped};
 use crate::safe;
 use crate::view::{CostsView, HEADINGS, LEGEND, View, in_words};
 use unicode_width::UnicodeWidthStr;
@@ -18,13 +18,8 @@ pub(super) fn costs(view: &View, style: Style) -> String {
     if view.costs.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}\n", style.paint(Tone::Heading, "What else it costs"));
-    for costs in &view.costs {
-        text.push_str(&table(view, costs, style));
-    }
-    text.push_str(&style.paint(Tone::Quiet, &style.fitted(&wrapped(LEGEND, style.width, "  "))));
-    text.push('\n');
-    text
+    let tables: String = view.costs.iter().map(|costs| table(view, costs, style)).collect();
+    style.heading("What else it costs") + &tables + &style.aside(LEGEND)
 }
 
 fn table(view: &View, costs: &CostsView, style: Style) -> String {
@@ -32,14 +27,10 @@ fn table(view: &View, costs: &CostsView, style: Style) -> String {
     let room = style.width.saturating_sub(WIDTHS.iter().sum());
     let names = (longest.max().unwrap_or(0) + 1).min(NAMES.1).min(room).max(NAMES.0.min(room));
     let line = |first: &str, figures: &mut dyn Iterator<Item = &str>| {
-        let padded = format!("{first}{}", " ".repeat(names.saturating_sub(first.width())));
-        let figures = figures
-            .zip(WIDTHS)
-            .map(|(figure, wide)| format!("{}{figure}", " ".repeat(wide.saturating_sub(figure.width()))));
-        style.fitted(format!("{padded}{}", figures.collect::<String>()).trim_end()) + "\n"
+        let figures: String = figures.zip(WIDTHS).map(|(figure, wide)| right(figure, wide)).collect();
+        style.fitted((left(first, names) + &figures).trim_end()) + "\n"
     };
-    let title: String = safe::terminal(&costs.title);
-    let mut text = style.fitted(&wrapped(&title, style.width, "")) + "\n";
+    let mut text = style.say(&costs.title, "");
     text.push_str(&style.paint(Tone::Quiet, &line("", &mut HEADINGS.iter().map(|(what, _)| *what))));
     text.push_str(&style.paint(Tone::Quiet, &line("", &mut HEADINGS.iter().map(|(_, unit)| *unit))));
     for cost in &costs.contenders {
@@ -72,18 +63,15 @@ fn folded(name: &str, width: usize) -> Vec<String> {
 
 /// Every option that was asked for, and what shows that it is in force.
 pub(super) fn options(view: &View, style: Style) -> String {
-    let asked = view.contenders.iter().filter(|contender| !contender.options.is_empty());
-    let asked: Vec<_> = asked.collect();
+    let asked: Vec<_> = view.contenders.iter().filter(|contender| !contender.options.is_empty()).collect();
     if asked.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}\n", style.paint(Tone::Heading, "Options as asked for, and as read back"));
+    let mut text = style.heading("Options as asked for, and as read back");
     for contender in asked.iter().take(MOST_LISTED) {
-        let told: Vec<String> = contender.options.iter().map(|option| safe::terminal(&in_words(option))).collect();
-        text.push_str(&style.fitted(&wrapped(&safe::terminal(&contender.name), style.width, "  ")));
-        text.push('\n');
-        text.push_str(&style.fitted(&wrapped(&format!("  {}", told.join("; ")), style.width, "  ")));
-        text.push('\n');
+        let told: Vec<String> = contender.options.iter().map(in_words).collect();
+        text.push_str(&style.say(&contender.name, "  "));
+        text.push_str(&style.say(&format!("  {}", told.join("; ")), "  "));
     }
     if asked.len() > MOST_LISTED {
         text.push_str(&format!("{} more are in the report.\n", asked.len() - MOST_LISTED));

@@ -1,6 +1,7 @@
 //! What filesystems can do, for the terminal: questions as lines, filesystems as columns.
 //! In: what was probed. Out: text within the terminal's width, in several tables where there are many.
 
+use super::style::left;
 use crate::safe;
 use crate::wrap::wrapped;
 use records::feature::Probed;
@@ -49,17 +50,11 @@ fn line(title: &str, cells: &[Vec<String>], column: usize) -> String {
     let high = cells.iter().map(Vec::len).chain([titles.len()]).max().unwrap_or(1);
     let mut text = String::new();
     for row in 0..high {
+        let padded = |text: Option<&String>, columns| left(text.map_or("", String::as_str), columns);
         let mut one = padded(titles.get(row), QUESTION);
-        for cell in cells {
-            one.push_str(&padded(cell.get(row), column));
-        }
+        one.extend(cells.iter().map(|cell| padded(cell.get(row), column)));
         text.push_str(one.trim_end());
         text.push('\n');
     }
     text
-}
-
-fn padded(text: Option<&String>, columns: usize) -> String {
-    let text = text.map(String::as_str).unwrap_or_default();
-    format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
 }

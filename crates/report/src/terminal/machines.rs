@@ -1,47 +1,38 @@
 //! The machines of a run that was put together from shards, for the terminal.
 //! In: a view. Out: a line for each machine, and the ratios over them; nothing where all is of one machine.
 
-use super::style::{Style, Tone, wrapped};
+use super::style::{Style, left};
 use crate::number;
 use crate::safe;
 use crate::view::{MachineView, PooledView, View, plural, span_words as span};
-use unicode_width::UnicodeWidthStr;
 
 /// Lines of ratios that are shown; the report has all.
 const MOST: usize = 40;
 
 pub(super) fn machines(view: &View, style: Style) -> String {
     let Some(found) = &view.machines else { return String::new() };
-    let mut text = format!("\n{}\n", style.paint(Tone::Heading, "Machines"));
-    let mut say = |what: &str, indent: &str| {
-        text.push_str(wrapped(what, style.width, indent).trim_end());
-        text.push('\n');
-    };
-    found.machines.iter().for_each(|machine| say(&safe::terminal(&one(machine)), "    "));
-    found.unlike.iter().for_each(|unlike| say(&safe::terminal(unlike), "  "));
+    let mut text = style.heading("Machines");
+    text.extend(found.machines.iter().map(|machine| style.say(&one(machine), "    ")));
+    text.extend(found.unlike.iter().map(|unlike| style.say(unlike, "  ")));
     if found.pooled.is_empty() {
-        say("Too few blocks on each machine to compare contenders within it: three at least.", "  ");
-        return text;
+        let why = "Too few blocks on each machine to compare contenders within it: three at least.";
+        return text + &style.say(why, "  ");
     }
-    text.push_str(&format!("\n{}\n", style.paint(Tone::Heading, "Times slower than the best, over all machines")));
+    text.push_str(&style.heading("Times slower than the best, over all machines"));
     let mut last = String::new();
     for line in found.pooled.iter().take(MOST) {
         let title = format!("{}, {} (against {})", line.workload, line.title, line.best);
         if title != last {
-            text.push_str(wrapped(&safe::terminal(&title), style.width, "  ").trim_end());
-            text.push('\n');
+            text.push_str(&style.say(&title, "  "));
             last = title;
         }
-        text.push_str(&style.fitted(&ratio(line, style)));
-        text.push('\n');
+        text.push_str(&(style.fitted(&ratio(line, style)) + "\n"));
     }
     if found.pooled.len() > MOST {
         text.push_str(&format!("  and {} more; the report has all\n", found.pooled.len() - MOST));
     }
     let legend = "95 % intervals of a typical machine; \"next\": where a further machine's ratio lies with 95 % (from three machines on).";
-    text.push_str(&style.paint(Tone::Quiet, &wrapped(legend, style.width, "  ")));
-    text.push('\n');
-    text
+    text + &style.aside(legend)
 }
 
 fn one(machine: &MachineView) -> String {
@@ -60,8 +51,6 @@ fn one(machine: &MachineView) -> String {
 
 fn ratio(line: &PooledView, style: Style) -> String {
     let next = line.pooled.prediction.map(|found| format!("  next {}", span(found))).unwrap_or_default();
-    let name: String = safe::terminal(&line.contender);
-    let room = style.width.saturating_sub(50).max(12);
-    let gap = " ".repeat(room.saturating_sub(name.width()));
-    format!("  {name}{gap} {:>5} ({}){next}", number::ratio(line.pooled.ratio), span(line.pooled.interval))
+    let name = left(&safe::terminal(&line.contender), style.width.saturating_sub(50).max(12));
+    format!("  {name} {:>5} ({}){next}", number::ratio(line.pooled.ratio), span(line.pooled.interval))
 }

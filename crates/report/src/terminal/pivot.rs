@@ -7,7 +7,7 @@ use super::style::{Style, Tone, wrapped};
 use crate::ReportError;
 use crate::number;
 use crate::safe;
-use crate::view::{AxisView, PivotCell, PivotRow, PivotView, Standing, View};
+use crate::view::{AxisView, PivotCell, PivotRow, Standing, View};
 use comfy_table::Cell;
 use unicode_width::UnicodeWidthStr;
 
@@ -29,29 +29,27 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
             true => "no two contenders of the run differ in a single option or scheduler alone".to_owned(),
             false => format!("the run has the axes {}", known.join(", ")),
         };
-        ReportError::NoSuchAxis { asked: safe::terminal(asked), why }
+        ReportError::NoSuch { part: "axis", asked: safe::terminal(asked), why }
     })?;
     let name = safe::terminal(&axis.name);
-    let mut text = heading(&format!("Which {name}"), style);
+    let mut text = style.heading(&format!("Which {name}")).trim_start().to_owned();
     say(&mut text, &pivot.summary, usize::MAX, style);
     say(&mut text, &pivot.course.iter().map(|course| course.summary.clone()).collect::<Vec<_>>(), usize::MAX, style);
-    for part in parts(pivot) {
+    for part in pivot.parts() {
         text.push_str(&title(view, part, style));
         text.push_str(&within(view, axis, part, style));
     }
     say(&mut text, &pivot.within, SENTENCES, style);
     if !pivot.across.is_empty() {
-        text.push('\n');
-        text.push_str(&heading(&format!("Each with its best {name}"), style));
-        for part in parts(pivot) {
+        text.push_str(&style.heading(&format!("Each with its best {name}")));
+        for part in pivot.parts() {
             text.push_str(&title(view, part, style));
             text.push_str(&across(view, axis, part, style));
         }
         say(&mut text, &pivot.across, SENTENCES, style);
         let chosen =
             "The best of each was chosen among the same samples, which flatters it a little where several are close.";
-        text.push_str(&style.paint(Tone::Quiet, &wrapped(chosen, style.width, "  ")));
-        text.push('\n');
+        text.push_str(&style.aside(chosen));
     }
     let best = if style.unicode { "▲" } else { "^" };
     let legend = format!(
@@ -59,36 +57,20 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
          best. Differences below {} are not called one.",
         number::percent(pivot.smallest_effect)
     );
-    text.push_str(&style.paint(Tone::Quiet, &wrapped(&legend, style.width, "  ")));
-    text.push('\n');
-    Ok(text)
-}
-
-fn heading(what: &str, style: Style) -> String {
-    format!("{}\n", style.paint(Tone::Heading, &style.fitted(what)))
-}
-
-fn parts(pivot: &PivotView) -> impl Iterator<Item = &[PivotRow]> {
-    pivot.rows.chunk_by(|one, next| one.workload == next.workload)
+    Ok(text + &style.aside(&legend))
 }
 
 fn title(view: &View, part: &[PivotRow], style: Style) -> String {
     let workload = &view.workloads[part[0].workload];
-    let told = format!("{} ({})", safe::terminal(&workload.title), safe::terminal(&workload.name));
-    style.fitted(&format!("\n{}\n", wrapped(&told, style.width, "  ")))
+    format!("\n{}", style.say(&format!("{} ({})", workload.title, workload.name), "  "))
 }
 
 fn say(text: &mut String, sentences: &[String], most: usize, style: Style) {
     let mark = if style.unicode { "→ " } else { "> " };
-    for sentence in sentences.iter().take(most) {
-        text.push_str(&style.fitted(&wrapped(&format!("{mark}{}", safe::terminal(sentence)), style.width, "  ")));
-        text.push('\n');
-    }
-    if sentences.len() > most {
-        let more =
-            format!("  {} more sentences like these are in the report and in `show --json`.", sentences.len() - most);
-        text.push_str(&style.paint(Tone::Quiet, &more));
-        text.push('\n');
+    text.extend(sentences.iter().take(most).map(|sentence| style.say(&format!("{mark}{sentence}"), "  ")));
+    if let Some(more) = sentences.len().checked_sub(most).filter(|more| *more > 0) {
+        let more = format!("  {more} more sentences like these are in the report and in `show --json`.");
+        text.push_str(&style.aside(&more));
     }
 }
 
@@ -140,15 +122,15 @@ fn across(view: &View, axis: &AxisView, part: &[PivotRow], style: Style) -> Stri
 }
 
 fn operation(view: &View, line: &PivotRow) -> String {
-    let row = &view.workloads[line.workload].rows[line.row];
+    let row = view.row(line);
     let until = if row.durable { "durable " } else { "" };
     format!("{}, {until}{}", safe::terminal(&row.title), row.unit.sign)
 }
 
 /// Mark and figure, and how many times worse it is where it is.
 fn figure(view: &View, line: &PivotRow, cell: &PivotCell, style: Style) -> String {
-    let row = &view.workloads[line.workload].rows[line.row];
-    let shown = row.unit.show(cell.figure.median, cell.figure.half_width());
+    let row = view.row(line);
+    let shown = row.show(&cell.figure);
     let times = match (cell.standing, cell.ratio) {
         (Standing::Worse, Some(ratio)) => format!(" {}x", number::ratio(ratio)),
         _ => String::new(),

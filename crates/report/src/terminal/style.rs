@@ -1,7 +1,9 @@
 //! What a terminal can show: its width, colour, and characters beyond ASCII.
 //! In: the environment. Out: a [`Style`], and text painted and wrapped by it.
 
+use crate::safe;
 use std::io::IsTerminal;
+use unicode_width::UnicodeWidthStr;
 
 /// Width of a page where the terminal does not say.
 const USUAL_WIDTH: usize = 80;
@@ -65,6 +67,21 @@ impl Style {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
+    /// A heading, below an empty line.
+    pub(super) fn heading(self, what: &str) -> String {
+        format!("\n{}\n", self.paint(Tone::Heading, &self.fitted(&safe::terminal(what))))
+    }
+
+    /// A text by whomever, broken into lines that fit; those after the first begin with `indent`.
+    pub(super) fn say(self, what: &str, indent: &str) -> String {
+        self.fitted(wrapped(&safe::terminal(what), self.width, indent).trim_end()) + "\n"
+    }
+
+    /// The same, of which less depends.
+    pub(super) fn aside(self, what: &str) -> String {
+        self.paint(Tone::Quiet, self.say(what, "  ").trim_end()) + "\n"
+    }
+
     /// A bar for a share of the longest, 0 to 1, in so many columns.
     pub(super) fn bar(self, share: f64, columns: usize) -> String {
         const PARTS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
@@ -90,6 +107,16 @@ impl Style {
     }
 }
 
+/// A text with what it lacks of so many columns before it.
+pub(super) fn right(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(text.width())))
+}
+
+/// A text with what it lacks of so many columns behind it.
+pub(super) fn left(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
+}
+
 /// Breaks a text at spaces so that no line is wider than `width`; lines after the first begin with `indent`.
 pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let first: String = text.chars().take_while(|letter| *letter == ' ').collect();
@@ -99,20 +126,11 @@ pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unicode_width::UnicodeWidthStr;
 
     #[test]
     fn bars_grow_with_their_share_and_are_never_nothing() {
         let style = Style::plain(80);
         assert_eq!((style.bar(1.0, 4), style.bar(0.5, 4), style.bar(0.0, 4)), ("████".into(), "██".into(), "▏".into()));
         assert_eq!(Style { unicode: false, ..style }.bar(0.5, 4), "##");
-    }
-
-    #[test]
-    fn no_line_is_wider_than_asked() {
-        let text = "For creating many small files on this device: ext4 and xfs, no difference shown.";
-        for line in wrapped(text, 30, "  ").lines() {
-            assert!(line.width() <= 30, "{line}");
-        }
     }
 }

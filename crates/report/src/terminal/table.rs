@@ -51,23 +51,21 @@ pub(super) fn tables(view: &View, workload: &WorkloadView, style: Style) -> Stri
         text.push_str("\n\n");
     }
     let mut say = |tone: Tone, what: &str| {
-        text.push_str(&style.paint(tone, &style.fitted(&wrapped(what, style.width, "  "))));
-        text.push('\n');
+        text.push_str(&(style.paint(tone, style.say(what, "  ").trim_end()) + "\n"));
     };
     for place in &layout.unmeasured {
         let contender = &view.contenders[*place];
         // A contender that takes no part at all is named once, at the end.
         if contender.error.is_none() {
             let reason = workload.rows.iter().find_map(|row| row.cells[*place].missing.as_deref());
-            let reason = safe::terminal(reason.unwrap_or("not measured"));
-            say(Tone::Warning, &format!("{}: {reason}", safe::terminal(&contender.name)));
+            say(Tone::Warning, &format!("{}: {}", contender.name, reason.unwrap_or("not measured")));
         }
     }
     let best = if style.unicode { "▲" } else { "^" };
     let less = if workload.rows.iter().all(|row| row.higher_is_better) { "" } else { "; s: less is better" };
     say(Tone::Quiet, &format!("Medians; {best} best; = as good as the best; ? can't tell yet{less}"));
     for note in &workload.notes {
-        say(Tone::Warning, &format!("all of these: {}", safe::terminal(&note.text)));
+        say(Tone::Warning, &format!("all of these: {}", note.text));
     }
     for note in notes.lines() {
         say(Tone::Plain, &note);

@@ -1,7 +1,7 @@
 //! One cell down to its samples, in the terminal.
 //! In: a cell's name as `workload/operation/contender`. Out: text.
 
-use super::style::{Style, Tone, wrapped};
+use super::style::{Style, Tone};
 use crate::ReportError;
 use crate::safe;
 use crate::view::{self, Material, View, Why};
@@ -13,14 +13,9 @@ use comfy_table::{CellAlignment, Table, presets};
 /// A cell that is not there; the message lists what is.
 pub fn why(material: &Material, view: &View, asked: &str, style: Style) -> Result<String, ReportError> {
     let why = view::why(material, view, asked)?;
-    let shown = |what: &str| style.fitted(&wrapped(&safe::terminal(what), style.width, "  "));
-    let mut text = style.paint(Tone::Heading, &shown(&why.title)) + "\n";
-    for fact in &why.facts {
-        text.push_str(&shown(fact));
-        text.push('\n');
-    }
-    text.push_str(&samples(&why, style));
-    Ok(text)
+    let title = style.paint(Tone::Heading, style.say(&why.title, "  ").trim_end());
+    let facts: String = why.facts.iter().map(|fact| style.say(fact, "  ")).collect();
+    Ok(format!("{title}\n{facts}{}", samples(&why, style)))
 }
 
 fn samples(why: &Why, style: Style) -> String {

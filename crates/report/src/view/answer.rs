@@ -4,6 +4,7 @@
 use super::axes::FILESYSTEM;
 use super::{View, plural};
 use crate::number;
+use indexmap::IndexMap;
 use judge::{
     Answer, Avoid, Cannot, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, NoteKind, Ranking, Relation,
     SafetyClass, Table,
@@ -174,9 +175,8 @@ impl Said<'_> {
     }
 
     /// What an operation does, in a few words.
-    fn doing(&self, operation: usize) -> String {
-        let operation = &self.view.table.operations[operation];
-        if operation.phrase.is_empty() { operation.id.operation.clone() } else { operation.phrase.clone() }
+    fn doing(&self, operation: usize) -> &str {
+        self.view.table.operations[operation].doing()
     }
 
     fn order(&self) -> Vec<usize> {
@@ -237,13 +237,8 @@ impl Said<'_> {
     /// Who cannot do what: those that lack the same in one sentence.
     fn cannot(&self, group: &GroupAnswer) -> Vec<String> {
         let lines = self.view.table.operations.iter().filter(|one| !one.secondary && !one.summary).count();
-        let mut parts: Vec<(&[usize], Vec<&Cannot>)> = Vec::new();
-        for one in &group.cannot {
-            match parts.iter_mut().find(|part| part.0 == one.operations) {
-                Some(part) => part.1.push(one),
-                None => parts.push((&one.operations, vec![one])),
-            }
-        }
+        let mut parts: IndexMap<&[usize], Vec<&Cannot>> = IndexMap::new();
+        group.cannot.iter().for_each(|one| parts.entry(&one.operations).or_default().push(one));
         let sentence = |(operations, those): (&[usize], Vec<&Cannot>)| {
             let names = self.names(&those.iter().map(|one| one.contender).collect::<Vec<_>>());
             let such = operations.first().map(|&operation| self.doing(operation)).unwrap_or_default();

@@ -3,6 +3,7 @@
 
 use super::axes::axes;
 use super::cells::{RowContext, differ};
+use super::known::{slug, trial_name, unique};
 use super::pairs::pairs;
 use super::scaling::scalings;
 use super::{
@@ -41,8 +42,8 @@ impl View {
         let scalings = scalings(&workloads, &names, &called);
         let asked: Vec<Option<&Contender>> = contenders.iter().map(|view| asked(material, view.index)).collect();
         let axes = axes(&contenders, &asked, &releases(material));
-        let costs = costs::costs(material, &counting, &contenders, &workloads);
-        let clients = super::clients::clients(material, &counting, &contenders, &workloads);
+        let costs = costs::costs(material, &contenders, &workloads);
+        let clients = super::clients::clients(material, &contenders, &workloads);
         let scores = super::score::scores(&workloads, contenders.len());
         let counts = counts(material, &counting);
         let mut warnings = story::warnings(&material.run, &contenders, &workloads, counts, &judgement);
@@ -135,7 +136,7 @@ impl Builder<'_> {
     fn sentence(&self, said: &judge::Sentence) -> SentenceView {
         let names = said.cells.iter().filter_map(|cell| self.table.cells.get(*cell)).map(|cell| {
             let id = &self.table.operations[cell.operation].id;
-            format!("{}/{}/{}", id.workload, key(id), self.table.contenders[cell.contender].name)
+            format!("{}/{}/{}", id.workload, id.key(), self.table.contenders[cell.contender].name)
         });
         let first = self.judgement.sentences.iter().find(|other| other.operation == said.operation);
         let aside = first.is_some_and(|first| first != said);
@@ -165,7 +166,7 @@ impl Builder<'_> {
             (None, Some(total)) => (total.title.clone(), total.of.clone()),
             (None, None) => (id.operation.clone(), vec![]),
         };
-        let key = key(id);
+        let key = id.key();
         let mut row = RowView {
             operation,
             slug: unique(slug(&key), slugs),
@@ -237,11 +238,6 @@ fn one_unit(rows: &mut [RowView]) {
     }
 }
 
-/// `create` or, where the cache state tells two apart, `read:cold`.
-fn key(id: &judge::OperationId) -> String {
-    if id.cache.is_empty() { id.operation.clone() } else { format!("{}:{}", id.operation, id.cache) }
-}
-
 /// Heading of a workload: with its scale, where the run has it at several.
 fn title(works: &[WorkRecord], work: &WorkRecord) -> String {
     let title = if work.title.is_empty() { &work.name } else { &work.title };
@@ -262,14 +258,6 @@ fn releases(material: &Material) -> BTreeMap<String, String> {
         Some((name, trial.found.as_ref()?.kernel.clone()?))
     });
     here.into_iter().chain(kernels).collect()
-}
-
-/// The name by which trials know a workload of the view.
-pub(crate) fn trial_name<'a>(material: &'a Material, workload: &'a WorkloadView) -> &'a str {
-    let works = &material.run.new.works;
-    let found =
-        works.iter().find(|work| work.scale == workload.scale && samples::work_name(works, work) == workload.name);
-    found.map_or(workload.name.as_str(), |work| work.name.as_str())
 }
 
 /// Whether a workload measures the raw device that others are shown as a share of.
@@ -410,28 +398,4 @@ fn counts(material: &Material, counting: &HashSet<usize>) -> Counts {
         set_aside: with(TrialStatus::Disturbed) - unrepeated,
         measured_share: samples::Time::of(&material.trials).map(samples::Time::share),
     }
-}
-
-/// Lower case letters, digits and dashes.
-pub(crate) fn slug(name: &str) -> String {
-    let mut slug = String::new();
-    for letter in name.chars().take(60) {
-        if letter.is_ascii_alphanumeric() {
-            slug.push(letter.to_ascii_lowercase());
-        } else if !slug.is_empty() && !slug.ends_with('-') {
-            slug.push('-');
-        }
-    }
-    let slug = slug.trim_end_matches('-');
-    if slug.is_empty() { "unnamed".into() } else { slug.to_owned() }
-}
-
-fn unique(slug: String, taken: &mut HashSet<String>) -> String {
-    let mut candidate = slug.clone();
-    let mut number = 2;
-    while !taken.insert(candidate.clone()) {
-        candidate = format!("{slug}-{number}");
-        number += 1;
-    }
-    candidate
 }

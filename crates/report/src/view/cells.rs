@@ -30,20 +30,15 @@ impl RowContext<'_> {
         let of = |operation: Option<usize>| {
             operation.and_then(|operation| self.judgement.figure(operation, contender)).map(shown)
         };
-        let ranking = self.judgement.rankings_of(self.operation).find(|ranking| {
-            ranking.best == contender || ranking.others.iter().any(|other| other.contender == contender)
-        });
-        let against = ranking.and_then(|ranking| ranking.others.iter().find(|other| other.contender == contender));
-        let interval = against.and_then(|other| other.interval).map(|interval| (interval.low, interval.high));
-        let is_best = ranking.is_some_and(|ranking| ranking.best == contender);
+        let Stands { standing, ratio, ratio_interval } = Stands::of(self.judgement, self.operation, contender);
         CellView {
             contender: place,
             figure: figure.map(shown),
             returned: of(self.returned),
             cpu: of(self.cpu),
-            standing: ranking.map_or(Standing::Alone, |ranking| standing(ranking, contender)),
-            ratio: against.map(|other| other.ratio).or(is_best.then_some(1.0)),
-            ratio_interval: interval,
+            standing,
+            ratio,
+            ratio_interval,
             of_device: row.device.zip(figure).and_then(|(device, figure)| {
                 let share = if row.higher_is_better { figure.median / device } else { device / figure.median };
                 share.is_finite().then_some(share)
@@ -167,7 +162,28 @@ pub(super) fn shown(figure: &Figure) -> FigureView {
     }
 }
 
-pub(super) fn standing(ranking: &judge::Ranking, contender: usize) -> Standing {
+/// Where a contender stands in an operation.
+pub(super) struct Stands {
+    pub standing: Standing,
+    /// How many times worse than the best, and the 95 % interval of that.
+    pub ratio: Option<f64>,
+    pub ratio_interval: Option<(f64, f64)>,
+}
+
+impl Stands {
+    pub fn of(judgement: &Judgement, operation: usize, contender: usize) -> Self {
+        let ranking = judgement.rankings_of(operation).find(|ranking| ranking.members().any(|one| one == contender));
+        let against = ranking.and_then(|ranking| ranking.others.iter().find(|other| other.contender == contender));
+        let is_best = ranking.is_some_and(|ranking| ranking.best == contender);
+        Self {
+            standing: ranking.map_or(Standing::Alone, |ranking| standing(ranking, contender)),
+            ratio: against.map(|other| other.ratio).or(is_best.then_some(1.0)),
+            ratio_interval: against.and_then(|other| other.interval).map(|interval| (interval.low, interval.high)),
+        }
+    }
+}
+
+fn standing(ranking: &judge::Ranking, contender: usize) -> Standing {
     let tied = ranking.others.iter().any(|other| other.relation == Relation::Tie);
     if ranking.best == contender {
         return match (ranking.others.is_empty(), ranking.won, tied) {

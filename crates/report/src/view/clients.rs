@@ -1,13 +1,15 @@
 //! What several clients did side by side: how well they began together, when the first and the last were done, each one's own figures.
 //! In: the trials that count. Out: medians for each operation, and the clients of the last trial one by one.
 
+use super::known::{counted_trials, trial_name};
+use super::story::plural;
 use super::{ContenderView, Material, RowView, WorkloadView};
 use crate::number;
 use judge::median;
 use records::program::Figure;
 use records::{ClientOutcome, Percentiles, PhaseRecord, Together, TrialRecord};
 use serde::Serialize;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// The clients of one contender in one workload.
 #[derive(Debug, Clone, Serialize)]
@@ -73,12 +75,11 @@ pub struct ClientRow {
 impl ClientsView {
     /// How well they began together, in a sentence.
     pub fn told(&self) -> String {
-        let (count, machines) = (self.clients, self.machines);
         let millis = |seconds: f64| format!("{} ms", number::plain(seconds * 1e3));
         format!(
-            "{count} {} on {machines} {} began within {} of each other at most (clocks known to {}); the first was sent {} bytes for a pass.",
-            if count == 1 { "client" } else { "clients" },
-            if machines == 1 { "machine" } else { "machines" },
+            "{} on {} began within {} of each other at most (clocks known to {}); the first was sent {} bytes for a pass.",
+            plural(self.clients, "client"),
+            plural(self.machines, "machine"),
             millis(self.skew_seconds),
             millis(self.clock_error_seconds),
             number::count(self.gathered_bytes),
@@ -102,22 +103,14 @@ fn seconds(ns: u64) -> f64 {
 /// What the clients of each workload and contender did.
 pub(super) fn clients(
     material: &Material,
-    counting: &HashSet<usize>,
     contenders: &[ContenderView],
     workloads: &[WorkloadView],
 ) -> Vec<ClientsView> {
     let mut found = Vec::new();
     for workload in workloads {
-        let name = super::trial_name(material, workload);
+        let key = (trial_name(material, workload), workload.scale.as_str());
         for (place, contender) in contenders.iter().enumerate() {
-            let mine = |trial: &TrialRecord| {
-                trial.contender as usize == contender.index && trial.workload == name && trial.scale == workload.scale
-            };
-            let trials = material.trials.iter().enumerate();
-            let trials: Vec<&TrialRecord> = trials
-                .filter(|(number, trial)| counting.contains(number) && mine(trial))
-                .map(|(_, trial)| trial)
-                .collect();
+            let trials: Vec<&TrialRecord> = counted_trials(material, key, contender.index).collect();
             found.extend(of_contender(workload, place, &trials));
         }
     }

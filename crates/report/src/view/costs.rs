@@ -1,11 +1,11 @@
 //! What a filesystem costs beside its speed: time to make, mount, unmount and check it, space, inodes, CPU, bytes written.
 //! In: the trials that count. Out: medians for each workload and contender; what was not measured is absent, never zero.
 
+use super::known::{counted_trials, trial_name};
 use super::{ContenderView, Material, WorkloadView};
 use judge::median;
 use records::{Closing, Found, PhaseRecord, TrialRecord, Usage};
 use serde::Serialize;
-use std::collections::HashSet;
 
 /// Below this many bytes written or laid out a share says nothing: blocks and journals blur it.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -51,23 +51,11 @@ pub struct CostView {
 }
 
 /// What each workload's contenders cost.
-pub(super) fn costs(
-    material: &Material,
-    counting: &HashSet<usize>,
-    contenders: &[ContenderView],
-    workloads: &[WorkloadView],
-) -> Vec<CostsView> {
+pub(super) fn costs(material: &Material, contenders: &[ContenderView], workloads: &[WorkloadView]) -> Vec<CostsView> {
     let of_work = |workload: &WorkloadView| {
-        let name = super::trial_name(material, workload);
+        let key = (trial_name(material, workload), workload.scale.as_str());
         let lines = contenders.iter().enumerate().filter_map(|(place, contender)| {
-            let mine = |trial: &TrialRecord| {
-                trial.contender as usize == contender.index && trial.workload == name && trial.scale == workload.scale
-            };
-            let trials = material.trials.iter().enumerate();
-            let trials: Vec<&TrialRecord> = trials
-                .filter(|(number, trial)| counting.contains(number) && mine(trial))
-                .map(|(_, trial)| trial)
-                .collect();
+            let trials: Vec<&TrialRecord> = counted_trials(material, key, contender.index).collect();
             (!trials.is_empty()).then(|| cost(place, &trials))
         });
         CostsView { workload: workload.name.clone(), title: workload.title.clone(), contenders: lines.collect() }

@@ -5,7 +5,7 @@
 use super::{Material, plural};
 use judge::{OperationId, Pair, Pooled, Study, Table};
 use records::outcome::Ceiling;
-use records::{Machine, Merged, Part, TrialRecord, show_bytes};
+use records::{Machine, Merged, Part, TrialRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -17,8 +17,6 @@ const ALIKE: f64 = 0.10;
 const NOISIER: f64 = 3.0;
 /// Noise below which nobody need be told of it: a share.
 const QUIET: f64 = 0.02;
-/// Bytes of a GiB.
-const GIB: u64 = 1 << 30;
 
 /// The machines, and the ratios over them.
 #[derive(Debug, Clone, Serialize)]
@@ -127,8 +125,7 @@ fn groups<'a>(merged: &'a Merged, trials: &[TrialRecord]) -> Vec<Group<'a>> {
 }
 
 fn key(machine: &Machine) -> Key {
-    let memory = (machine.memory_bytes + GIB / 2) / GIB;
-    (machine.hostname.clone(), machine.cpu.model.clone(), machine.cpu.threads, memory)
+    (machine.hostname.clone(), machine.cpu.model.clone(), machine.cpu.threads, machine.memory_gib())
 }
 
 fn judged(material: &Material, group: &Group) -> Option<Judged> {
@@ -162,7 +159,7 @@ fn machine(name: &str, group: &Group, judged: Option<&Judged>) -> MachineView {
     blocks.dedup();
     MachineView {
         name: name.into(),
-        about: group.parts[0].machine.as_ref().map(about).unwrap_or_else(|| "nothing is known of it".into()),
+        about: group.parts[0].machine.as_ref().map(Machine::about).unwrap_or_else(|| "nothing is known of it".into()),
         shards: group.parts.iter().map(|part| part.index + 1).collect(),
         blocks: blocks.len(),
         noise_floor: judged.and_then(|judged| judged.noise),
@@ -174,19 +171,12 @@ fn machine(name: &str, group: &Group, judged: Option<&Judged>) -> MachineView {
     }
 }
 
-fn about(machine: &Machine) -> String {
-    let threads = format!("{} threads", machine.cpu.threads);
-    let parts =
-        [machine.cpu.model.clone(), threads, show_bytes(machine.memory_bytes), format!("kernel {}", machine.kernel)];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
-}
-
 /// What tells machines apart that are to be like ones: what they are, their ceilings, and their noise by the twin.
 fn unlike(machines: &[MachineView], groups: &[Group]) -> Vec<String> {
     let mut said = Vec::new();
     let facts: [(&str, Fact); 5] = [
         ("processor", |machine| format!("{}, {} threads", machine.cpu.model, machine.cpu.threads)),
-        ("memory", |machine| format!("{} GiB", (machine.memory_bytes + GIB / 2) / GIB)),
+        ("memory", |machine| format!("{} GiB", machine.memory_gib())),
         ("kernel", |machine| machine.kernel.clone()),
         ("virtualisation", |machine| machine.virtualisation.kind.clone()),
         ("disk", |machine| machine.device.iter().map(|(_, device)| device.clone()).collect::<Vec<_>>().join("; ")),
@@ -262,11 +252,7 @@ fn pooled(judged: &[Option<Judged>], names: &[String]) -> Vec<PooledView> {
                 workload: operation.id.workload.clone(),
                 operation: operation.id.operation.clone(),
                 cache: operation.id.cache.clone(),
-                title: if operation.phrase.is_empty() {
-                    operation.id.operation.clone()
-                } else {
-                    operation.phrase.clone()
-                },
+                title: operation.doing().into(),
                 contender: name(other),
                 best: name(best),
                 pooled: if turned { turn(*ratio) } else { *ratio },

@@ -1,63 +1,66 @@
 //! A record as people read it: pairs of heading and value.
 //! In: any record. Out: pairs; nothing of it is known here by name, so that a new field shows itself.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Most pairs that one description is flattened to.
 const MOST_PAIRS: usize = 400;
 /// Longest value of a pair, in characters.
 const LONGEST_VALUE: usize = 4000;
 
+/// What can be shown of any record: the first form that fits.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Shown {
+    Nothing(()),
+    Truth(bool),
+    Count(u64),
+    Number(serde_json::Number),
+    Text(String),
+    Fields(BTreeMap<String, Shown>),
+    /// How maps are kept where their order counts.
+    Named(Vec<(String, Shown)>),
+    List(Vec<Shown>),
+}
+
 /// A record as pairs of heading and value, headings in the order of the alphabet.
 pub(super) fn pairs(record: &impl Serialize) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     // Records hold only values that JSON can carry.
-    descend(&serde_json::to_value(record).unwrap_or_default(), "", &mut pairs);
+    let shown = serde_json::to_string(record).and_then(|text| serde_json::from_str(&text));
+    descend(shown.unwrap_or(Shown::Nothing(())), "", &mut pairs);
     pairs
 }
 
-fn descend(value: &Value, heading: &str, pairs: &mut Vec<(String, String)>) {
+fn descend(value: Shown, heading: &str, pairs: &mut Vec<(String, String)>) {
     if pairs.len() >= MOST_PAIRS {
         return;
     }
     match value {
-        Value::Null => {}
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                let name = name.replace('_', " ");
-                let below = if heading.is_empty() { name } else { format!("{heading}, {name}") };
-                descend(field, &below, pairs);
-            }
-        }
-        Value::Array(items) if !items.is_empty() && items.iter().all(|item| pair(item).is_some()) => {
-            for (name, field) in items.iter().filter_map(pair) {
-                descend(field, &format!("{heading}, {}", name.replace('_', " ")), pairs);
-            }
-        }
-        Value::Number(number) if heading.ends_with("bytes") && number.is_u64() => {
-            let count = number.as_u64().unwrap_or_default();
+        Shown::Nothing(()) => {}
+        Shown::Fields(fields) => fields.into_iter().for_each(|(name, field)| named(&name, field, heading, pairs)),
+        Shown::Named(fields) => fields.into_iter().for_each(|(name, field)| named(&name, field, heading, pairs)),
+        Shown::Count(count) if heading.ends_with("bytes") => {
             push(pairs, heading.trim_end_matches("bytes").trim_end_matches([',', ' ']), records::show_bytes(count));
         }
-        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            for (number, item) in items.iter().enumerate() {
+        Shown::List(items) if items.iter().any(|item| plain_text(item).is_none()) => {
+            for (number, item) in items.into_iter().enumerate() {
                 descend(item, &format!("{heading} {}", number + 1), pairs);
             }
         }
-        Value::Array(items) => {
-            let words: Vec<String> = items.iter().map(plain_text).collect();
+        Shown::List(items) => {
+            let words: Vec<String> = items.iter().filter_map(plain_text).collect();
             push(pairs, heading, words.join(" "));
         }
-        other => push(pairs, heading, plain_text(other)),
+        other => push(pairs, heading, plain_text(&other).unwrap_or_default()),
     }
 }
 
-/// A list of two whose first is a name: how maps are kept where their order counts.
-fn pair(item: &Value) -> Option<(&str, &Value)> {
-    match item.as_array()?.as_slice() {
-        [name, value] => Some((name.as_str()?, value)),
-        _ => None,
-    }
+fn named(name: &str, field: Shown, heading: &str, pairs: &mut Vec<(String, String)>) {
+    let name = name.replace('_', " ");
+    let below = if heading.is_empty() { name } else { format!("{heading}, {name}") };
+    descend(field, &below, pairs);
 }
 
 fn push(pairs: &mut Vec<(String, String)>, heading: &str, text: String) {
@@ -69,11 +72,15 @@ fn push(pairs: &mut Vec<(String, String)>, heading: &str, text: String) {
     pairs.push((heading.trim().to_owned(), text));
 }
 
-fn plain_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Bool(true) => "yes".into(),
-        Value::Bool(false) => "no".into(),
-        other => other.to_string(),
-    }
+/// What is neither a list nor has fields, in a word.
+fn plain_text(value: &Shown) -> Option<String> {
+    Some(match value {
+        Shown::Nothing(()) => "null".into(),
+        Shown::Truth(true) => "yes".into(),
+        Shown::Truth(false) => "no".into(),
+        Shown::Count(count) => count.to_string(),
+        Shown::Number(number) => number.to_string(),
+        Shown::Text(text) => text.clone(),
+        Shown::Fields(_) | Shown::Named(_) | Shown::List(_) => return None,
+    })
 }

@@ -2,7 +2,7 @@
 //! In: a view with its axes and the judge's table. Out: a [`PivotView`] an axis, judged anew by the same rules.
 //! As the published scheduler comparisons did it: the best scheduler per filesystem, then filesystems with theirs.
 
-use super::cells::{shown, standing};
+use super::cells::{Stands, shown};
 use super::course::{CourseView, course};
 use super::{AxisView, FigureView, Standing, View};
 use judge::{Backend, Cell, Contender, Durability, Judgement, Operation, Table};
@@ -28,6 +28,13 @@ pub struct PivotView {
     pub smallest_effect: f64,
     /// What changes from the first value to the last, where the values have an order.
     pub course: Option<CourseView>,
+}
+
+impl PivotView {
+    /// Its lines by workload.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &[PivotRow]> {
+        self.rows.chunk_by(|one, next| one.workload == next.workload)
+    }
 }
 
 /// One operation.
@@ -227,12 +234,8 @@ impl Pivot<'_> {
                 let judged = &self.view.table.operations[*operation];
                 let mut id = judged.id.clone();
                 id.operation = format!("{} of {}", id.operation, shared.name);
-                let named = if judged.phrase.is_empty() { judged.id.operation.as_str() } else { &judged.phrase };
-                table.operations.push(Operation {
-                    id,
-                    phrase: format!("{named} with {}", shared.name),
-                    ..judged.clone()
-                });
+                let phrase = format!("{} with {}", judged.doing(), shared.name);
+                table.operations.push(Operation { id, phrase, ..judged.clone() });
                 for value in 0..values {
                     if let Some(from) = self.judged_index(group, value) {
                         self.copy_cells(&mut table, (*operation, from), (at.len(), value), values + value);
@@ -266,8 +269,7 @@ impl Pivot<'_> {
         self.add_alternatives(&mut table, groups);
         for (number, ((_, _, operation), row)) in places.iter().zip(rows).enumerate() {
             let judged = &self.view.table.operations[*operation];
-            let named = if judged.phrase.is_empty() { judged.id.operation.as_str() } else { &judged.phrase };
-            let phrase = format!("{named}, each with its best {}", self.axis.name);
+            let phrase = format!("{}, each with its best {}", judged.doing(), self.axis.name);
             table.operations.push(Operation { phrase, ..judged.clone() });
             for (group, best) in row.best.iter().enumerate() {
                 let Some(value) = best.map(|best| best.value) else { continue };
@@ -405,14 +407,6 @@ fn common_durability(members: &[&Contender]) -> Durability {
 
 fn cell(judgement: &Judgement, operation: usize, contender: usize) -> Option<PivotCell> {
     let figure = shown(judgement.figure(operation, contender)?);
-    let ranking = judgement.rankings_of(operation).find(|ranking| ranking.members().any(|member| member == contender));
-    let against = ranking.and_then(|ranking| ranking.others.iter().find(|other| other.contender == contender));
-    let is_best = ranking.is_some_and(|ranking| ranking.best == contender);
-    Some(PivotCell {
-        contender,
-        figure,
-        standing: ranking.map_or(Standing::Alone, |ranking| standing(ranking, contender)),
-        ratio: against.map(|other| other.ratio).or(is_best.then_some(1.0)),
-        ratio_interval: against.and_then(|other| other.interval).map(|interval| (interval.low, interval.high)),
-    })
+    let Stands { standing, ratio, ratio_interval } = Stands::of(judgement, operation, contender);
+    Some(PivotCell { contender, figure, standing, ratio, ratio_interval })
 }

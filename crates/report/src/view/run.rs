@@ -3,7 +3,7 @@
 
 use super::pairs::pairs;
 use super::{Material, RunView, story};
-use records::{Machine, NewRun, Origin, RunStatus};
+use records::{Machine, NewRun, Origin};
 use std::collections::BTreeMap;
 
 pub(super) fn run(material: &Material) -> RunView {
@@ -14,11 +14,7 @@ pub(super) fn run(material: &Material) -> RunView {
         title: record.new.title.clone(),
         began: stamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         seconds: record.ended_ms.map(|ended| ended.saturating_sub(record.began_ms).max(0) as f64 / 1e3),
-        status: match record.status {
-            RunStatus::Open => "open".into(),
-            RunStatus::Interrupted => "interrupted".into(),
-            RunStatus::Finished => "finished".into(),
-        },
+        status: record.status.name().into(),
         ending: record.ending.clone(),
         origin: match &record.new.origin {
             Origin::Measured => None,

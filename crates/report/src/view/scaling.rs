@@ -75,7 +75,7 @@ fn scaling(workloads: &[WorkloadView], name: &str, setting: &str, members: &[usi
         })
         .collect();
     let values = members.iter().filter_map(|member| value(&workloads[*member], setting).map(str::to_owned)).collect();
-    let slug = super::build::slug(&format!("{name} by {setting}"));
+    let slug = super::known::slug(&format!("{name} by {setting}"));
     let title = first.title.split(" (").next().unwrap_or(&first.title).to_owned();
     (!rows.is_empty()).then(|| ScalingView {
         slug,

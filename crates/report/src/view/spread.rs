@@ -1,10 +1,10 @@
 //! What a single figure hides: the latencies of all operations, and throughput over time.
 //! In: histograms in the HDR interchange form and series of the trials that count. Out: percentiles and lines.
 
+use super::known::counted_trials;
 use super::{Material, RowView};
 use hdrhistogram::Histogram;
 use judge::median;
-use records::TrialRecord;
 use records::program::Figure;
 use serde::Serialize;
 
@@ -36,16 +36,7 @@ pub struct SeriesView {
 /// A histogram of the ledger in a few numbers; None where it cannot be read.
 pub(super) fn percentiles(of: &records::outcome::Histogram) -> Option<records::Percentiles> {
     let hdr = read_histogram(&of.hdr)?;
-    // The end of a bucket may lie beyond the largest value in it.
-    let at = |quantile: f64| hdr.value_at_quantile(quantile).min(of.max_ns);
-    Some(records::Percentiles {
-        count: of.count,
-        p50_ns: at(0.5),
-        p99_ns: at(0.99),
-        p999_ns: at(0.999),
-        max_ns: of.max_ns,
-        mean_ns: of.mean_ns,
-    })
+    Some(of.percentiles(|quantile| hdr.value_at_quantile(quantile)))
 }
 
 /// Latency of a row's whole items for a contender; absent where none was recorded or none can be read, and for a sum over
@@ -126,16 +117,4 @@ pub fn series(material: &Material, row: &RowView, workload: (&str, &str), conten
     let step = medians.len().div_ceil(MOST_POINTS);
     let values = medians.chunks(step).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect();
     Some(SeriesView { interval: interval_ns as f64 * step as f64 / 1e9, values })
-}
-
-fn counted_trials<'a>(
-    material: &'a Material,
-    (name, scale): (&'a str, &'a str),
-    contender: usize,
-) -> impl Iterator<Item = &'a TrialRecord> {
-    let counting = material.counting();
-    material.trials.iter().enumerate().filter_map(move |(number, trial)| {
-        let mine = trial.contender as usize == contender && trial.workload == name && trial.scale == scale;
-        (mine && counting.contains(&number)).then_some(trial)
-    })
 }

@@ -3,6 +3,7 @@
 
 use super::{ContenderView, Counts, WorkloadView};
 use crate::number;
+use indexmap::IndexMap;
 use judge::{Backend, Durability, Judgement, NoteKind};
 use records::outcome::Ceiling;
 use records::{NewRun, Origin, RunRecord, RunStatus};
@@ -123,13 +124,10 @@ fn weaker_settings(new: &NewRun, contenders: &[ContenderView]) -> Option<String>
 
 /// Which contenders stand for published option sets that their kernel does not take as they were: a sentence for each form.
 pub(super) fn nearest(contenders: &[ContenderView]) -> Vec<String> {
-    let mut forms: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut forms: IndexMap<String, Vec<&str>> = IndexMap::new();
     for contender in contenders.iter().filter(|contender| contender.error.is_none()) {
         let Some(form) = contender.nearest.as_ref().map(records::Nearest::in_short) else { continue };
-        match forms.iter_mut().find(|(known, _)| *known == form) {
-            Some((_, names)) => names.push(&contender.name),
-            None => forms.push((form, vec![&contender.name])),
-        }
+        forms.entry(form).or_default().push(&contender.name);
     }
     let told = |(form, names): (String, Vec<&str>)| {
         format!("{}: the nearest form of today of {form}, which this kernel does not take.", names.join(", "))
@@ -190,6 +188,6 @@ pub(super) fn ceiling(ceiling: &Ceiling) -> Vec<(String, String)> {
 }
 
 /// `1 trial`, `2 trials`.
-pub(crate) fn plural(count: usize, what: &str) -> String {
+pub fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -79,7 +79,8 @@ fn facts(material: &Material, view: &View, found: (&WorkloadView, &RowView, &Cel
     facts.extend(cell.notes.iter().chain(&workload.notes).map(|note| format!("note: {}", note.text)));
     facts.extend(contender.safety.as_ref().map(|safety| format!("safety: {safety}")));
     facts.extend(contender.measured.as_ref().map(|measured| format!("measured: {measured}")));
-    let latency = super::latency(material, row, (base_name(material, workload), &workload.scale), contender.index);
+    let latency =
+        super::latency(material, row, (super::trial_name(material, workload), &workload.scale), contender.index);
     if let Some(latency) = latency {
         let points = latency.percentiles.iter().map(|(p, ns)| format!("p{p} {}", Unit::of_nanoseconds(*ns as f64)));
         let points = points.collect::<Vec<_>>().join(", ").replace("p100 ", "longest ");
@@ -88,14 +89,9 @@ fn facts(material: &Material, view: &View, found: (&WorkloadView, &RowView, &Cel
     facts
 }
 
-/// The workload's name as trials know it.
-fn base_name<'a>(material: &'a Material, workload: &'a WorkloadView) -> &'a str {
-    super::trial_name(material, workload)
-}
-
 /// What the programs of an operation used, and what the device did meanwhile: medians over the passes that count.
 fn programs(material: &Material, workload: &WorkloadView, row: &RowView, contender: usize) -> Option<String> {
-    let name = base_name(material, workload);
+    let name = super::trial_name(material, workload);
     let mine = |trial: &&TrialRecord| {
         let of_work = trial.workload == name && trial.scale == workload.scale;
         of_work && trial.contender as usize == contender && trial.status == TrialStatus::Done
@@ -139,9 +135,7 @@ fn stands(view: &View, row: &RowView, cell: &CellView) -> Option<String> {
     })?;
     let best = &view.table.contenders[ranking.best].name;
     let ratio = cell.ratio.filter(|_| view.contenders[cell.contender].name != *best)?;
-    let interval =
-        cell.ratio_interval.map(|(low, high)| format!(" ({} to {})", number::ratio(low), number::ratio(high)));
-    Some(format!("{}x slower than {best}{}", number::ratio(ratio), interval.unwrap_or_default()))
+    Some(format!("{}x slower than {best}{}", number::ratio(ratio), number::range(cell.ratio_interval)))
 }
 
 fn samples(row: &RowView, cell: &CellView) -> Vec<[String; 7]> {
@@ -166,7 +160,7 @@ fn samples(row: &RowView, cell: &CellView) -> Vec<[String; 7]> {
 }
 
 fn find<'a>(view: &'a View, asked: &str) -> Result<(&'a WorkloadView, &'a RowView, &'a CellView), ReportError> {
-    let no_such = |why: String| ReportError::NoSuchCell { asked: safe::terminal(asked), why };
+    let no_such = |why: String| ReportError::NoSuch { part: "cell", asked: safe::terminal(asked), why };
     let parts: Vec<&str> = asked.splitn(3, '/').collect();
     let [workload, row, contender] = parts[..] else {
         return Err(no_such("write it as workload/operation/contender".into()));
