@@ -234,6 +234,12 @@ pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>) -> Result
     }
 }
 
+/// Nobody took part: who was refused, and why, for those too who read `--json` alone.
+pub fn nobody(done: &str, refused: &[Refused]) -> Failure {
+    let each: Vec<String> = refused.iter().map(|one| format!("{}: {}", one.contender, one.why)).collect();
+    Failure::new(format!("no contender could be {done}; {}", each.join("; ")))
+}
+
 /// The kernels of contenders in words, each with who was mounted by it where there are several.
 pub fn kernels<'c>(all: impl Iterator<Item = (&'c str, &'c str)>) -> String {
     let mut by: Vec<(&str, Vec<&str>)> = Vec::new();

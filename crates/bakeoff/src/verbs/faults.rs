@@ -27,7 +27,7 @@ pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     served_disk::tell(&args.on, &all, &fault_table::findings(&all))?;
     served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
     match all.contenders.is_empty() {
-        true => Err(Failure::new("no contender could be harmed; the reasons stand above")),
+        true => Err(served_disk::nobody("harmed", &all.refused)),
         false => Ok(0),
     }
 }

@@ -41,7 +41,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     measured::keep(&all.contenders);
     served_disk::agree(all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice())))?;
     match all.contenders.is_empty() {
-        true => Err(Failure::new("no contender could be cut; the reasons stand above")),
+        true => Err(served_disk::nobody("cut", &all.refused)),
         false => Ok(0),
     }
 }
