@@ -291,7 +291,7 @@ pub fn on_ground<T>(
 /// Serves a disk, does something with it and with stages that stand on it, and takes everything down.
 ///
 /// # Errors
-/// It cannot be served, or what is done fails.
+/// It cannot be served, or what is done fails. Where it cannot be taken down in order, that is said.
 pub fn on_target<T>(
     filesystems: &Registry,
     bytes: u64,
@@ -307,6 +307,9 @@ pub fn on_target<T>(
         // What stands on it was unmounted and checked by what was done with it; it is taken down with this, and says what it had to leave.
         work(&mut target, folder.disk().ok_or(ReliabilityError::NoImage)?)?
     };
-    folder.close()?;
+    // What was found is found, whatever becomes of the disk now; the process that serves it is ended in any case.
+    if let Err(error) = folder.close() {
+        system::note(&format!("bakeoff: {error}"));
+    }
     Ok(done)
 }
