@@ -32,8 +32,12 @@ def measured(asked, name, words, environment=None):
         command = [asked.bakeoff, *words]
         print(f"{name}: {' '.join(command)}", flush=True)
         done = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, **(environment or {})}, check=False)
-        if done.returncode != 0:
+        if done.returncode != 0 and not has_nobody(done.stdout):
             sys.exit(f"{name} answered {done.returncode}; what it said stands above")
+        if done.returncode != 0:
+            # As where its tools are not here: said above, and no result that would be gone on with.
+            print(f"{name} is left out", file=sys.stderr)
+            return []
         with open(path, "wb") as file:
             file.write(done.stdout)
     with open(path, encoding="utf-8") as file:
@@ -43,6 +47,14 @@ def measured(asked, name, words, environment=None):
     for refused in found["refused"]:
         print(f"{name}: {refused['contender']} is left out: {refused['why']}", file=sys.stderr)
     return found["contenders"]
+
+
+def has_nobody(answer):
+    """Whether it is an answer in which everybody was refused."""
+    try:
+        return not json.loads(answer)["contenders"]
+    except ValueError:
+        return False
 
 
 def chosen(asked, all_of_them):
