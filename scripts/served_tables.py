@@ -4,7 +4,6 @@ import argparse
 import datetime
 import json
 import os
-import platform
 import subprocess
 import sys
 
@@ -15,6 +14,7 @@ def arguments(program, about, results, document, more=()):
     parser.add_argument("bakeoff", nargs="?", default="target/release/bakeoff", help="the program (%(default)s)")
     for option, default, meaning in more:
         parser.add_argument(option, type=type(default), default=default, help=f"{meaning} (%(default)s)")
+    parser.add_argument("--contenders", default="", help="measures these alone, by the names of their results, and leaves the rows of the others as they stand; all where none is named")
     parser.add_argument("--results", default=results, help="folder for results (%(default)s)")
     parser.add_argument("--document", default=document, help="whose tables are made anew (%(default)s)")
     asked = parser.parse_args()
@@ -32,28 +32,83 @@ def measured(asked, name, words, environment=None):
         command = [asked.bakeoff, *words]
         print(f"{name}: {' '.join(command)}", flush=True)
         done = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, **(environment or {})}, check=False)
+        if done.returncode != 0 and not has_nobody(done.stdout):
+            sys.exit(f"{name} answered {done.returncode}; what it said stands above")
         if done.returncode != 0:
-            sys.exit(f"{name} answered {done.returncode}")
+            # As where its tools are not here: said above, and no result that would be gone on with.
+            print(f"{name} is left out", file=sys.stderr)
+            return []
         with open(path, "wb") as file:
             file.write(done.stdout)
     with open(path, encoding="utf-8") as file:
         found = json.load(file)
+    for one in found["contenders"]:
+        one["day"] = datetime.date.fromtimestamp(os.path.getmtime(path)).isoformat()
     for refused in found["refused"]:
         print(f"{name}: {refused['contender']} is left out: {refused['why']}", file=sys.stderr)
     return found["contenders"]
 
 
-def when(seed, kernel=platform.release()):
-    """Day, kernel and seed, for a sentence."""
-    return f"{datetime.date.today().isoformat()}, Linux {kernel}, seed {seed}"
+def has_nobody(answer):
+    """Whether it is an answer in which everybody was refused."""
+    try:
+        return not json.loads(answer)["contenders"]
+    except ValueError:
+        return False
+
+
+def chosen(asked, all_of_them):
+    """Those calls, the first word of each its name, that are to be measured now."""
+    names = [name for name in asked.contenders.split(",") if name]
+    return [call for call in all_of_them if not names or call[0] in names]
+
+
+def known(program, asked, *lists):
+    """Ends where a contender is named that nobody knows."""
+    names = [call[0] for calls in lists for call in calls]
+    for name in filter(None, asked.contenders.split(",")):
+        if name not in names:
+            sys.exit(f"{program}: --contenders {name}: there are {', '.join(names)}")
+
+
+def write_table(program, path, mark, head, rows, said):
+    """Puts a table between two marks of a document, after a sentence. `head`: each column's name and how it is set. Rows of other contenders stay as they stand."""
+    anew = {}
+    for row in rows:
+        anew.setdefault(str(row[0]), []).append("| " + " | ".join(map(str, row)) + " |")
+    names, rules = "| " + " | ".join(name for name, _ in head) + " |", "|" + "|".join(rule for _, rule in head) + "|"
+    standing = [line for line in between(program, path, mark) if line.startswith("| ")]
+    lines, placed = [], set()
+    for old in standing[1:]:
+        contender = old.split(" | ")[0].removeprefix("| ")
+        if contender not in anew:
+            lines.append(old)
+        elif contender not in placed:
+            placed.add(contender)
+            lines += anew[contender]
+    if standing and standing[0] != names and any(line in lines for line in standing[1:]):
+        sys.exit(f"{program}: rows that stand in {path} have other columns than those that were measured now: measure all contenders")
+    lines += [line for contender, of_it in anew.items() if contender not in placed for line in of_it]
+    write(program, path, mark, [*said, names, rules, *lines])
+
+
+def between(program, path, mark):
+    """The lines that stand between two marks of a document."""
+    begin, end = marks(program, mark)
+    with open(path, encoding="utf-8") as file:
+        return file.read().split(begin, 1)[1].split(end, 1)[0].splitlines()
 
 
 def write(program, path, mark, lines):
     """Puts lines between two marks of a document."""
-    begin, end = f"<!-- {mark}: made by {program} -->", f"<!-- end of {mark} -->"
+    begin, end = marks(program, mark)
     with open(path, encoding="utf-8") as file:
         text = file.read()
     before, rest = text.split(begin, 1)
     after = rest.split(end, 1)[1]
     with open(path, "w", encoding="utf-8") as file:
         file.write(before + begin + "\n\n" + "\n".join(lines) + "\n\n" + end + after)
+
+
+def marks(program, mark):
+    return f"<!-- {mark}: made by {program} -->", f"<!-- end of {mark} -->"

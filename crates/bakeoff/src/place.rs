@@ -36,7 +36,10 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
                 refusals.push(error.to_string());
             }
         }
-        if index == 0 && count > 0 && refusals.len() == count {
+        let refused = refusals.len();
+        // A folder without room is the same to all of them.
+        refusals.dedup();
+        if index == 0 && count > 0 && refused == count {
             return Err(Failure::new(refusals.join("\n         ")));
         }
     }

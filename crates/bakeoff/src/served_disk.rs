@@ -224,17 +224,23 @@ pub fn tell<T: Answer>(on: &OnServedDisk, all: &T, found: &Findings) -> Result<(
 /// The status of a verb whose measurements are what descriptions say: of each contender, by its name, what is not.
 ///
 /// # Errors
-/// Something is not, of some contender; or there is no contender, for which `none` is the sentence.
-pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>, none: &str) -> Result<u8, Failure> {
+/// Something is not, of some contender; or there is no contender, which is `none`.
+pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>, none: Failure) -> Result<u8, Failure> {
     let mut found = found.peekable();
     if found.peek().is_none() {
-        return Err(Failure::new(none));
+        return Err(none);
     }
     let said: Vec<String> = found.flat_map(|(name, all)| all.iter().map(move |one| format!("{name}: {one}"))).collect();
     if said.is_empty() {
         return Ok(0);
     }
     Err(Failure::new(format!("what was measured and what filesystems/*.toml says differ; {}", said.join("; "))))
+}
+
+/// Nobody took part: who was refused, and why, for those too who read `--json` alone.
+pub fn nobody(done: &str, refused: &[Refused]) -> Failure {
+    let each: Vec<String> = refused.iter().map(|one| format!("{}: {}", one.contender, one.why)).collect();
+    Failure::new(format!("no contender could be {done}; {}", each.join("; ")))
 }
 
 /// The kernels of contenders in words, each with who was mounted by it where there are several.
@@ -283,7 +289,7 @@ pub fn on_ground<T>(
 /// Serves a disk, does something with it and with stages that stand on it, and takes everything down.
 ///
 /// # Errors
-/// It cannot be served, or what is done fails.
+/// It cannot be served, or what is done fails. Where it cannot be taken down in order, that is said.
 pub fn on_target<T>(
     filesystems: &Registry,
     bytes: u64,
@@ -299,6 +305,9 @@ pub fn on_target<T>(
         // What stands on it was unmounted and checked by what was done with it; it is taken down with this, and says what it had to leave.
         work(&mut target, folder.disk().ok_or(ReliabilityError::NoImage)?)?
     };
-    folder.close()?;
+    // What was found is found, whatever becomes of the disk now; the process that serves it is ended in any case.
+    if let Err(error) = folder.close() {
+        system::note(&format!("bakeoff: {error}"));
+    }
     Ok(done)
 }

@@ -139,3 +139,40 @@ fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
     assert_eq!(link.map(|link| &link["given"]), Some(&serde_json::json!("untested")));
     clean(&place);
 }
+
+/// The process that serves the disk of another.
+fn server_of(parent: u32) -> u32 {
+    let all = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).expect("its children");
+    let serves = |pid: &&str| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains("serve-disk")
+    };
+    all.split_whitespace().find(serves).expect("it serves").parse().expect("a number")
+}
+
+#[test]
+fn a_served_disk_that_is_lost_costs_its_round_and_not_what_was_found_before() {
+    use std::io::BufRead;
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+        .current_dir(place.folder())
+        .args(["faults", "--json", "--seed", "7", "--rounds", "1", "--fs", "jfs", "--fault", "none,bit-flips"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let told = std::io::BufReader::new(child.stderr.take().expect("piped"));
+    let mut lines = told.lines().map_while(Result::ok);
+    assert!(lines.any(|line| line == "jfs: bit-flips"), "it ended before its second fault");
+    signal(server_of(child.id()), "KILL");
+    let rest: Vec<String> = lines.collect();
+    let done = child.wait_with_output().expect("it ends");
+    assert!(done.status.success(), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("another disk is served")), "{rest:?}");
+    let one = contender(&done.stdout);
+    let verdicts: Vec<&str> =
+        one["faults"].as_array().expect("faults").iter().filter_map(|fault| fault["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["unharmed", "silent"], "{one}");
+    clean(&place);
+}

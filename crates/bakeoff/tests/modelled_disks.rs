@@ -84,6 +84,24 @@ fn a_disk_of_ones_own_is_described_in_a_file() {
 }
 
 #[test]
+fn an_image_on_a_modelled_disk_takes_no_room_of_the_scratch_folder() {
+    needs!(root, loop_devices);
+    let place = Place::new();
+    let small = place.path("small");
+    std::fs::create_dir(&small).expect("made");
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(&small).status();
+    assert!(mounted.expect("mount").success());
+    let words = "run small-files --fs ext4 --image 320M --samples 1 --set files=100 --set some=20 --no-twin --plain \
+                 --no-report --scratch small";
+    let refused = place.bakeoff(words);
+    let modelled = place.bakeoff(&format!("{words} --disk ssd-sata"));
+    let unmounted = Command::new("umount").arg(&small).status();
+    refused.refused(&["320 MiB", "too large", "free"]);
+    modelled.well();
+    assert!(unmounted.expect("umount").success(), "something of it is left there");
+}
+
+#[test]
 fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
     needs!(root, loop_devices);
     let place = Place::new();

@@ -204,7 +204,7 @@ mod tests {
         let shipped = shipped();
         assert!(shipped.len() >= 15, "{} rows", shipped.len());
         for one in &shipped {
-            assert!(one.states >= 1000, "{}", one.contender);
+            assert!(one.states >= FEWEST_STATES, "{}", one.contender);
             let said = contradicts(&one.class, !one.broken.is_empty(), one.foreign_bytes);
             assert_eq!(said, Vec::<String>::new(), "{}", one.contender);
         }

@@ -57,7 +57,8 @@ fn an_image_larger_than_the_free_space_is_refused() {
         return;
     }
     let bench = Bench::new();
-    let error = bench.open(&bench.image(1 << 40)).expect_err("an exbibyte");
+    let target = bench.open(&bench.image(1 << 40)).expect("a folder");
+    let error = target.check(&bench.contender("ext4")).expect_err("an exbibyte");
     let text = error.to_string();
     assert!(text.contains("too large") && text.contains("free"), "{text}");
 }

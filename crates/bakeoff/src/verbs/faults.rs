@@ -15,6 +15,9 @@ use staging::{Stage, Target};
 
 /// How often a round in a virtual machine is tried: a busy host may not start one in time.
 const TRIES: u32 = 3;
+/// How many disks are served to a contender of a virtual machine, one after the other, where the process that serves one is lost: what was found on those
+/// before counts all the same.
+const DISKS: u32 = 3;
 
 /// Harms and tells.
 pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
@@ -26,7 +29,7 @@ pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     let all = AllFaults { contenders, refused, mounted_by: asked.mounted_by, served_disk: asked.served };
     served_disk::tell(&args.on, &all, &fault_table::findings(&all))?;
     let found = all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice()));
-    served_disk::agree(found, "no contender could be harmed; the reasons stand above")
+    served_disk::agree(found, served_disk::nobody("harmed", &all.refused))
 }
 
 /// The faults of these names; all where none is named.
@@ -71,9 +74,7 @@ fn of_one(
     let mut harming = Harming { contender, asked, rounds, stop, class: Durability::unknown(), harmed };
     if harming.harmed.guest {
         // One machine is booted for all of it, and each round has a copy of it.
-        served_disk::on_target(&asked.filesystems, asked.bytes, |target, disk| {
-            harming.all(known, |harming, fault, seed| harming.in_guest(target, disk, fault, seed))
-        })?;
+        harming.in_guests(known)?;
     } else {
         harming.all(known, |harming, fault, seed| {
             let once = |stage: &mut Stage<'_>, disk: &mut Disk| harming.once(Ground::here(stage), disk, fault, seed);
@@ -105,6 +106,24 @@ impl Harming<'_> {
         Ok(())
     }
 
+    fn in_guests(&mut self, known: &[&'static KnownFault]) -> Result<(), ReliabilityError> {
+        let (filesystems, bytes) = (&self.asked.filesystems, self.asked.bytes);
+        let mut disks = 1;
+        loop {
+            let left = &known[self.harmed.faults.len()..];
+            let done = served_disk::on_target(filesystems, bytes, |target, disk| {
+                self.all(left, |harming, fault, seed| harming.in_guest(target, disk, fault, seed))
+            });
+            match done {
+                Err(ReliabilityError::Disk(error)) if disks < DISKS => {
+                    eprintln!("{}: another disk is served: {error}", self.contender.label);
+                    disks += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
     /// A round in a guest of its own. One that is lost before its disk was harmed is tried again.
     fn in_guest(
         &mut self,
@@ -118,7 +137,7 @@ impl Harming<'_> {
             let staged = target.stage_in_guest(self.contender).map_err(ReliabilityError::from);
             let done = staged.and_then(|remote| self.once(Ground::in_guest(remote), disk, fault, seed));
             match done {
-                Err(error) if tries < TRIES => {
+                Err(error) if tries < TRIES && !matches!(error, ReliabilityError::Disk(_)) => {
                     eprintln!("{}: {} is tried again: {error}", self.contender.label, fault.name);
                     disk.mend()?;
                     tries += 1;

@@ -39,7 +39,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     served_disk::tell(&args.on, &all, &power_cuts::findings(&all))?;
     measured::keep(&all.contenders);
     let found = all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice()));
-    served_disk::agree(found, "no contender could be cut; the reasons stand above")
+    served_disk::agree(found, served_disk::nobody("cut", &all.refused))
 }
 
 /// Carries out the promises and looks at what is left of them, where a stage stands elsewhere.

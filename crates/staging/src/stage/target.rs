@@ -115,7 +115,8 @@ impl Target {
                 if !root {
                     return Err(StagingError::NeedsRoot("formatting an image".into()));
                 }
-                image::fits(folder, *bytes)?;
+                // Whether there is room is a contender's matter: on a modelled disk its image lies in memory.
+                image::is_folder(folder)?;
                 // The kernel names a loop device's file by where it really lies, and must be understood when the folder is gone.
                 let found = folder.canonicalize();
                 let folder = found.map_err(|error| StagingError::file("look at the scratch folder", folder, error))?;
@@ -371,6 +372,9 @@ pub(crate) fn check(
         return Ok(());
     }
     crate::modelled::check(contender, place)?;
+    if let (Where::Image { bytes, folder }, None) = (place, axes::value(contender, "disk")) {
+        image::fits(folder, *bytes)?;
+    }
     let filesystem = registry.get(&contender.filesystem)?;
     members::check(filesystem, contender, place, in_guest)?;
     let kernel = contender.kernel.as_ref().filter(|kernel| *kernel != "host");
