@@ -451,7 +451,7 @@ globalThis.bakeoffCharts = (() => {
   // How many times as long as with the first value: one line for each group of the axis.
   const course = (data, course, settings) => {
     const full = data.axes[course.axis];
-    const unit = { divisor: 1, sign: "×", words: `times slower than with the first ${full.name}` };
+    const unit = { divisor: 1, sign: "×", words: course.words };
     // Small charts have no room to say of each value what all of them begin with.
     const family = full.values[0].split(":")[0];
     const shared = full.values.every((value) => value.startsWith(`${family}:`));

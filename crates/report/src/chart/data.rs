@@ -38,6 +38,8 @@ pub struct ChartCourse {
     pub axis: usize,
     /// Whether figures are until durable.
     pub durable: bool,
+    /// What the ratios are, in words.
+    pub words: String,
     /// For each group of the axis its values.
     pub lines: Vec<Vec<Option<ChartTimes>>>,
 }
@@ -193,6 +195,11 @@ fn courses(view: &View) -> Vec<ChartCourse> {
             title: crate::safe::terminal(&row.title),
             axis,
             durable: row.durable,
+            words: format!(
+                "{} the first {}",
+                if view.counts_instructions() { "times the instructions of" } else { "times slower than with" },
+                view.axes[axis].name
+            ),
             lines: line.lines.iter().map(|line| line.iter().map(|point| point.as_ref().map(times)).collect()).collect(),
         }
     };

@@ -25,7 +25,7 @@ pub(super) fn course(axis: &AxisView, number: usize, course: &CourseView, charts
                 @for (place, chart) in mine {
                     figure id=(chart.id.replace('/', "-")) {
                         figcaption { h4 { (chart.title) } span.unit { (chart.workload) @if chart.durable { ", until durable" } } }
-                        div.chart data-course=(place) role="img" aria-label=(in_words(axis, chart, counts)) {}
+                        div.chart data-course=(place) role="img" aria-label=(in_words(axis, chart)) {}
                         details {
                             summary { "Figures" span.quiet { " of " (chart.title) " over " (axis.name) } }
                             (table(axis, chart))
@@ -42,7 +42,7 @@ fn told(times: &ChartTimes) -> String {
 }
 
 /// The chart for those who do not see it.
-fn in_words(axis: &AxisView, chart: &ChartCourse, counts: bool) -> String {
+fn in_words(axis: &AxisView, chart: &ChartCourse) -> String {
     let lines = axis.groups.iter().zip(&chart.lines).filter(|(_, line)| !line.is_empty());
     let said = lines.map(|(group, line)| {
         let points = axis.values.iter().zip(line).filter_map(|(value, point)| Some((value, point.as_ref()?)));
@@ -50,10 +50,9 @@ fn in_words(axis: &AxisView, chart: &ChartCourse, counts: bool) -> String {
         format!("{}: {}", group.name, points.join(", "))
     });
     format!(
-        "{}, {} the first {}. {}. The table below has every interval.",
+        "{}, {}. {}. The table below has every interval.",
         chart.title,
-        if counts { "times the instructions of" } else { "times slower than with" },
-        axis.name,
+        chart.words,
         said.collect::<Vec<_>>().join("; ")
     )
 }
