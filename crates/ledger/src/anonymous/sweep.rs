@@ -27,9 +27,10 @@ pub(super) fn swept<T: Serialize + DeserializeOwned>(
     secrets: &Secrets,
     left_out: &mut LeftOut,
 ) -> Result<T, String> {
-    let mut value = serde_json::to_value(record).map_err(|error| error.to_string())?;
+    let text = serde_json::to_string(record).map_err(|error| error.to_string())?;
+    let mut value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     sweep(&mut value, secrets, left_out);
-    serde_path_to_error::deserialize(value)
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(&value.to_string()))
         .map_err(|error| format!("the field {} is none any more: {}", error.path(), error.inner()))
 }
 

@@ -9,7 +9,8 @@ use crate::migrate::{self, each};
 use crate::sound;
 use crate::store::Ledger;
 use records::{ContenderRecord, Origin, RunRecord, TrialRecord};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Version of the form; a later one is refused.
@@ -56,7 +57,8 @@ pub fn export_of(ledger: &Ledger, run: &str, owner: Option<&Owner>) -> Result<St
 /// A run in the form that [`super::import_bytes`] reads.
 pub fn document(imported: &Imported) -> Value {
     let head = Head { kind: KIND.into(), portable_version: PORTABLE_VERSION };
-    serde_json::to_value(&Portable { head, run: imported }).unwrap_or_default()
+    let text = serde_json::to_string(&Portable { head, run: imported });
+    text.and_then(|text| serde_json::from_str(&text)).unwrap_or_default()
 }
 
 pub(super) fn looks_like(json: &str) -> bool {
@@ -70,9 +72,11 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
         return Err("it is of another kind".into());
     }
     let mut imported: Imported = match head.portable_version {
-        PORTABLE_VERSION => whole(&mut serde_json::Deserializer::from_str(json))?,
-        1 => whole(second_version(first_version(serde_json::from_str(json).map_err(|error| said(&error))?)))?,
-        2 => whole(second_version(serde_json::from_str(json).map_err(|error| said(&error))?))?,
+        PORTABLE_VERSION => whole(json)?,
+        1 => whole(
+            &second_version(first_version(serde_json::from_str(json).map_err(|error| said(&error))?)).to_string(),
+        )?,
+        2 => whole(&second_version(serde_json::from_str(json).map_err(|error| said(&error))?).to_string())?,
         version => return Err(format!("it is of version {version}; use the bakeoff that wrote it, or a newer one")),
     };
     let Imported { run, contenders, trials } = &mut imported;
@@ -86,9 +90,10 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
     Ok(imported)
 }
 
-/// All of a file, or the field that cannot be read.
-fn whole<'a, T: Deserialize<'a>>(source: impl Deserializer<'a>) -> Result<T, String> {
-    serde_path_to_error::deserialize(source)
+/// All of a file, or the field that cannot be read. Records are read from text alone, here as elsewhere: each further source of them would be
+/// compiled for every type again, which is most of what this crate costs a build.
+fn whole<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json))
         .map_err(|error| said(&format!("the field {} cannot be read: {}", error.path(), error.inner())))
 }
 
