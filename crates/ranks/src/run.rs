@@ -56,7 +56,11 @@ fn hosts(fellows: &dyn Fellows, own: &str) -> Vec<String> {
 fn lead(leader: &mut Leader, start: &Start, ranks: u32) -> Result<u8, String> {
     let door = Door::open().map_err(|error| format!("opening a socket for the run in /tmp: {error}"))?;
     let program = start.bakeoff.display();
-    let mut child = Command::new("setpriv")
+    let mut command = Command::new("setpriv");
+    if !is_terminal(std::os::unix::process::parent_id()) {
+        command.env("NO_COLOR", "1");
+    }
+    let mut child = command
         // A job that is killed takes the run down in order: it unmounts, and what is measured is kept.
         .args(["--pdeathsig", "INT"])
         .arg(&start.bakeoff)
@@ -81,6 +85,12 @@ fn lead(leader: &mut Leader, start: &Start, ranks: u32) -> Result<u8, String> {
             Err(_) => return Err("the run's own process can no longer be heard".into()),
         }
     }
+}
+
+/// Whether this process writes to a terminal. mpirun gives each rank a terminal of its own, whatever becomes of it: colours are for one at its end.
+fn is_terminal(process: u32) -> bool {
+    let target = std::fs::read_link(format!("/proc/{process}/fd/1")).unwrap_or_default();
+    ["/dev/pts/", "/dev/tty", "/dev/console"].iter().any(|terminal| target.to_string_lossy().starts_with(terminal))
 }
 
 fn follow(fellows: &dyn Fellows, mut member: Member) {

@@ -202,6 +202,7 @@ fn one_run_holds_several_numbers_of_clients() {
     assert_eq!(found, [("quick, clients 1".to_owned(), 50), ("quick, clients 2".to_owned(), 100)]);
     let text = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
     assert!(text.contains("2 clients do") && text.contains("of linear"), "{text}");
+    assert!(!text.contains('\x1b'), "mpirun's own output is no terminal: {text}");
 }
 
 /// SSHFS is mounted in namespaces of its server, and a memory limit is a control group: all clients enter them.

@@ -40,6 +40,18 @@ pub struct NewRun {
     pub works: Vec<WorkRecord>,
 }
 
+impl NewRun {
+    /// The command that goes on with it: clients that were ranks of MPI are started anew by mpirun.
+    pub fn resume_command(&self, id: &str) -> String {
+        match self.command_line.as_slice() {
+            [launcher, option, ranks, ..] if launcher == "mpirun" && option == "-np" => {
+                format!("mpirun -np {ranks} bakeoff ranks --resume {id}")
+            }
+            _ => format!("bakeoff resume {id}"),
+        }
+    }
+}
+
 /// A run that was put together from parts of one plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -128,6 +128,9 @@ pub struct RunView {
     pub seed: u64,
     /// The command line to repeat it, one line.
     pub repeat: String,
+    /// The command that goes on with it.
+    #[serde(skip)]
+    pub resume: String,
     /// What the filesystems can do, where it was found out when the run began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<records::feature::Probed>,

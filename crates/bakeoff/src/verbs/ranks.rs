@@ -37,16 +37,18 @@ fn size() -> Option<u32> {
 
 /// What the run's own process is asked for, by the first rank.
 fn words(args: &RanksArgs, size: Option<u32>) -> Result<Vec<String>, Failure> {
-    if let Some(run) = &args.resume {
-        let mut words = vec!["resume".to_owned()];
-        words.extend((!run.is_empty()).then(|| run.clone()));
-        return Ok(words);
-    }
     let typed: Vec<String> = std::env::args().skip(1).collect();
     // Whatever stands before the verb is for all verbs, and taken care of.
     let verb = typed.iter().position(|word| word == "ranks").unwrap_or(0);
+    let typed = without_ledger(&typed[verb + 1..]);
+    if let Some(run) = &args.resume {
+        // `resume` refuses whatever else was typed, where it does not know it.
+        let more = typed.into_iter().filter(|word| word != run && word != "--resume" && !word.starts_with("--resume="));
+        let id = (!run.is_empty()).then(|| run.clone());
+        return Ok(["resume".to_owned()].into_iter().chain(id).chain(more).collect());
+    }
     let mut words: Vec<String> = vec!["run".to_owned()];
-    words.extend(without_ledger(&typed[verb + 1..]));
+    words.extend(typed);
     if args.run.what.clients.is_empty() {
         let Some(size) = size else {
             let text = "no launcher of MPI says how many ranks there are: start it as mpirun -np 8 bakeoff ranks ..., or give --clients";

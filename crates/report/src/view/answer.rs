@@ -379,7 +379,7 @@ impl Said<'_> {
         }
         let head = format!("{} of {} comparisons are open", open.open, open.comparisons);
         let resume = |samples: u32| match self.view.run.origin {
-            None => format!(": bakeoff resume {} --samples {samples}", self.view.run.id),
+            None => format!(": {} --samples {samples}", self.view.run.resume),
             Some(_) => String::new(),
         };
         if self.answer.confidence.samples.1 < 3 {

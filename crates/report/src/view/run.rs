@@ -24,6 +24,7 @@ pub(super) fn run(material: &Material) -> RunView {
         version: record.new.version.clone(),
         seed: record.new.seed,
         repeat: repeat(&whole_plan(&record.new.command_line, record.new.merged.is_some()), record.new.seed),
+        resume: record.new.resume_command(&record.id),
         features: record.new.machine.iter().flat_map(|machine| machine.features.clone()).collect(),
         machine: machines(&record.new),
         plan: plan(&record.new),

@@ -26,7 +26,7 @@ pub(super) fn warnings(
         RunStatus::Open => said.push("The run is not finished; more trials may follow.".into()),
         RunStatus::Interrupted if run.new.origin != Origin::Measured => said.extend(run.ending.clone()),
         RunStatus::Interrupted => {
-            said.push(format!("The run was interrupted; `bakeoff resume {}` goes on with it.", run.id));
+            said.push(format!("The run was interrupted; `{}` goes on with it.", run.new.resume_command(&run.id)));
         }
         RunStatus::Finished => {}
     }
@@ -35,7 +35,11 @@ pub(super) fn warnings(
     } else if counts.blocks < 3 {
         let blocks = if counts.blocks == 1 { "is only one block" } else { "are only two blocks" };
         let here = run.status == RunStatus::Finished && run.new.origin == Origin::Measured;
-        let way = if here { format!(" `bakeoff resume {} --samples 3` adds to it.", run.id) } else { String::new() };
+        let way = if here {
+            format!(" `{} --samples 3` adds to it.", run.new.resume_command(&run.id))
+        } else {
+            String::new()
+        };
         said.push(format!("There {blocks}: too few to tell noise from a difference. Three screen, ten decide.{way}"));
     }
     said.extend(guests(contenders));
