@@ -78,19 +78,23 @@ fn openzfs_competes_where_its_module_was_built() {
         prerequisites::leave_out("openzfs", "OpenZFS' module for guests is not built (make openzfs)");
         return;
     }
+    // Where tools of one version alone are there, they are this machine's too, and nothing is to be said of them.
+    let mut of_two_versions = true;
     for (kernel, release) in [(KERNEL, "[in the guest, 6.1."), ("debian:6.12", "[in the guest, 6.12.")] {
         let place = Place::new();
         let said = place.bakeoff(&format!("run small-files --set files=100 --set some=20 --samples 1 --image 256MiB --plain --no-report --no-twin --scratch . --fs openzfs --axis mount.recordsize=16k --kernel {kernel}"));
         clean(&place);
         if said.err.contains("does not have zfs") {
             prerequisites::leave_out("openzfs", &format!("OpenZFS' module is not built for {kernel} (make openzfs)"));
+            of_two_versions = false;
             continue;
         }
         let told = exported(&place);
         assert!(told.contains("/usr/lib/bakeoff/openzfs/sbin") && told.contains("recordsize=16k"), "{}", said.err);
         assert!(told.contains(release), "{}", said.err);
         assert!(!told.contains("\"status\":\"failed\""), "{}", said.err);
-        assert_eq!(told.contains("its tools in the guest are zfs-2."), kernel != KERNEL, "{}", said.err);
+        let differ = of_two_versions && kernel != KERNEL;
+        assert_eq!(told.contains("its tools in the guest are zfs-2."), differ, "{}", said.err);
     }
 }
 
