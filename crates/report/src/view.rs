@@ -34,6 +34,7 @@ pub use machines::{MachineView, MachinesView, PooledView};
 pub use material::Material;
 pub use options::in_words;
 pub use pivot::{PivotBest, PivotCell, PivotRow, PivotView};
+pub use run::RunView;
 pub use scaling::{ScalingRow, ScalingView};
 pub use score::ScoreView;
 pub(crate) use spread::read_histogram;
@@ -103,45 +104,6 @@ pub struct View {
     /// What the judge says of it.
     #[serde(skip)]
     pub judgement: judge::Judgement,
-}
-
-/// The run.
-#[derive(Debug, Clone, Serialize)]
-pub struct RunView {
-    /// Its id in the ledger.
-    pub id: String,
-    /// The question in a line.
-    pub title: String,
-    /// When it began, as RFC 3339 in UTC.
-    pub began: String,
-    /// How long it took, in seconds; absent while it is open.
-    pub seconds: Option<f64>,
-    /// `open`, `interrupted` or `finished`.
-    pub status: String,
-    /// Why it ended.
-    pub ending: Option<String>,
-    /// Where the figures come from, where not from here.
-    pub origin: Option<String>,
-    /// Version of the program.
-    pub version: String,
-    /// Seed of orders and contents.
-    pub seed: u64,
-    /// The command line to repeat it, one line.
-    pub repeat: String,
-    /// The command that goes on with it.
-    #[serde(skip)]
-    pub resume: String,
-    /// What the filesystems can do, where it was found out when the run began.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub features: Vec<records::feature::Probed>,
-    /// The machine, flattened: heading and value.
-    pub machine: Vec<(String, String)>,
-    /// The plan as resolved, flattened.
-    pub plan: Vec<(String, String)>,
-    /// Whether the contenders' images lay in memory, so that no disk took part.
-    pub in_memory: bool,
-    /// What this machine's memory and clock allow.
-    pub ceiling: Vec<(String, String)>,
 }
 
 /// A contender.
