@@ -4,7 +4,8 @@ mod machines;
 mod support;
 
 use machines::{clean, guests, killed, machines, signal};
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use support::Place;
 
@@ -111,18 +112,19 @@ fn states_are_mounted_in_a_guest_of_a_kernel_that_is_here_where_that_is_asked_fo
     clean(&place);
 }
 
+/// Starts it; its process, and line by line what it tells on its way.
+fn listened_to(command: &mut Command) -> (Child, impl Iterator<Item = String> + use<>) {
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("it starts");
+    let told = BufReader::new(child.stderr.take().expect("piped"));
+    (child, told.lines().map_while(Result::ok))
+}
+
 #[test]
 fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
-    use std::io::BufRead;
     let Some(_turn) = guests() else { return };
     let place = Place::new();
-    let mut child = power_cuts(&place, "exfat", 20)
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let told = std::io::BufReader::new(child.stderr.take().expect("piped"));
-    let mut lines = told.lines().map_while(Result::ok);
+    let (child, mut lines) = listened_to(&mut power_cuts(&place, "exfat", 20));
     let at_its_states = lines.find(|line| line.contains("of 20 states looked at"));
     assert!(at_its_states.is_some(), "it ended before its states");
     let machines = machines(&place.folder().display().to_string());
@@ -152,18 +154,12 @@ fn server_of(parent: u32) -> u32 {
 
 #[test]
 fn a_served_disk_that_is_lost_costs_its_round_and_not_what_was_found_before() {
-    use std::io::BufRead;
     let Some(_turn) = guests() else { return };
     let place = Place::new();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
-        .current_dir(place.folder())
-        .args(["faults", "--json", "--seed", "7", "--rounds", "1", "--fs", "jfs", "--fault", "none,bit-flips"])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let told = std::io::BufReader::new(child.stderr.take().expect("piped"));
-    let mut lines = told.lines().map_while(Result::ok);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+    command.current_dir(place.folder());
+    command.args(["faults", "--json", "--seed", "7", "--rounds", "1", "--fs", "jfs", "--fault", "none,bit-flips"]);
+    let (child, mut lines) = listened_to(&mut command);
     assert!(lines.any(|line| line == "jfs: bit-flips"), "it ended before its second fault");
     signal(server_of(child.id()), "KILL");
     let rest: Vec<String> = lines.collect();
