@@ -4,11 +4,11 @@
 
 use crate::bare::{BLOCK, LARGE, PER_DIRECTORY, SMALL};
 use crate::table::Measured;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
-use workload::message::{Reply, Request};
+use workload::message::{Message as _, Reply, Request};
 use workload::outcome::PhaseOutcome;
 use workload::program::*;
 
@@ -51,13 +51,12 @@ impl Agent {
     fn receive(&mut self) -> Result<Reply, String> {
         let mut line = String::new();
         self.output.read_line(&mut line).map_err(|e| format!("hearing from the agent: {e}"))?;
-        serde_json::from_str(&line).map_err(|e| format!("hearing from the agent: {e}: {line}"))
+        Reply::read(line.as_bytes()).map_err(|e| format!("hearing from the agent: {e}: {line}"))
     }
 
     fn ask(&mut self, request: &Request) -> Result<Reply, String> {
-        let line = serde_json::to_string(request).map_err(|e| e.to_string())?;
         let input = self.input.as_mut().ok_or("the agent has no input")?;
-        writeln!(input, "{line}").map_err(|e| format!("asking the agent: {e}"))?;
+        request.send(input).map_err(|e| format!("asking the agent: {e}"))?;
         loop {
             match self.receive()? {
                 Reply::Progress { .. } => {}

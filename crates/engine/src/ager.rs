@@ -19,7 +19,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 use workload::ageing::{Aged, Ageing, FOLDER};
-use workload::message::{Reply, send};
+use workload::message::{Message as _, Reply};
 use workload::program::Content;
 
 /// Bytes of one write.
@@ -44,7 +44,7 @@ const CHECKED: usize = 2_000;
 const CONVERGED: f64 = 0.1;
 
 /// Live through a history.
-pub fn age(asked: &Ageing, output: &mut impl Write) -> io::Result<Reply> {
+pub fn age(asked: &Ageing, output: &mut dyn Write) -> io::Result<Reply> {
     let started = kernel_ns();
     let cpu = || cpu_of_process().user_ns + cpu_of_process().system_ns;
     let cpu_before = cpu();
@@ -101,7 +101,7 @@ impl<'a> Ager<'a> {
         })
     }
 
-    fn live(&mut self, output: &mut impl Write) -> io::Result<Result<(), String>> {
+    fn live(&mut self, output: &mut dyn Write) -> io::Result<Result<(), String>> {
         let history = &self.asked.history;
         let mut life = Life::new(history);
         let expected = history.filled + history.churn.as_ref().map_or(0, |churn| churn.bytes);
@@ -137,7 +137,7 @@ impl<'a> Ager<'a> {
     }
 
     /// One operation, and what is due after it.
-    fn one(&mut self, step: Step, held: u64, expected: u64, output: &mut impl Write) -> io::Result<Result<(), String>> {
+    fn one(&mut self, step: Step, held: u64, expected: u64, output: &mut dyn Write) -> io::Result<Result<(), String>> {
         if let Err(reason) = self.perform(step, held) {
             return Ok(Err(reason));
         }
@@ -156,7 +156,7 @@ impl<'a> Ager<'a> {
         if now - self.shown >= 1_000_000_000 {
             self.shown = now;
             let (items, bytes) = (self.aged.written, self.aged.written);
-            send(output, &Reply::Progress { phase: 0, items, of: Some(expected), bytes })?;
+            Reply::Progress { phase: 0, items, of: Some(expected), bytes }.send(output)?;
         }
         Ok(Ok(()))
     }

@@ -15,7 +15,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use workload::message::{Reply, send};
+use workload::message::{Message as _, Reply};
 use workload::program::{End, Group, Order, Phase, Program};
 
 /// Between two progress messages.
@@ -62,7 +62,7 @@ pub fn perform(
     phase: usize,
     pass: u32,
     calibrator: &Calibrator,
-    output: &mut impl Write,
+    output: &mut dyn Write,
     agreed: Option<Agreed>,
 ) -> io::Result<Reply> {
     let failed = |reason: String| Reply::Failed { phase, partial: None, reason, killed: false };
@@ -187,10 +187,10 @@ impl Pass<'_> {
     }
 
     /// Let the workers go and watch them to their end. Err: why the pass failed.
-    fn watch(&mut self, output: &mut impl Write, agreed: Option<Agreed>) -> io::Result<Result<(), String>> {
+    fn watch(&mut self, output: &mut dyn Write, agreed: Option<Agreed>) -> io::Result<Result<(), String>> {
         let begun = match (self.wait_until_ready(), agreed) {
             (Ok(()), Some(agreed)) => {
-                send(output, &Reply::Ready)?;
+                Reply::Ready.send(output)?;
                 process::on_time(|| agreed().map(|at| wait_for(at).map(|()| self.begin())))?
             }
             (ready, _) => ready.map(|()| self.begin()),
@@ -225,7 +225,7 @@ impl Pass<'_> {
             }
             if now >= next {
                 next = now + PROGRESS.as_nanos() as u64;
-                send(output, &self.progress())?;
+                self.progress().send(output)?;
             }
         }
     }

@@ -5,7 +5,7 @@
 use crate::clock::Calibrator;
 use crate::{ager, cached, ceiling, check, needs, phase, survey, sys};
 use std::io::{self, BufRead, Read, Write};
-use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request, send};
+use workload::message::{LINE_LIMIT, Message as _, PROTOCOL, Reply, Request};
 use workload::program::Program;
 
 /// What the agent remembers from one request to the next.
@@ -19,61 +19,65 @@ pub struct Agent {
 /// Serve requests from `input` until it ends or `Quit` comes.
 ///
 /// Must be called from a process with one thread: phases are performed in forked children.
-pub fn agent(input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
-    let (mut input, mut output) = (input, output);
+pub fn agent(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    serve(&mut input, &mut output)
+}
+
+/// As [`agent`], for any input and output, so that it is compiled here, with this crate's optimisation, and not in whatever program uses it.
+fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
     sys::raise_open_files();
     let mut agent = Agent { program: None, calibrator: Calibrator::start() };
     let hello =
         Reply::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), pid: std::process::id() };
-    send(&mut output, &hello)?;
+    hello.send(output)?;
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = input.by_ref().take(LINE_LIMIT as u64 + 1).read_until(b'\n', &mut line)?;
+        let read = (&mut *input).take(LINE_LIMIT as u64 + 1).read_until(b'\n', &mut line)?;
         if read == 0 {
             return Ok(());
         }
         if line.len() > LINE_LIMIT {
-            refuse(&mut output, format!("a request of more than {LINE_LIMIT} bytes"))?;
+            refuse(output, format!("a request of more than {LINE_LIMIT} bytes"))?;
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a request longer than the protocol allows"));
         }
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        match serde_json::from_slice(&line) {
+        match Request::read(&line) {
             Ok(Request::Quit) => return Ok(()),
-            Ok(request) => agent.answer(request, &mut input, &mut output)?,
-            Err(e) => refuse(&mut output, format!("not a request of protocol {PROTOCOL}: {e}"))?,
+            Ok(request) => agent.answer(request, input, output)?,
+            Err(e) => refuse(output, format!("not a request of protocol {PROTOCOL}: {e}"))?,
         }
     }
 }
 
 /// When a phase that is ready is to begin; None where it is not to begin, or nobody is left who could say it.
-fn start(input: &mut impl BufRead) -> io::Result<Option<u64>> {
+fn start(input: &mut dyn BufRead) -> io::Result<Option<u64>> {
     let mut line = Vec::new();
     input.take(LINE_LIMIT as u64).read_until(b'\n', &mut line)?;
-    Ok(match serde_json::from_slice(&line) {
+    Ok(match Request::read(&line) {
         Ok(Request::Start { at_ns }) => Some(at_ns),
         _ => None,
     })
 }
 
-fn refuse(output: &mut impl Write, reason: String) -> io::Result<()> {
-    send(output, &Reply::Refused { reason })
+fn refuse(output: &mut dyn Write, reason: String) -> io::Result<()> {
+    Reply::Refused { reason }.send(output)
 }
 
 impl Agent {
-    fn answer(&mut self, request: Request, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
+    fn answer(&mut self, request: Request, input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
         let reply = self.carry_out(request, input, output)?;
-        send(output, &reply.unwrap_or_else(|reason| Reply::Refused { reason }))
+        reply.unwrap_or_else(|reason| Reply::Refused { reason }).send(output)
     }
 
     /// The last reply to a request, or why it is not carried out.
     fn carry_out(
         &mut self,
         request: Request,
-        input: &mut impl BufRead,
-        output: &mut impl Write,
+        input: &mut dyn BufRead,
+        output: &mut dyn Write,
     ) -> io::Result<Result<Reply, String>> {
         Ok(match request {
             Request::Load(program) => check::program(&program).and_then(|()| {

@@ -98,8 +98,8 @@ pub fn anonymous(mut imported: Imported, owner: &Owner) -> Result<(Imported, Lef
     records::clean(&mut imported, &mut secrets, &mut left_out);
     secrets.longest_first();
     let Imported { run, contenders, trials } = imported;
-    let run = sweep::swept(&run, &secrets, &mut left_out)?;
-    let contenders = sweep::swept(&contenders, &secrets, &mut left_out)?;
-    let trials = sweep::swept(&trials, &secrets, &mut left_out)?;
+    let run = sweep::swept(run, &secrets, &mut left_out)?;
+    let contenders = sweep::swept(contenders, &secrets, &mut left_out)?;
+    let trials = sweep::swept(trials, &secrets, &mut left_out)?;
     Ok((Imported { run, contenders, trials }, left_out))
 }

@@ -8,6 +8,7 @@ mod fields;
 mod guard;
 pub mod histogram;
 pub mod import;
+mod json;
 mod lock;
 mod migrate;
 pub mod published;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-use workload::message::{LINE_LIMIT, PROTOCOL, Reply, Request, send};
+use workload::message::{LINE_LIMIT, Message as _, PROTOCOL, Reply, Request};
 
 /// Requests that may wait.
 const WAITING: usize = 16;
@@ -26,7 +26,7 @@ pub struct Caller {
 impl Caller {
     /// Answers; who is gone hears nothing.
     pub fn say(&self, reply: &Reply) {
-        if send(&mut &self.stream, reply).is_err() {
+        if reply.send(&mut &self.stream).is_err() {
             self.gone.store(true, Ordering::Relaxed);
         }
     }
@@ -100,7 +100,7 @@ fn serve(stream: UnixStream, number: u64, events: &SyncSender<Event>) {
         if !matches!(read, Ok(1..)) {
             break;
         }
-        match serde_json::from_slice(&line) {
+        match Request::read(&line) {
             Ok(Request::Quit) => break,
             Ok(request) => {
                 if events.send(Event::Asked(Arc::clone(&caller), request)).is_err() {

@@ -18,10 +18,12 @@ const LOOK: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(90);
 /// How long a phase that is not to begin may take to say so.
 const CANCELLED: Duration = Duration::from_secs(20);
-/// From the moment at which all are ready to the start, for one client and for each more: all must have heard of it by then, also on machines
-/// whose processors are busy, where a process waits for its turn.
-const LEAD_NS: u64 = 150_000_000;
+/// From the moment at which all are ready to the start, and more of it for each client: all must have heard of it by then. It is short, since
+/// processors that wait for it lose what they had at hand, and begin more slowly.
+const LEAD_NS: u64 = 20_000_000;
 const LEAD_EACH_NS: u64 = 200_000;
+/// The same where there are more clients than processors, so that a process waits for its turn.
+const BUSY_LEAD_NS: u64 = 150_000_000;
 /// How long writing back and emptying caches may take.
 const CACHES: Duration = Duration::from_secs(600);
 
@@ -129,8 +131,7 @@ impl Member {
             return prepared.err().unwrap_or_else(|| self.cancelled());
         }
         let offset = fellows.offset();
-        let lead = LEAD_NS + LEAD_EACH_NS * u64::from(fellows.size());
-        let mut start = (now_ns() + lead).to_le_bytes().to_vec();
+        let mut start = (now_ns() + lead_ns(fellows.size())).to_le_bytes().to_vec();
         fellows.broadcast(&mut start);
         let Some(agent) = self.agent.as_mut() else { return Answer::Idle };
         let agreed = u64::from_le_bytes(start.try_into().unwrap_or_default());
@@ -194,6 +195,16 @@ impl From<AgentError> for Answer {
 
 fn failed(reason: String) -> Answer {
     Answer::Failed { reason, killed: false }
+}
+
+/// How long before the start so many clients agree on it; one alone has nobody to agree with.
+fn lead_ns(clients: u32) -> u64 {
+    let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    match u64::from(clients) {
+        0 | 1 => 0,
+        clients if clients <= processors => LEAD_NS + LEAD_EACH_NS * clients,
+        clients => BUSY_LEAD_NS + LEAD_EACH_NS * clients,
+    }
 }
 
 /// Writes back what this machine holds of a filesystem, and empties its caches.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use system::Tail;
 use system::process::how_it_ended;
 use workload::ageing::{Aged, Ageing, Layout, Survey};
-use workload::message::{LINE_LIMIT, Lack, PROTOCOL, Reply, Request, send};
+use workload::message::{LINE_LIMIT, Lack, Message as _, PROTOCOL, Reply, Request};
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::Program;
 
@@ -318,7 +318,7 @@ impl Agent {
     }
 
     fn ask(&mut self, request: &Request) -> Result<(), AgentError> {
-        let sent = self.input.as_mut().is_some_and(|input| send(input, request).is_ok());
+        let sent = self.input.as_mut().is_some_and(|input| request.send(input).is_ok());
         if sent { Ok(()) } else { Err(self.ended()) }
     }
 
@@ -418,7 +418,7 @@ fn read_replies(output: impl Read, sender: &SyncSender<Result<Reply, String>>) {
         if !matches!(read, Ok(1..)) {
             return;
         }
-        let reply = serde_json::from_slice(&line)
+        let reply = Reply::read(&line)
             .map_err(|error| format!("{}: {error}", String::from_utf8_lossy(&line[..line.len().min(120)]).trim()));
         if sender.send(reply).is_err() {
             return;

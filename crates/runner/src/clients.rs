@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::{Evidence, Snapshot};
-use workload::message::{LINE_LIMIT, Reply, Request, send};
+use workload::message::{LINE_LIMIT, Message as _, Reply, Request};
 
 /// How long emptying the caches of all machines may take.
 const CACHES: Duration = Duration::from_secs(700);
@@ -56,12 +56,12 @@ impl ClientsStage<'_> {
         let answered = || -> std::io::Result<Reply> {
             let stream = UnixStream::connect(self.at)?;
             stream.set_read_timeout(Some(CACHES))?;
-            send(&mut &stream, request)?;
+            request.send(&mut &stream)?;
             let mut lines = BufReader::new(&stream);
             loop {
                 let mut line = Vec::new();
                 lines.by_ref().take(LINE_LIMIT as u64).read_until(b'\n', &mut line)?;
-                match serde_json::from_slice(&line)? {
+                match Reply::read(&line)? {
                     Reply::Hello { .. } => {}
                     reply => return Ok(reply),
                 }

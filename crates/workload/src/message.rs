@@ -20,12 +20,43 @@ pub const CLIENTS_THERE: &str = "BAKEOFF_CLIENTS_THERE";
 /// Longest line that either side accepts, in bytes.
 pub const LINE_LIMIT: usize = 64 << 20;
 
-/// Sends one message: its line, at once.
-///
-/// # Errors
-/// What the system answers where nobody hears any more.
-pub fn send(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
+/// What is sent as a line, either way. Lines are made and read here and nowhere else, since each place that did would compile all that programs
+/// and outcomes consist of once more.
+pub trait Message: Sized {
+    /// Sends it: its line, at once.
+    ///
+    /// # Errors
+    /// What the system answers where nobody hears any more.
+    fn send(&self, output: &mut dyn Write) -> io::Result<()>;
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// Why it is none of these messages.
+    fn read(line: &[u8]) -> Result<Self, serde_json::Error>;
+}
+
+impl Message for Request {
+    fn send(&self, output: &mut dyn Write) -> io::Result<()> {
+        send(output, serde_json::to_vec(self)?)
+    }
+
+    fn read(line: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(line)
+    }
+}
+
+impl Message for Reply {
+    fn send(&self, output: &mut dyn Write) -> io::Result<()> {
+        send(output, serde_json::to_vec(self)?)
+    }
+
+    fn read(line: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(line)
+    }
+}
+
+fn send(output: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     output.write_all(&line)?;
     output.flush()

@@ -6,6 +6,7 @@
 
 use super::secrets::Secrets;
 use super::{LEFT_OUT, LeftOut, PATH, Rule};
+use crate::json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -23,37 +24,66 @@ const WIDE: usize = 12;
 
 /// A record without all of it.
 pub(super) fn swept<T: Serialize + DeserializeOwned>(
-    record: &T,
+    record: T,
     secrets: &Secrets,
     left_out: &mut LeftOut,
 ) -> Result<T, String> {
-    let text = serde_json::to_string(record).map_err(|error| error.to_string())?;
+    let text = serde_json::to_string(&record).map_err(|error| error.to_string())?;
     let mut value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    sweep(&mut value, secrets, left_out);
-    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(&value.to_string()))
-        .map_err(|error| format!("the field {} is none any more: {}", error.path(), error.inner()))
+    let before = left_out.clone();
+    Sweep { secrets, left_out, plain: BTreeSet::new() }.sweep(&mut value);
+    if *left_out == before {
+        return Ok(record);
+    }
+    json::read(&value.to_string()).map_err(|error| error.to_string())
 }
 
-fn sweep(value: &mut Value, secrets: &Secrets, left_out: &mut LeftOut) {
-    match value {
-        Value::String(text) => *text = clean(text, secrets, left_out),
-        Value::Array(items) => items.iter_mut().for_each(|item| sweep(item, secrets, left_out)),
-        Value::Object(fields) => {
-            let named = std::mem::take(fields);
-            for (name, mut field) in named {
-                if name != "hdr" {
-                    if is_telling(&name) {
-                        put(&mut field, LEFT_OUT, Rule::Identifier, left_out);
-                    } else if PATHS.contains(&name.as_str()) {
-                        put(&mut field, PATH, Rule::Path, left_out);
-                    }
-                    sweep(&mut field, secrets, left_out);
-                }
-                let name = clean(&name, secrets, left_out);
-                fields.insert(free(fields, name), field);
+/// One document's sweep.
+struct Sweep<'a> {
+    secrets: &'a Secrets,
+    left_out: &'a mut LeftOut,
+    /// Names of values that tell nothing; a document has some hundred, each many times.
+    plain: BTreeSet<String>,
+}
+
+impl Sweep<'_> {
+    fn sweep(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = clean(text, self.secrets, self.left_out),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.sweep(item)),
+            Value::Object(fields) if fields.keys().all(|name| self.is_plain(name)) => {
+                let counts = |name: &str| name == "hdr";
+                fields.iter_mut().filter(|(name, _)| !counts(name)).for_each(|(_, field)| self.sweep(field));
             }
+            Value::Object(fields) => {
+                for (name, mut field) in std::mem::take(fields) {
+                    if is_telling(&name) {
+                        put(&mut field, LEFT_OUT, Rule::Identifier, self.left_out);
+                    } else if PATHS.contains(&name.as_str()) {
+                        put(&mut field, PATH, Rule::Path, self.left_out);
+                    }
+                    if name != "hdr" {
+                        self.sweep(&mut field);
+                    }
+                    let name = clean(&name, self.secrets, self.left_out);
+                    fields.insert(free(fields, name), field);
+                }
+            }
+            _ => {}
         }
-        _ => {}
+    }
+
+    /// Whether the name of a value says that it tells nothing, and tells nothing itself.
+    fn is_plain(&mut self, name: &str) -> bool {
+        if self.plain.contains(name) {
+            return true;
+        }
+        let plain =
+            !is_telling(name) && !PATHS.contains(&name) && clean(name, self.secrets, &mut LeftOut::default()) == name;
+        if plain {
+            self.plain.insert(name.to_owned());
+        }
+        plain
     }
 }
 

@@ -5,6 +5,7 @@ use super::{COUNT_LIMIT, Imported, said};
 use crate::anonymous::{self, Owner};
 use crate::error::LedgerError;
 use crate::histogram::{self, HistogramError};
+use crate::json;
 use crate::migrate::{self, each};
 use crate::sound;
 use crate::store::Ledger;
@@ -91,10 +92,9 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
 }
 
 /// All of a file, or the field that cannot be read. Records are read from text alone, here as elsewhere: each further source of them would be
-/// compiled for every type again, which is most of what this crate costs a build.
+/// compiled for every type again.
 fn whole<T: DeserializeOwned>(json: &str) -> Result<T, String> {
-    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json))
-        .map_err(|error| said(&format!("the field {} cannot be read: {}", error.path(), error.inner())))
+    json::read(json).map_err(|error| said(&error))
 }
 
 /// Changes a field where there is one.

@@ -1,0 +1,121 @@
+//! The command line of Bakeoff.
+//! In: words typed by a person. Out: what the verbs print, and an exit status.
+//! It is a library so that it is compiled beside the engine; the program, which waits for all there is, is a call of [`main`].
+
+// The standard ones panic where nobody reads; ours are in `out`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod out;
+
+mod args;
+mod catalogue;
+mod claims;
+mod clients;
+mod cluster;
+mod combinations;
+mod comparing;
+mod contenders;
+mod estimate;
+mod failure;
+mod fault_table;
+mod features;
+mod findings;
+mod fio_jobs;
+mod forecast;
+mod gallery;
+mod json;
+mod leaderboard;
+mod ledger_pages;
+mod live;
+mod log;
+mod measured;
+mod mix_report;
+mod mounted_by;
+mod nearest;
+mod own_files;
+mod own_work;
+mod pace;
+mod place;
+mod power_cuts;
+mod programs;
+mod progress;
+mod published;
+mod reference;
+mod resolve;
+mod scratch;
+mod served_disk;
+mod session;
+mod show;
+mod text;
+mod traces;
+mod verbs;
+
+use args::{Arguments, Verb};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+/// The program: reads its arguments, does what they say, and answers with its exit status.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::try_parse().unwrap_or_else(|refused| misunderstood(&refused));
+    if matches!(
+        arguments.verb,
+        Verb::Run(_) | Verb::Resume(_) | Verb::Shard(_) | Verb::Powercut(_) | Verb::Faults(_) | Verb::Clean(_)
+    ) {
+        out::go_on_unread();
+    }
+    match carry_out(&arguments) {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => {
+            eprintln!("bakeoff: {}", failure.text);
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+/// Prints what the parser has to say, help or a refusal, and ends.
+fn misunderstood(said: &clap::Error) -> ! {
+    let plain = std::env::args_os().all(|word| !word.to_string_lossy().chars().any(char::is_control));
+    if plain {
+        said.exit();
+    }
+    eprint!("{}", said.render());
+    std::process::exit(said.exit_code())
+}
+
+fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
+    let ledger = &arguments.ledger;
+    match &arguments.verb {
+        Verb::Run(args) => verbs::run::run(ledger, args),
+        Verb::Ranks(args) => verbs::ranks::ranks(ledger, args),
+        Verb::Plan(args) => verbs::plan::plan(args),
+        Verb::Resume(args) => session::resume(ledger, args),
+        Verb::Show(args) => verbs::show::show(ledger, args),
+        Verb::Report(args) => verbs::report::report(ledger, args),
+        Verb::Compare(args) => verbs::compare::compare(ledger, args),
+        Verb::Claims(args) => verbs::claims::claims(ledger, args),
+        Verb::Record(args) => verbs::record::record(args),
+        Verb::Profile(args) => verbs::profile::profile(args),
+        Verb::Submit(args) => verbs::submit::submit(args),
+        Verb::Shard(args) => verbs::shard::shard(args),
+        Verb::Collect(args) => verbs::collect::collect(args),
+        Verb::Import(args) => verbs::import::import(ledger, args),
+        Verb::Export(args) => verbs::export::export(ledger, args),
+        Verb::Publish(args) => verbs::publish::publish(ledger, args),
+        Verb::Gallery(args) => verbs::gallery::gallery(args),
+        Verb::Powercut(args) => verbs::powercut::powercut(args),
+        Verb::Faults(args) => verbs::faults::faults(args),
+        Verb::ServeDisk(args) => verbs::serve_disk::serve_disk(args),
+        Verb::Serve(args) => verbs::serve::serve(ledger, args),
+        Verb::Systems(args) => verbs::systems::systems(args),
+        Verb::Features(args) => verbs::features::features(args),
+        Verb::Workloads(args) => verbs::workloads::workloads(args),
+        Verb::Doctor(args) => verbs::doctor::doctor(args),
+        Verb::Clean(args) => verbs::clean::clean(args),
+        Verb::Agent => verbs::agent::agent(),
+        Verb::Witness => verbs::powercut::witness(),
+        Verb::Guest => staging::boot().map(|()| 0).map_err(Failure::from),
+        Verb::Manual(args) => verbs::manual::manual(args),
+    }
+}
