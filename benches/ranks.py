@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What a rank of MPI costs the work, beside a plain agent: the same workload by `bakeoff run` and by `mpirun -np 1 bakeoff ranks`, in turn.
 
-In: the program, beside which bakeoff-ranks lies; --rounds N, --folder DIR (where to work). Out: for each operation the ratio of the two rates, median over
-rounds with its 95 % interval, and beside it the same of a plain agent against another plain one, which shows what is noise. A ratio below 1 is what the rank
-costs. The order changes with each round, so that drifts hit all.
+In: the program, beside which bakeoff-ranks lies; --rounds N, --folder DIR (where to work). Out: for each operation the ratio of the two rates, by the clock
+and by the processor time of the work, median over rounds with its 95 % interval, and beside it the same of a plain agent against another plain one, which
+shows what is noise. A ratio below 1 is what the rank costs. The order changes with each round, so that drifts hit all.
 """
 
 import argparse
@@ -19,12 +19,13 @@ WORKS = [("mdtest-hard", ["--set", "files=100000"]), ("ior-easy", ["--set", "siz
 
 
 def rates(ledger):
-    """Items a second until the last call returned, by operation; of the last trial."""
+    """Items a second until the last call returned, and items in a second of the workers' processor time, by operation; of the last trial."""
     found = {}
     with sqlite3.connect(ledger) as connection:
         for operation, outcome in connection.execute("select operation, outcome from phases where preparation = 0 order by rowid"):
             outcome = json.loads(outcome)
-            found[operation] = outcome["items"] / outcome["returned_ns"] * 1e9
+            found[operation] = outcome["items"] / outcome["returned_ns"]
+            found[operation + ", by CPU"] = outcome["items"] / (outcome["cpu"]["user_ns"] + outcome["cpu"]["system_ns"])
     return found
 
 
@@ -70,13 +71,15 @@ def main():
                     ratios["rank/agent"].setdefault(operation, []).append(found["rank"][operation] / plain)
                     ratios["agent/agent"].setdefault(operation, []).append(found["again"][operation] / plain)
             for by_operation in ratios.values():
-                by_operation["all of it"] = [statistics.geometric_mean(each) for each in zip(*by_operation.values())]
+                for clock, kept in (("", lambda name: "by CPU" not in name), (", by CPU", lambda name: "by CPU" in name)):
+                    each = [values for name, values in by_operation.items() if kept(name)]
+                    by_operation["all of it" + clock] = [statistics.geometric_mean(values) for values in zip(*each)]
             for operation in ratios["rank/agent"]:
                 for kind, by_operation in ratios.items():
                     each = by_operation[operation]
                     low, high = interval(each)
                     middle = statistics.median(each)
-                    print(f"{operation:20} {kind:12} {middle:.3f} ({low:.3f} to {high:.3f}, {len(each)} rounds)", flush=True)
+                    print(f"{operation:24} {kind:12} {middle:.3f} ({low:.3f} to {high:.3f}, {len(each)} rounds)", flush=True)
 
 
 if __name__ == "__main__":

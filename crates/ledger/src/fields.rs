@@ -4,10 +4,9 @@
 
 use crate::json;
 use rusqlite::Row;
-use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Formatter;
 
 /// Why something could not be read.
 #[derive(Debug)]
@@ -89,66 +88,12 @@ pub fn maybe_whole<T: TryFrom<i64>>(row: &Row, column: &str) -> Result<Option<T>
 }
 
 /// The fields that a JSON text has, whatever they hold.
+#[derive(Deserialize)]
+#[serde(untagged)]
 enum Fields {
     Named(BTreeMap<String, Fields>),
     Listed(Vec<Fields>),
-    Value,
-}
-
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FieldsOf)
-    }
-}
-
-struct FieldsOf;
-
-impl<'de> Visitor<'de> for FieldsOf {
-    type Value = Fields;
-
-    fn expecting(&self, to: &mut Formatter<'_>) -> std::fmt::Result {
-        to.write_str("a value of JSON")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-        let mut fields = BTreeMap::new();
-        while let Some((name, field)) = map.next_entry()? {
-            fields.insert(name, field);
-        }
-        Ok(Fields::Named(fields))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Fields, A::Error> {
-        let mut fields = Vec::new();
-        while let Some(field) = list.next_element()? {
-            fields.push(field);
-        }
-        Ok(Fields::Listed(fields))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Fields, E> {
-        Ok(Fields::Value)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Fields, E> {
-        Ok(Fields::Value)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Fields, E> {
-        Ok(Fields::Value)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Fields, E> {
-        Ok(Fields::Value)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Fields, E> {
-        Ok(Fields::Value)
-    }
-
-    fn visit_unit<E>(self) -> Result<Fields, E> {
-        Ok(Fields::Value)
-    }
+    Value(IgnoredAny),
 }
 
 /// The value of a JSON text; `name` is what it is called in the error.
