@@ -39,7 +39,6 @@ bcachefs: build guest-packages
 	@scripts/bcachefs $(BAKEOFF)
 
 test: test-packages
-	$(CARGO) build --locked -p bakeoff
 	@CARGO=$(CARGO) scripts/test
 
 # Many clients: the program that speaks MPI, beside bakeoff. docs/many.md says how it is used.

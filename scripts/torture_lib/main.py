@@ -69,13 +69,13 @@ def main():
     if os.geteuid() != 0:
         print("scripts/torture: needs root, for loop devices and mounts", file=sys.stderr)
         return 2
+    if asked.worker:
+        from .worker import work
+        return work(asked, chosen_way(asked))
     asked.binary = os.path.realpath(asked.binary)
     if not os.access(asked.binary, os.X_OK):
         print(f"scripts/torture: there is no program {asked.binary}: build it with `cargo build -p bakeoff`", file=sys.stderr)
         return 2
-    if asked.worker:
-        from .worker import work
-        return work(asked, chosen_way(asked))
     return conduct(asked)
 
 
@@ -115,7 +115,11 @@ def conduct(asked):
 def serve(asked, jobs, take, workers):
     """One worker and its folder."""
     folder = tempfile.mkdtemp(prefix="bakeoff-torture-", dir="/var/tmp")
-    words = [sys.executable, SCRIPT, asked.binary, "--worker", folder, f"--ways={asked.ways}", *(["--quick"] if asked.quick else []),
+    binary = asked.binary
+    if binary.startswith("/var/tmp/"):  # This folder will stand in the place of that one.
+        shutil.copy2(binary, os.path.join(folder, "program"))
+        binary = "/var/tmp/program"
+    words = [sys.executable, SCRIPT, binary, "--worker", folder, f"--ways={asked.ways}", *(["--quick"] if asked.quick else []),
              *(["--every"] if asked.every else [])]
     # In a session of its own, so that Ctrl-C is told once, by this process.
     worker = subprocess.Popen(["unshare", "--mount", "--propagation", "private", *words], stdin=subprocess.PIPE,
