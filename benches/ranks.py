@@ -36,7 +36,7 @@ def one(program, work, settings, folder, ranks, scratch):
             os.unlink(old)
     words = [work, *settings, "--dir", folder, "--samples", "1", "--seed", "7", "--no-report", "--plain"]
     if ranks:
-        command = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-np", "1", program, "--ledger", ledger, "ranks", *words]
+        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root", "-np", "1", program, "--ledger", ledger, "ranks", *words]
     else:
         command = [program, "--ledger", ledger, "run", *words]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

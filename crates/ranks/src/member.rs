@@ -4,6 +4,7 @@
 
 use crate::asked::{Answer, Asked};
 use crate::fellows::{Fellows, Note, now_ns};
+use crate::run::processors;
 use runner::{Agent, AgentError};
 use std::path::Path;
 use std::sync::Arc;
@@ -199,10 +200,9 @@ fn failed(reason: String) -> Answer {
 
 /// How long before the start so many clients agree on it; one alone has nobody to agree with.
 fn lead_ns(clients: u32) -> u64 {
-    let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     match u64::from(clients) {
         0 | 1 => 0,
-        clients if clients <= processors => LEAD_NS + LEAD_EACH_NS * clients,
+        clients if clients <= processors() => LEAD_NS + LEAD_EACH_NS * clients,
         clients => BUSY_LEAD_NS + LEAD_EACH_NS * clients,
     }
 }

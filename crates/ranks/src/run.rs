@@ -53,7 +53,24 @@ fn hosts(fellows: &dyn Fellows, own: &str) -> Vec<String> {
     serde_json::from_slice(&bytes).unwrap_or_else(|_| vec![own.to_owned(); fellows.size() as usize])
 }
 
+/// Processors of this machine that are at work, whichever of them this process may use.
+pub fn processors() -> u64 {
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    told.lines().filter(|line| line.starts_with("processor")).count().max(1) as u64
+}
+
+/// Says what mpirun does unasked where there are few ranks: it ties each to a processor of its own, and with it the engine, all workers of it, and the run.
+fn say_where_held() {
+    let (held, all) = (std::thread::available_parallelism().map_or(1, |count| count.get() as u64), processors());
+    if held < all {
+        eprintln!(
+            "mpirun holds this client, with all its workers, to {held} of {all} processors; mpirun --bind-to none does not."
+        );
+    }
+}
+
 fn lead(leader: &mut Leader, start: &Start, ranks: u32) -> Result<u8, String> {
+    say_where_held();
     let door = Door::open().map_err(|error| format!("opening a socket for the run in /tmp: {error}"))?;
     let program = start.bakeoff.display();
     let mut command = Command::new("setpriv");
