@@ -23,7 +23,7 @@ usage: benches [--times N] [--scratch DIR] [--out FILE] [--against FILE] [--brie
   --scratch DIR  where images are made and removed again (a folder of its own below the system's for temporary files)
   --out FILE     Markdown file to write (docs/benchmarks.md)
   --brief        a third of the work: shorter windows, for machines that others use too
-  --against FILE a page of earlier: each ratio then and now, and an error where one was lost
+  --against FILE a page of earlier: each ratio then and now; what was lost is measured again, and an error where it is lost twice
   --quick        a tenth of the work, to see that all tools run; its figures mean nothing
   --places LIST  tmpfs, ext4, xfs (all)
   --bakeoff FILE the program whose agent is measured (this one, which has the same engine built in)

@@ -16,6 +16,7 @@ mod monitor;
 mod probe;
 mod slim;
 mod stage;
+mod vmlinux;
 
 pub use boot::boot;
 pub(crate) use boot::{DISK, disks};

@@ -7,6 +7,7 @@ use super::kept::KeptGuests;
 use super::kernel::{self, Kernel};
 use super::machine::{self, Machine, Parts, QEMU, Start};
 use super::modules::kernel_has;
+use super::vmlinux;
 use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Made;
@@ -39,6 +40,8 @@ pub(crate) struct Guests {
     folder: Option<PathBuf>,
     /// Where that folder is made, where it cannot be beside the images.
     beside: Option<PathBuf>,
+    /// Kernels' files, and what emulated processors boot in their place; None where that is the file itself.
+    unpacked: BTreeMap<PathBuf, Option<PathBuf>>,
     /// Filesystems that will be staged in each kernel, so that one archive serves them all.
     expected: BTreeMap<String, BTreeSet<String>>,
     /// Guests that were booted, of which others begin as copies.
@@ -63,6 +66,8 @@ pub struct Serial<'g> {
 #[derive(Debug, Clone)]
 struct Booting {
     prepared: Prepared,
+    /// The kernel without its compression, where that is to be booted.
+    unpacked: Option<PathBuf>,
     backend: Backend,
     /// It boots for each trial.
     boots: bool,
@@ -72,11 +77,20 @@ struct Booting {
 }
 
 impl Booting {
-    /// Boots a guest on the disk that a stage has put up.
-    fn start(&self, disk: &mut Stage<'_>) -> Result<Machine, StagingError> {
+    /// Boots a guest on the disk that a stage has put up. Where a kernel does not come up without its compression, as with a QEMU that knows
+    /// no PVH, it is booted as it is shipped.
+    fn start(&mut self, disk: &mut Stage<'_>) -> Result<Machine, StagingError> {
+        let Some(unpacked) = self.unpacked.clone() else { return self.start_kernel(&self.prepared.kernel.image, disk) };
+        self.start_kernel(&unpacked, disk).or_else(|_| {
+            self.unpacked = None;
+            self.start_kernel(&self.prepared.kernel.image, disk)
+        })
+    }
+
+    fn start_kernel(&self, kernel: &Path, disk: &mut Stage<'_>) -> Result<Machine, StagingError> {
         let disks: Vec<PathBuf> = disk.state.devices().map(|device| device.path.clone()).collect();
         let parts = Parts {
-            kernel: &self.prepared.kernel.image,
+            kernel,
             initramfs: &self.prepared.initramfs,
             disks: &disks,
             backend: self.backend,
@@ -134,7 +148,8 @@ impl Target {
             cold: disk.target.cold,
         };
         let boots = axes::value(contender, axes::START).as_deref() == Some(axes::BOOTED);
-        let booting = Booting { prepared, backend, boots, counts, asked: asked.clone() };
+        let unpacked = disk.target.unpacked(&prepared, backend);
+        let mut booting = Booting { prepared, unpacked, backend, boots, counts, asked: asked.clone() };
         let machine = booting.start(&mut disk)?;
         let (limit, journal) = (disk.limits().all(), disk.target.journal.clone());
         let mut remote = Remote::stage(Serial { machine, disk, booting }, asked, limit, &journal)?;
@@ -207,6 +222,20 @@ impl Target {
         self.backend(&prepared)
     }
 
+    /// The kernel without its compression, for an emulated processor, which would take seconds to unpack it.
+    fn unpacked(&mut self, prepared: &Prepared, backend: Backend) -> Option<PathBuf> {
+        if backend != Backend::Emulation {
+            return None;
+        }
+        let Kernel { image, release, .. } = &prepared.kernel;
+        if let Some(known) = self.guests.unpacked.get(image) {
+            return known.clone();
+        }
+        let unpacked = vmlinux::unpacked(image, release, self.guests.folder.as_deref()?, &self.journal);
+        self.guests.unpacked.insert(image.clone(), unpacked.clone());
+        unpacked
+    }
+
     fn try_kvm(&mut self, prepared: &Prepared) -> Result<(), String> {
         let started = self.without_disk(prepared, Backend::Kvm, PROBE_LIMIT);
         let found = started.map(|mut machine| machine.end(&self.journal, &mut self.mark));
@@ -222,8 +251,9 @@ impl Target {
         boot_limit: Duration,
     ) -> Result<Machine, StagingError> {
         self.mark.will_make(Made::Folder { path: self.mark.folder() })?;
+        let unpacked = self.unpacked(prepared, backend);
         let parts = Parts {
-            kernel: &prepared.kernel.image,
+            kernel: unpacked.as_deref().unwrap_or(&prepared.kernel.image),
             initramfs: &prepared.initramfs,
             disks: &[],
             backend,
