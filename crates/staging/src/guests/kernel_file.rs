@@ -6,7 +6,7 @@ use crate::error::StagingError;
 use std::path::{Path, PathBuf};
 
 /// Where the boot protocol of x86 has its signature, and the place of the version's text.
-const SIGNATURE: (usize, &[u8]) = (0x202, b"HdrS");
+pub(super) const SIGNATURE: (usize, &[u8]) = (0x202, b"HdrS");
 const VERSION_AT: usize = 0x20e;
 
 pub(super) fn wrong(name: &str, problem: impl std::fmt::Display, way: impl Into<String>) -> StagingError {

@@ -78,12 +78,15 @@ struct Booting {
 
 impl Booting {
     /// Boots a guest on the disk that a stage has put up. Where a kernel does not come up without its compression, as with a QEMU that knows
-    /// no PVH, it is booted as it is shipped.
+    /// no PVH, it is booted as it is shipped, and so is every later one of it.
     fn start(&mut self, disk: &mut Stage<'_>) -> Result<Machine, StagingError> {
         let Some(unpacked) = self.unpacked.clone() else { return self.start_kernel(&self.prepared.kernel.image, disk) };
         self.start_kernel(&unpacked, disk).or_else(|_| {
+            let image = &self.prepared.kernel.image;
+            let started = self.start_kernel(image, disk)?;
+            disk.target.guests.unpacked.insert(image.clone(), None);
             self.unpacked = None;
-            self.start_kernel(&self.prepared.kernel.image, disk)
+            Ok(started)
         })
     }
 

@@ -3,6 +3,7 @@
 //! Where the payload lies says the boot protocol of x86 (Documentation/arch/x86/boot.rst); by which address QEMU enters it, the ELF note of
 //! PVH (XEN_ELFNOTE_PHYS32_ENTRY in the kernel's include/xen/interface/elfnote.h).
 
+use super::kernel_file::SIGNATURE;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
@@ -54,7 +55,8 @@ pub(super) fn unpacked(image: &Path, release: &str, folder: &Path, journal: &Jou
 /// The packed kernel in a file, the program that unpacks it, and its size then.
 fn payload(file: &[u8]) -> Option<(&[u8], &'static str, u64)> {
     let word = |at: usize| file.get(at..at + 4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
-    if file.get(0x202..0x206) != Some(b"HdrS") || (word(0x206)? as u16) < TELLS_ITS_PAYLOAD {
+    let (at, signature) = SIGNATURE;
+    if file.get(at..at + signature.len()) != Some(signature) || (word(0x206)? as u16) < TELLS_ITS_PAYLOAD {
         return None;
     }
     // Sectors of the part for real mode, behind the first; none told means four.
