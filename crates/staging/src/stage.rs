@@ -43,7 +43,7 @@ use system::{Activity, BlockDevice, Call, Command, Snapshot, Watch, mounts};
 /// How long a sync, an unmount or a mount may take.
 pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(3600);
 
-/// How long a mount that is busy is waited for before it is taken out of sight.
+/// How long a mount that is busy is waited for before it is taken out of sight, or the state of a disk given up.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long the device must have been idle to count as settled.
@@ -205,6 +205,11 @@ impl Stage<'_> {
             self.state.mounted = false;
         }
         Ok(())
+    }
+
+    /// The same, once those have let go of it who are about to: a server that was told to end removes its lock file before it is gone.
+    pub(crate) fn take_off_when_free(&mut self) -> Result<(), StagingError> {
+        cold::when_free(BUSY_LIMIT, || self.take_off())
     }
 
     /// Mounts what was taken off. How long it took.

@@ -180,7 +180,7 @@ impl Staged for Stage<'_> {
     }
 
     fn unmount_only(&mut self) -> Result<(), StagingError> {
-        self.take_off()?;
+        self.take_off_when_free()?;
         self.forget()
     }
 

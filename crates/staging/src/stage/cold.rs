@@ -64,7 +64,7 @@ impl Stage<'_> {
     fn start_anew(&mut self) -> Result<Result<Dropped, String>, StagingError> {
         // Unmounting writes back too, and tells nobody what could not be written.
         self.sync()?;
-        if let Err(busy) = when_free(|| self.take_off()) {
+        if let Err(busy) = when_free(BUSY, || self.take_off()) {
             return Ok(Err(format!("it could not be unmounted for a cold start: {busy}")));
         }
         let proof = self.forget_devices();
@@ -87,7 +87,7 @@ impl Stage<'_> {
         for device in self.state.devices() {
             let path = &device.path;
             let alone = self.state.filesystem.is_some();
-            let open = when_free(|| opened(path, alone))
+            let open = when_free(BUSY, || opened(path, alone))
                 .map_err(|error| format!("{} is still in use after unmounting: {error}", path.display()))?;
             let flushed = Call::FlushBuffers(path.clone()).make(self.limits().sync(), &self.target.journal);
             flushed.map_err(|error| error.to_string())?;
@@ -167,8 +167,11 @@ impl Stage<'_> {
 }
 
 /// Tries until it succeeds, or has been busy for too long.
-fn when_free<Done, Why>(mut attempt: impl FnMut() -> Result<Done, Why>) -> Result<Done, Why> {
-    let end = Instant::now() + BUSY;
+pub(super) fn when_free<Done, Why>(
+    limit: Duration,
+    mut attempt: impl FnMut() -> Result<Done, Why>,
+) -> Result<Done, Why> {
+    let end = Instant::now() + limit;
     loop {
         match attempt() {
             Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(20)),

@@ -146,8 +146,18 @@ impl Attached {
 }
 
 impl Drop for Attached {
+    /// Whoever looks at every device just now, such as mkfs elsewhere, has it detached a moment later.
     fn drop(&mut self) {
+        let name = self.0.file_name().expect("named").to_string_lossy().into_owned();
+        let attached = || std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok();
+        let before = attached();
         let _ = Command::new(["losetup", "--detach", &self.text()]).run(&Journal::new());
+        for _ in 0..500 {
+            if before.is_none() || attached() != before {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 }
 
