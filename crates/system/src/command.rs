@@ -3,7 +3,7 @@
 //! A command runs in a process group of its own, so that a Ctrl-C at the terminal does not cut an mkfs in half.
 
 use crate::cause;
-use crate::journal::{Journal, Record, typed};
+use crate::journal::{self, Journal, Record, typed};
 use crate::process::{OWNER_VARIABLE, Process};
 use records::Cause;
 use std::fs::File;
@@ -224,7 +224,7 @@ impl Command {
         let started = match result {
             Ok(child) => Process::of(child.id())
                 .map(|process| (child, process))
-                .ok_or_else(|| Failure::NotStarted { answer: "it ended at once".into(), cause: Cause::Unclear }),
+                .ok_or_else(|| Failure::NotStarted { answer: journal::ended_at_once(log), cause: Cause::Unclear }),
             Err(error) => Err(not_started(&error)),
         };
         let started = started.map_err(|failure| {

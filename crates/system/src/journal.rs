@@ -4,11 +4,16 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Records kept at most; beyond it the oldest go, and are counted.
 const RECORD_LIMIT: usize = 10_000;
+/// Bytes of what a program said that its last line is looked for in.
+const MOST_SAID: u64 = 64 << 10;
 
 /// One command that was run, or would be.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -124,6 +129,17 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// What is told of a program that ended before it was looked at: that, and the last line of what it said.
+pub(crate) fn ended_at_once(log: &Path) -> Box<str> {
+    let mut said = Vec::new();
+    let read = File::open(log).and_then(|file| file.take(MOST_SAID).read_to_end(&mut said));
+    let said = String::from_utf8_lossy(&said);
+    match said.lines().rfind(|line| !line.trim().is_empty()).filter(|_| read.is_ok()) {
+        Some(last) => format!("it ended at once: {}", last.trim()).into(),
+        None => "it ended at once".into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +149,13 @@ mod tests {
         let argv = ["mkfs.xfs", "-m", "rmapbt=1,reflink=0", "/tmp/a b", "it's", ""];
         let argv: Vec<String> = argv.iter().map(|word| word.to_string()).collect();
         assert_eq!(typed(&argv), r"mkfs.xfs -m rmapbt=1,reflink=0 '/tmp/a b' 'it'\''s' ''");
+    }
+
+    #[test]
+    fn what_ended_at_once_is_told_with_the_last_that_it_said() {
+        let log = tempfile::NamedTempFile::new().expect("a file");
+        assert_eq!(&*ended_at_once(log.path()), "it ended at once");
+        std::fs::write(log.path(), "begun\nno such disk\n\n").expect("written");
+        assert_eq!(&*ended_at_once(log.path()), "it ended at once: no such disk");
     }
 }
