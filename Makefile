@@ -56,7 +56,7 @@ mpi-test:
 # What takes minutes, for before a release: a million files, and fifty runs ended at random moments.
 long: test-packages
 	$(CARGO) build --locked -p bakeoff
-	BAKEOFF_MANY_FILES=1000000 $(CARGO) test --locked -p bakeoff-engine --test files many_files
+	BAKEOFF_MANY_FILES=1000000 $(CARGO) test --locked -p bakeoff-engine --test agent many_files
 	BAKEOFF_KILLS=50 $(CARGO) test --locked -p bakeoff --test kill
 
 # Every parser of foreign input under a coverage-guided fuzzer, 10,000,000 inputs each: hours. FUZZ_RUNS=100000 for minutes.

@@ -142,8 +142,8 @@ fn a_kernel_that_panics_is_one_failed_trial_with_the_end_of_its_console() {
 #[test]
 fn a_guest_that_runs_out_of_memory_is_one_failed_trial() {
     let Some(_turn) = guests() else { return };
-    // A line that never ends, kept whole.
-    let place = place_with("tail /dev/zero");
+    // A line that never ends, kept whole, in what huge pages leave: touching all memory would take an emulated processor half a minute.
+    let place = place_with("echo 768 > /proc/sys/vm/nr_hugepages; tail /dev/zero");
     let said = failing(&place, &format!("--fs odd --kernel {KERNEL}"));
     assert!(said.err.contains("the guest had run out of memory"), "{}", said.err);
 }

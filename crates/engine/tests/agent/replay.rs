@@ -1,8 +1,7 @@
 //! Replays of traces that are made by hand: their order, what ends otherwise, and that nothing leaves the root.
 //! In: actions of threads. Out: outcomes, files, reasons.
 
-mod common;
-use common::*;
+use crate::common::*;
 use std::path::{Path, PathBuf};
 use trace::{Action, Call, Entry, EntryKind, Header, Sleep, Trace};
 use workload::program::*;

@@ -2,8 +2,7 @@
 //! In: small programs. Out: files and outcomes.
 //! No test here knows how long anything takes.
 
-mod common;
-use common::*;
+use crate::common::*;
 use workload::program::*;
 
 const MIB: u64 = 1 << 20;

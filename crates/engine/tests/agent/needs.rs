@@ -1,8 +1,6 @@
 //! Steps that not every filesystem knows: done where they can be, told beforehand where they cannot.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::BTreeMap;
 use workload::message::{Reply, Request};
 use workload::program::*;

@@ -2,8 +2,7 @@
 //! In: small programs. Out: trees of files and outcomes.
 //! No test here knows how long anything takes.
 
-mod common;
-use common::*;
+use crate::common::*;
 use std::path::Path;
 use workload::message::{Reply, Request};
 use workload::program::*;

@@ -1,8 +1,6 @@
 //! One engine among several: which files are its own, what it reads of others, and when it begins.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use workload::message::{Reply, Request};
 use workload::program::*;
 

@@ -2,8 +2,7 @@
 //! In: programs that cannot succeed. Out: reasons. The agent goes on after each.
 //! No test here knows how long anything takes.
 
-mod common;
-use common::*;
+use crate::common::*;
 use workload::message::{Reply, Request};
 use workload::program::*;
 

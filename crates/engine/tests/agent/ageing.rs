@@ -2,8 +2,7 @@
 //! In: histories from the profiles. Out: what the agent answers, and what lies in the folder.
 //! Filesystems are small, so that each history takes a moment.
 
-mod common;
-use common::*;
+use crate::common::*;
 use std::path::Path;
 use workload::age_profiles::parse_profile;
 use workload::ageing::{Aged, Ageing, FOLDER, History, Layout, Survey};

@@ -1,8 +1,7 @@
 //! Programs of the user's own as work: what they find, what is told of them, and that nothing of them outlives their phase.
 //! In: shell lines, kind and hostile ones. Out: outcomes and reasons; the process table afterwards.
 
-mod common;
-use common::*;
+use crate::common::*;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
