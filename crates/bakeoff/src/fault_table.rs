@@ -66,6 +66,7 @@ fn answers(all: &[Harmed]) -> Vec<String> {
         said.push(format!("{} did NOT say: {}.", one.contender, faults.join("; ")));
     }
     for one in all {
+        said.extend(one.faults.iter().filter_map(|fault| unreadable(&one.contender, fault)));
         let refused = |fault: &FaultResult| fault.refused_again;
         said.extend(
             in_rounds(one, refused).map(|often| {
@@ -91,6 +92,25 @@ fn in_rounds(one: &Harmed, count: impl Fn(&FaultResult) -> u32) -> Option<String
         .collect();
     let names: Vec<&str> = those.iter().map(String::as_str).collect();
     (!names.is_empty()).then(|| judge::list(&names))
+}
+
+/// What could not be read any more though the disk was whole.
+fn unreadable(contender: &str, fault: &FaultResult) -> Option<String> {
+    let (stood, acknowledged) = fault.unreadable();
+    let of = |count: u32, all: u32, what: &str| (count > 0).then(|| format!("{count} of {all} files {what}"));
+    let parts = [
+        of(stood, fault.after.all(), "that stood there"),
+        of(acknowledged, fault.kept.all(), "that it had acknowledged"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "{contender} could not read {} after {}, though the disk was whole again.",
+            judge::list(&parts),
+            fault.name
+        )
+    })
 }
 
 /// What of a fault nobody said.
@@ -145,9 +165,14 @@ fn cell(fault: &FaultResult) -> Cell {
         (Verdict::Unharmed, _) => "right".into(),
         (Verdict::Reported, _) => "reported".into(),
         (Verdict::Stopped, Access::ReadOnly) => "read-only".into(),
-        (Verdict::Stopped, Access::None) => "not mounted".into(),
-        (Verdict::Stopped, _) => "stopped".into(),
+        // What could be written once it was mounted says nothing of the rounds in which it could not be.
+        (Verdict::Stopped, Access::None | Access::Writable) if fault.refused < fault.rounds => {
+            format!("not mounted {} of {}", fault.refused, fault.rounds)
+        }
+        (Verdict::Stopped, Access::None | Access::Writable) => "not mounted".into(),
+        (Verdict::Stopped, Access::Failing) => "stopped".into(),
         (Verdict::Hung, _) => "HUNG".into(),
+        (Verdict::Unreadable, _) => "UNREADABLE".into(),
         (Verdict::NotMounted, _) => "NOT MOUNTED".into(),
         (Verdict::KernelLost, _) => "KERNEL LOST".into(),
         (Verdict::Lost, _) => "LOST".into(),
@@ -157,7 +182,12 @@ fn cell(fault: &FaultResult) -> Cell {
         Verdict::Unharmed => Tone::Good,
         Verdict::Reported => Tone::Plain,
         Verdict::Stopped => Tone::Warning,
-        Verdict::Hung | Verdict::NotMounted | Verdict::KernelLost | Verdict::Lost | Verdict::Silent => Tone::Broken,
+        Verdict::Hung
+        | Verdict::Unreadable
+        | Verdict::NotMounted
+        | Verdict::KernelLost
+        | Verdict::Lost
+        | Verdict::Silent => Tone::Broken,
     };
     let examples = [&fault.read, &fault.kept, &fault.after].map(|counts| counts.example.as_ref());
     let first = [fault.kernel_loss.as_ref(), fault.refusal_again.as_ref()];
@@ -182,7 +212,7 @@ fn legend(all: &[Harmed]) -> Vec<String> {
     vec![
         "right: no call failed, and everything read was as it was written. waits: the same, and the slowest call or file read took so long. reported: some calls failed, nothing was wrong. \
          read-only, stopped: the same, and nothing could be written any more. not mounted: not while the disk was harmed; NOT MOUNTED: nor when it was whole again. \
-         HUNG: calls did not come back, not even then. KERNEL LOST: the kernel of its virtual machine ended, or hung. LOST: what fsync had acknowledged was gone. WRONG: what was read was never written, or files were gone, and no call said so. damage found: by the filesystem's own check, unmounted, after so many rounds."
+         HUNG: calls did not come back, not even then. UNREADABLE: nor could files be read that stood there or that fsync had acknowledged. KERNEL LOST: the kernel of its virtual machine ended, or hung. LOST: what fsync had acknowledged was gone. WRONG: what was read was never written, or files were gone, and no call said so. damage found: by the filesystem's own check, unmounted, after so many rounds."
             .into(),
         format!(
             "The worst of {rounds} rounds where dice are thrown, each on a fresh filesystem, Linux {}; seed {}. Each fault in a sentence, and what is done: docs/faults.md",
@@ -269,6 +299,28 @@ mod tests {
         let said = told(vec![harmed("reiserfs", lost)], 200);
         let wanted = "reiserfs ended the kernel that had it mounted, by read-errors-metadata (in 3 of 5 rounds).";
         assert!(said.contains(wanted) && said.contains("KERNEL LOST"), "{said}");
+    }
+
+    #[test]
+    fn rounds_in_which_it_could_not_be_mounted_are_told_from_work_that_stopped() {
+        let refused = |rounds, access| {
+            let mut some = result("read-errors-metadata", Verdict::Stopped, counts(60, 4, 0));
+            (some.refused, some.access) = (rounds, access);
+            cell(&some).text
+        };
+        assert_eq!(refused(2, Access::Writable), "not mounted 2 of 5");
+        assert_eq!(refused(5, Access::None), "not mounted");
+        assert_eq!(refused(1, Access::Failing), "stopped");
+        assert_eq!(refused(0, Access::ReadOnly), "read-only");
+    }
+
+    #[test]
+    fn what_cannot_be_read_any_more_is_told_with_how_much_of_it() {
+        let mut failing = result("write-errors", Verdict::Unreadable, counts(60, 0, 0));
+        failing.kept = counts(53, 106, 0);
+        let said = told(vec![harmed("vfat", failing)], 200);
+        let wanted = "vfat could not read 106 of 159 files that it had acknowledged after write-errors";
+        assert!(said.contains(wanted) && said.contains("UNREADABLE"), "{said}");
     }
 
     #[test]

@@ -66,6 +66,11 @@ impl KnownFault {
             Act::Nothing => false,
         }
     }
+
+    /// Whether the harm is there still once the disk is whole again, as no disk mends a bit.
+    pub fn stays(&self) -> bool {
+        matches!(self.act, Act::Flip(_))
+    }
 }
 
 /// All faults, in the order of tables.

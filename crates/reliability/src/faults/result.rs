@@ -2,7 +2,7 @@
 //! In: [`Round`]s. Out: a [`FaultResult`] with its [`Verdict`].
 
 use super::files::Counts;
-use super::kinds::KnownFault;
+use super::kinds::{KnownFault, known};
 use super::trial::Round;
 use super::work::Access;
 use crate::description;
@@ -22,6 +22,8 @@ pub enum Verdict {
     Stopped,
     /// Calls did not come back, not even on the whole disk: the filesystem's own server, or the virtual machine, had to be ended.
     Hung,
+    /// Files that stood there before, or had been acknowledged, could not be read on the whole disk, and reading them said so.
+    Unreadable,
     /// It could not be mounted any more, not even on the whole disk.
     NotMounted,
     /// The kernel of the virtual machine that had it mounted ended, or hung.
@@ -117,8 +119,18 @@ impl Harmed {
     }
 }
 
+impl FaultResult {
+    /// Files that could not be read on the whole disk though nothing of the harm was left there: those that stood there before, and those
+    /// that had been acknowledged.
+    pub fn unreadable(&self) -> (u32, u32) {
+        let stays = known(&self.name).is_some_and(KnownFault::stays);
+        if stays { (0, 0) } else { (self.after.failed, self.kept.failed) }
+    }
+}
+
 impl Round {
-    fn verdict(&self) -> Verdict {
+    /// `stays`: the harm is there still on the whole disk, so that what cannot be read there is only reported.
+    fn verdict(&self, stays: bool) -> Verdict {
         let told = self.failed > 0 || self.read.failed > 0 || self.after.failed > 0 || self.refused.is_some();
         if self.read.silent() > 0 || self.after.silent() > 0 {
             Verdict::Silent
@@ -126,10 +138,12 @@ impl Round {
             Verdict::Lost
         } else if self.kernel_lost.is_some() {
             Verdict::KernelLost
-        } else if self.hung {
-            Verdict::Hung
         } else if self.refused_again.is_some() {
             Verdict::NotMounted
+        } else if !stays && self.after.failed + self.kept.failed > 0 {
+            Verdict::Unreadable
+        } else if self.hung {
+            Verdict::Hung
         } else if self.refused.is_some() || self.access != Access::Writable {
             Verdict::Stopped
         } else if told || self.kept.failed > 0 {
@@ -153,7 +167,7 @@ pub fn of_rounds(fault: &KnownFault, rounds: Vec<Round>) -> FaultResult {
     FaultResult {
         name: fault.name.into(),
         title: fault.title.into(),
-        verdict: rounds.iter().map(Round::verdict).max().unwrap_or(Verdict::Unharmed),
+        verdict: rounds.iter().map(|round| round.verdict(fault.stays())).max().unwrap_or(Verdict::Unharmed),
         rounds: rounds.len() as u32,
         blocks: rounds.iter().map(|round| round.blocks).sum(),
         met: rounds.iter().map(|round| round.met).sum(),
@@ -183,7 +197,6 @@ pub fn of_rounds(fault: &KnownFault, rounds: Vec<Round>) -> FaultResult {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kinds::known;
     use super::*;
 
     fn counts(right: u32, failed: u32, wrong: u32, missing: u32) -> Counts {
@@ -218,9 +231,22 @@ mod tests {
             (Round { kept: counts(4, 0, 0, 1), failed: 3, ..good() }, Verdict::Lost),
             (Round { read: counts(9, 0, 1, 0), ..good() }, Verdict::Silent),
             (Round { after: counts(9, 0, 0, 1), ..good() }, Verdict::Silent),
+            (Round { kept: counts(3, 2, 0, 0), access: Access::Failing, ..good() }, Verdict::Unreadable),
+            (Round { after: counts(9, 1, 0, 0), ..good() }, Verdict::Unreadable),
         ] {
-            assert_eq!(round.verdict(), wanted, "{round:?}");
+            assert_eq!(round.verdict(false), wanted, "{round:?}");
         }
+        // A bit that was turned over is still there.
+        let flipped = Round { after: counts(9, 1, 0, 0), kept: counts(4, 1, 0, 0), ..good() };
+        assert_eq!(flipped.verdict(true), Verdict::Reported);
+    }
+
+    #[test]
+    fn what_cannot_be_read_on_a_whole_disk_is_told_where_the_harm_is_gone() {
+        let rounds = || vec![Round { after: counts(9, 1, 0, 0), kept: counts(3, 2, 0, 0), ..good() }];
+        let all = |name| of_rounds(known(name).expect("known"), rounds());
+        assert_eq!(all("write-errors").unreadable(), (1, 2));
+        assert_eq!(all("bit-flips").unreadable(), (0, 0));
     }
 
     #[test]
