@@ -3,6 +3,7 @@
 //! It knows nothing of statistics or reports. Only what it made itself is ever removed.
 
 mod ageing;
+mod busy;
 mod cleanup;
 mod devices;
 mod error;

@@ -20,6 +20,7 @@ mod shared;
 pub(crate) mod target;
 pub(crate) mod volume_tools;
 
+use crate::busy::when_free;
 use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
@@ -38,13 +39,16 @@ use records::{Closing, Found, Usage};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use system::{Activity, BlockDevice, Call, Command, Snapshot, Watch, mounts};
+use system::{Activity, BlockDevice, Call, Command, Snapshot, Watch, mounts, occupants};
 
 /// How long a sync, an unmount or a mount may take.
 pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(3600);
 
 /// How long a mount that is busy is waited for before it is taken out of sight, or the state of a disk given up.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
+
+/// So many of those who have a filesystem in use are named.
+const OCCUPANTS: usize = 3;
 
 /// How long the device must have been idle to count as settled.
 const IDLE: Duration = Duration::from_millis(200);
@@ -209,7 +213,19 @@ impl Stage<'_> {
 
     /// The same, once those have let go of it who are about to: a server that was told to end removes its lock file before it is gone.
     pub(crate) fn take_off_when_free(&mut self) -> Result<(), StagingError> {
-        cold::when_free(BUSY_LIMIT, || self.take_off())
+        when_free(BUSY_LIMIT, || self.take_off()).map_err(|error| self.told_who_uses_it(error))
+    }
+
+    /// An error of unmounting, with those who have the filesystem in use.
+    fn told_who_uses_it(&self, error: StagingError) -> StagingError {
+        let those = self.state.mount().map(|mount| occupants::of(mount.number)).unwrap_or_default();
+        let named: Vec<String> = those.iter().take(OCCUPANTS).map(ToString::to_string).collect();
+        match error {
+            StagingError::Command { doing, error } if !named.is_empty() => {
+                StagingError::Command { doing: format!("{doing}, which is in use by {}", named.join(", ")), error }
+            }
+            other => other,
+        }
     }
 
     /// Mounts what was taken off. How long it took.
@@ -298,20 +314,21 @@ impl Stage<'_> {
             return Ok(None);
         };
         let command = self.fill(&filesystem.mount.unmount);
-        let began = Instant::now();
-        let last = loop {
-            let one = Instant::now();
-            match self.run(&command, self.limits().sync(), "unmounting") {
-                Ok(()) => {
-                    self.state.mounted = false;
-                    return Ok(Some(one.elapsed().as_secs_f64()));
-                }
-                Err(error) if began.elapsed() > BUSY_LIMIT => break error,
-                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        let unmounted = when_free(BUSY_LIMIT, || {
+            let began = Instant::now();
+            self.run(&command, self.limits().sync(), "unmounting").map(|()| began.elapsed())
+        });
+        match unmounted {
+            Ok(took) => {
+                self.state.mounted = false;
+                Ok(Some(took.as_secs_f64()))
             }
-        };
-        remarks.push(format!("not checked, because it could not be unmounted: {last}"));
-        Ok(None)
+            Err(error) => {
+                let why = self.told_who_uses_it(error);
+                remarks.push(format!("not checked, because it could not be unmounted: {why}"));
+                Ok(None)
+            }
+        }
     }
 
     /// Who still has the filesystem in use although it was unmounted here: a process that copied this mount namespace

@@ -22,6 +22,7 @@ mod memory_limit;
 pub mod mounts;
 pub mod names;
 pub mod noise;
+pub mod occupants;
 pub mod openers;
 pub mod presence;
 pub mod process;

@@ -1,14 +1,15 @@
 //! Emptying a device: its signatures, and what lies where custody looks for data.
 //! In: a device that custody has verified. Out: commands, or their failure. Nothing here asks whose the device is.
 
+use crate::busy::when_free;
 use crate::devices::custody::emptying;
 use crate::error::StagingError;
 use std::path::Path;
 use std::time::Duration;
 use system::{BlockDevice, Command, CommandError, Journal, Sysfs as _};
 
-/// How long is waited before a device that was busy is tried again.
-const BUSY: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
+/// How long a device that is busy is waited for.
+const BUSY: Duration = Duration::from_secs(1);
 
 /// Removes all signatures, so that no tool finds yesterday's filesystem under today's.
 pub(crate) fn unsign(device: &Path, journal: &Journal) -> Result<(), StagingError> {
@@ -16,16 +17,9 @@ pub(crate) fn unsign(device: &Path, journal: &Journal) -> Result<(), StagingErro
         .map_err(StagingError::command(format!("removing signatures from {}", device.display())))
 }
 
-/// Runs a command that needs a device for itself. Tools of other filesystems look at every device now and then, and what this process has just
-/// closed a child that it is starting at the same moment may hold until it runs.
+/// Runs a command that needs a device for itself.
 fn run_when_free(command: &Command, journal: &Journal) -> Result<(), CommandError> {
-    for wait in BUSY {
-        if command.run(journal).is_ok() {
-            return Ok(());
-        }
-        std::thread::sleep(wait);
-    }
-    command.run(journal).map(drop)
+    when_free(BUSY, || command.run(journal).map(drop))
 }
 
 /// The command that removes all signatures.

@@ -4,6 +4,7 @@
 //! cannot be unmounted or has a cache of its own.
 
 use super::drop_caches::{self, Dropped};
+use crate::busy::when_free;
 use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::stage::Stage;
@@ -65,7 +66,8 @@ impl Stage<'_> {
         // Unmounting writes back too, and tells nobody what could not be written.
         self.sync()?;
         if let Err(busy) = when_free(BUSY, || self.take_off()) {
-            return Ok(Err(format!("it could not be unmounted for a cold start: {busy}")));
+            let why = self.told_who_uses_it(busy);
+            return Ok(Err(format!("it could not be unmounted for a cold start: {why}")));
         }
         let proof = self.forget_devices();
         self.put_back()?;
@@ -162,20 +164,6 @@ impl Stage<'_> {
         // Refused while it is not frozen: the freezing may be on its way still, though the shell that began it was killed.
         while Command::new(words.clone()).prefixed(self.enter()).run(&Journal::new()).is_err() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-/// Tries until it succeeds, or has been busy for too long.
-pub(super) fn when_free<Done, Why>(
-    limit: Duration,
-    mut attempt: impl FnMut() -> Result<Done, Why>,
-) -> Result<Done, Why> {
-    let end = Instant::now() + limit;
-    loop {
-        match attempt() {
-            Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(20)),
-            ended => return ended,
         }
     }
 }
