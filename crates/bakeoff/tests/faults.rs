@@ -6,8 +6,9 @@ mod support;
 use disk::{Disk, Fault};
 use prerequisites::needs;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use support::{Place, leftovers};
@@ -121,6 +122,26 @@ fn a_disk_that_hangs_is_waited_for() {
     let hanging = &harmed("ext4", "hanging", &[])[0];
     assert_eq!((&hanging["verdict"], &hanging["stuck"]), (&"unharmed".into(), &0.into()), "{hanging}");
     assert!(hanging["slowest_seconds"].as_f64() > Some(5.0), "{hanging}");
+}
+
+#[test]
+fn a_copy_of_its_mount_in_another_namespace_does_not_keep_a_served_disk_from_ending() {
+    needs!(root, loop_devices);
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = served(folder.path());
+    // As a service or a container that is started meanwhile.
+    let words = ["--mount", "--propagation", "private", "sh", "-c", "echo copied; exec sleep 600"];
+    let mut elsewhere = Command::new("unshare").args(words).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut line = String::new();
+    let said = elsewhere.stdout.take().expect("its output");
+    BufReader::new(said).read_line(&mut line).expect("it says so");
+    let ended = disk.end();
+    elsewhere.kill().expect("ours");
+    elsewhere.wait().expect("gone");
+    assert_eq!((line.as_str(), ended.map_err(|error| error.to_string())), ("copied\n", Ok(())));
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("it can be read");
+    assert!(!mounts.contains(&folder.path().display().to_string()), "{mounts}");
 }
 
 #[test]

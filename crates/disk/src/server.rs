@@ -8,14 +8,18 @@ use crate::control::{Answer, Ask, PROTOCOL};
 use crate::folder::Folder;
 use crate::inodes::{Inodes, Shared, lock};
 use disk_model::Model;
-use fuser::{Config, MountOption, Session};
+use fuser::{BackgroundSession, Config, MountOption, Session};
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What it is called in a list of mounts.
 const NAME: &str = "bakeoff-disk";
+/// How long the kernel may take to be done with the folder once that is unmounted.
+const LEAVE_LIMIT: Duration = Duration::from_secs(2);
 /// Bytes of a question at most.
 const LINE_LIMIT: u64 = 1 << 20;
 
@@ -45,7 +49,8 @@ pub fn serve(
     let mut questions = io::BufReader::new(questions);
     while let Some(ask) = next(&mut questions)? {
         if ask == Ask::End {
-            session.umount_and_join()?;
+            rustix::mount::unmount(point, rustix::mount::UnmountFlags::empty())?;
+            join(session, LEAVE_LIMIT)?;
             return say(&mut answers, &Answer::Done);
         }
         let answer = answer(&shared, &ask).unwrap_or_else(Answer::Refused);
@@ -54,6 +59,14 @@ pub fn serve(
     // Whoever used the disk is gone, and may have left something on it. What is still asked of it fails when this process ends.
     let _ = rustix::mount::unmount(point, rustix::mount::UnmountFlags::DETACH);
     std::process::exit(0)
+}
+
+/// Waits until the kernel is done with what was unmounted. A copy of the mount in another namespace, such as a service's that was started meanwhile, never lets it
+/// go: what is asked there fails when this process ends.
+fn join(session: BackgroundSession, limit: Duration) -> io::Result<()> {
+    let (tell, ended) = channel();
+    std::thread::spawn(move || tell.send(session.join()));
+    ended.recv_timeout(limit).unwrap_or(Ok(()))
 }
 
 fn next(questions: &mut impl BufRead) -> io::Result<Option<Ask>> {
