@@ -45,7 +45,7 @@ use system::{Activity, BlockDevice, Call, Command, Snapshot, Watch, mounts, occu
 pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(3600);
 
 /// How long a mount that is busy is waited for before it is taken out of sight, or the state of a disk given up.
-const BUSY_LIMIT: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 /// So many of those who have a filesystem in use are named.
 const OCCUPANTS: usize = 3;
@@ -211,9 +211,14 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// The same, once those have let go of it who are about to: a server that was told to end removes its lock file before it is gone.
-    pub(crate) fn take_off_when_free(&mut self) -> Result<(), StagingError> {
-        when_free(BUSY_LIMIT, || self.take_off()).map_err(|error| self.told_who_uses_it(error))
+    /// The same, once those have let go of it who are about to: a server that was told to end removes its lock file before it is gone. How long it took; the error
+    /// tells who has it in use.
+    pub(crate) fn take_off_when_free(&mut self, limit: Duration) -> Result<Duration, StagingError> {
+        let unmounted = when_free(limit, || {
+            let began = Instant::now();
+            self.take_off().map(|()| began.elapsed())
+        });
+        unmounted.map_err(|error| self.told_who_uses_it(error))
     }
 
     /// An error of unmounting, with those who have the filesystem in use.
@@ -282,7 +287,7 @@ impl Stage<'_> {
             // What was measured on fewer devices is no figure of this contender.
             self.is_whole().map_err(|error| self.explained(error, "the work"))?;
             self.has_its_servers()?;
-            closing.unmount_seconds = self.unmount(&mut closing.remarks)?;
+            closing.unmount_seconds = self.unmount(&mut closing.remarks);
         }
         let since = self.state.began.as_ref().map(|began| Snapshot::take().since(began, &self.state.watch));
         let traffic = since.and_then(|since| since.device);
@@ -309,24 +314,13 @@ impl Stage<'_> {
     }
 
     /// Seconds that it took; None where it had to be taken out of sight while still busy.
-    pub(crate) fn unmount(&mut self, remarks: &mut Vec<String>) -> Result<Option<f64>, StagingError> {
-        let Some(filesystem) = self.state.filesystem.clone() else {
-            return Ok(None);
-        };
-        let command = self.fill(&filesystem.mount.unmount);
-        let unmounted = when_free(BUSY_LIMIT, || {
-            let began = Instant::now();
-            self.run(&command, self.limits().sync(), "unmounting").map(|()| began.elapsed())
-        });
-        match unmounted {
-            Ok(took) => {
-                self.state.mounted = false;
-                Ok(Some(took.as_secs_f64()))
-            }
-            Err(error) => {
-                let why = self.told_who_uses_it(error);
+    pub(crate) fn unmount(&mut self, remarks: &mut Vec<String>) -> Option<f64> {
+        self.state.filesystem.as_ref()?;
+        match self.take_off_when_free(BUSY_LIMIT) {
+            Ok(took) => Some(took.as_secs_f64()),
+            Err(why) => {
                 remarks.push(format!("not checked, because it could not be unmounted: {why}"));
-                Ok(None)
+                None
             }
         }
     }

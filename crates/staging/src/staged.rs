@@ -5,7 +5,7 @@
 use crate::error::StagingError;
 use crate::stage::drop_caches::Dropped;
 use crate::stage::volume_tools::Tools;
-use crate::stage::{Settled, Stage};
+use crate::stage::{BUSY_LIMIT, Settled, Stage};
 use records::program::Durable;
 use records::{Closing, Found, Usage};
 use serde::{Deserialize, Serialize};
@@ -180,7 +180,7 @@ impl Staged for Stage<'_> {
     }
 
     fn unmount_only(&mut self) -> Result<(), StagingError> {
-        self.take_off_when_free()?;
+        self.take_off_when_free(BUSY_LIMIT)?;
         self.forget()
     }
 

@@ -50,10 +50,7 @@ pub fn everywhere() -> Vec<Mount> {
     let mut seen = BTreeSet::new();
     seen.extend(view("self"));
     let mut found = here();
-    let processes = std::fs::read_dir("/proc").map(|entries| {
-        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).collect::<Vec<_>>()
-    });
-    for pid in processes.unwrap_or_default() {
+    for pid in crate::process::ids() {
         // Other users' processes cannot be looked at without root, and some end while we look.
         if let Some(view) = view(&pid.to_string())
             && seen.insert(view)

@@ -3,6 +3,7 @@
 //! No file is looked at, only links and what the kernel says of descriptors: a filesystem whose server is dead would never answer.
 
 use crate::mounts::{self, Mount};
+use crate::process;
 use records::Number;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -29,14 +30,12 @@ impl fmt::Display for Occupant {
 pub fn of(number: Number) -> Vec<Occupant> {
     let ids: BTreeSet<u32> =
         mounts::everywhere().into_iter().filter(|mount| mount.number == number).map(|mount| mount.id).collect();
-    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let occupant = |pid: u32| {
-        let process = PathBuf::from(format!("/proc/{pid}"));
-        let path = open_on(&process, &ids).or_else(|| stands_on(&process, &mounts::of_process(pid), number))?;
-        Some(Occupant { pid, program: crate::text(process.join("comm")).unwrap_or_default(), path })
+        let at = PathBuf::from(format!("/proc/{pid}"));
+        let path = open_on(&at, &ids).or_else(|| stands_on(&at, &mounts::of_process(pid), number))?;
+        Some(Occupant { pid, program: crate::text(at.join("comm")).unwrap_or_default(), path })
     };
-    pids.filter_map(occupant).collect()
+    process::ids().into_iter().filter_map(occupant).collect()
 }
 
 /// A file that a process has open on one of these mounts.

@@ -4,7 +4,7 @@
 
 use crate::block::Number;
 use crate::loops::{FileId, Target};
-use crate::mounts;
+use crate::{mounts, process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -51,9 +51,11 @@ impl Wanted {
 
 /// Every other process that has one of these open or mapped for writing.
 pub fn openers(wanted: &Wanted) -> Vec<Opener> {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| *pid != std::process::id()).flat_map(|pid| of_process(pid, wanted)).collect()
+    process::ids()
+        .into_iter()
+        .filter(|pid| *pid != std::process::id())
+        .flat_map(|pid| of_process(pid, wanted))
+        .collect()
 }
 
 fn of_process(pid: u32, wanted: &Wanted) -> Vec<Opener> {

@@ -63,12 +63,8 @@ impl Process {
     /// Only those of the caller's own PID namespace: in another one the same id may be that of another process.
     pub fn orphans(&self) -> Vec<Process> {
         let here = pid_namespace();
-        let Ok(entries) = std::fs::read_dir("/proc") else {
-            return Vec::new();
-        };
-        entries
-            .flatten()
-            .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        ids()
+            .into_iter()
             .filter(|pid| pid_namespace_of(&pid.to_string()) == here && names_owner(*pid, *self))
             .filter_map(Process::of)
             .collect()
@@ -94,6 +90,12 @@ impl std::fmt::Display for Process {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{}:{}", self.pid, self.started)
     }
+}
+
+/// Ids of all processes that this one can see; none where /proc is not there.
+pub fn ids() -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// This boot's id, which tells marks of an earlier boot from this one's; empty where the kernel does not tell.

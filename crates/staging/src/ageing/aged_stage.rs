@@ -195,7 +195,7 @@ impl Stage<'_> {
         self.sync()?;
         let mut kept = Kept { used: usage(&self.state.seen(self.top()))?, ..Kept::default() };
         let mut remarks = Vec::new();
-        if self.unmount(&mut remarks)?.is_none() {
+        if self.unmount(&mut remarks).is_none() {
             let problem = format!("its aged filesystem could not be kept: {}", remarks.join("; "));
             return Err(StagingError::failed(title, problem, "end what uses it", records::Cause::Passing));
         }

@@ -65,8 +65,7 @@ impl Stage<'_> {
     fn start_anew(&mut self) -> Result<Result<Dropped, String>, StagingError> {
         // Unmounting writes back too, and tells nobody what could not be written.
         self.sync()?;
-        if let Err(busy) = when_free(BUSY, || self.take_off()) {
-            let why = self.told_who_uses_it(busy);
+        if let Err(why) = self.take_off_when_free(BUSY) {
             return Ok(Err(format!("it could not be unmounted for a cold start: {why}")));
         }
         let proof = self.forget_devices();
