@@ -10,6 +10,9 @@ use report::{Cell, Findings, Group, Row, Tone};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// Characters of what was found of a state, in a sentence.
+const FOUND: usize = 300;
+
 /// What `powercut --json` answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PowerCuts {
@@ -99,8 +102,9 @@ fn broken(one: &Survived) -> String {
     }
     text.push_str(&format!(": {}", promises.join("; ")));
     let (refused, lost) = (&one.mounts.refused, &one.mounts.kernel_lost);
-    let why =
-        |example: &Option<Example>| example.as_ref().map_or(String::new(), |known| text::shortened(&known.found, 120));
+    let why = |example: &Option<Example>| {
+        example.as_ref().map_or(String::new(), |known| text::shortened(&known.found, FOUND))
+    };
     let first = |text: &str| if text.ends_with(": ") { "" } else { "; " };
     if refused.count > 0 {
         let (first, why) = (first(&text), why(&one.mounts.refusal));

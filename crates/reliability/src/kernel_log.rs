@@ -2,6 +2,7 @@
 //! In: since when, and the device's name. Out: lines.
 
 use rustix::time::{ClockId, clock_gettime};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -27,9 +28,9 @@ pub(crate) fn words(since: f64, most: usize) -> Vec<String> {
     last(records().filter(|(time, _)| is_recent(*time, since)), most)
 }
 
-/// Such lines, to be put behind a sentence.
-pub(crate) fn said(lines: &[String]) -> String {
-    if lines.is_empty() { String::new() } else { format!("; kernel: {}", lines.join("; ")) }
+/// An error, behind such lines: they tell more of it, and who shortens the text keeps them.
+pub(crate) fn explaining(lines: &[String], error: &impl Display) -> String {
+    if lines.is_empty() { error.to_string() } else { format!("kernel: {}; {error}", lines.join("; ")) }
 }
 
 fn last(lines: impl Iterator<Item = (f64, String)>, most: usize) -> Vec<String> {

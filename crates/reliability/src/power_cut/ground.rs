@@ -79,7 +79,7 @@ impl Here<'_, '_> {
     /// A refusal, with what the kernel said of the device.
     fn refused(&self, error: &StagingError, since: f64) -> String {
         let name = self.stage.device().map(|device| device.name.clone()).unwrap_or_default();
-        format!("{error}{}", kernel_log::said(&kernel_log::words_of(&name, since, KERNEL_LINES)))
+        kernel_log::explaining(&kernel_log::words_of(&name, since, KERNEL_LINES), error)
     }
 }
 

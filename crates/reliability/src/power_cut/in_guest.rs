@@ -30,7 +30,7 @@ impl<'g> InGuest<'g> {
             return AfterCut::Lost(error.to_string());
         }
         let said = self.0.witness().and_then(|witness| witness.kernel_words(since)).unwrap_or_default();
-        AfterCut::Refused(format!("{error}{}", crate::kernel_log::said(&said)))
+        AfterCut::Refused(crate::kernel_log::explaining(&said, error))
     }
 
     /// Any error is the guest's: the disk was put into its state before.
