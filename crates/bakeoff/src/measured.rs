@@ -41,7 +41,8 @@ pub fn beside(material: &Material, mut view: View) -> View {
 fn badge(found: &Measured) -> String {
     match found.worst() {
         Some((promise, _)) => format!("breaks {promise}"),
-        None if found.unmountable > 0 => "not mounted".into(),
+        None if found.unmountable > found.unmountable_torn => "not mounted".into(),
+        None if found.unmountable > 0 => "not mounted if torn".into(),
         None => "survives cuts".into(),
     }
 }

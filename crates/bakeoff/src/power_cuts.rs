@@ -5,7 +5,7 @@ use crate::json::Answer;
 use crate::mounted_by::MountedBy;
 use crate::served_disk::{self, Refused, Served};
 use crate::text;
-use reliability::power_cut::{Example, Figures, Given, PromiseResult, Rate, Strength, Survived};
+use reliability::power_cut::{Example, Figures, Given, PromiseResult, Rate, Strength, Survived, torn_in_words};
 use report::{Cell, Findings, Group, Row, Tone};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -108,7 +108,8 @@ fn broken(one: &Survived) -> String {
     let first = |text: &str| if text.ends_with(": ") { "" } else { "; " };
     if refused.count > 0 {
         let (first, why) = (first(&text), why(&one.mounts.refusal));
-        text.push_str(&format!("{first}{} of {} states could not be mounted ({why})", refused.count, one.states));
+        let torn = torn_in_words(refused.count, one.mounts.refused_torn.count);
+        text.push_str(&format!("{first}{} of {} states could not be mounted{torn} ({why})", refused.count, one.states));
     }
     if lost.count > 0 {
         let (first, why) = (first(&text), why(&one.mounts.kernel_loss));
@@ -214,6 +215,14 @@ fn after(all: &[Survived]) -> Vec<Row> {
         row("mount, median", "how long mounting took", &|one| figure(one.mounts.seconds.median, short)),
         row("mount, at worst", "the same, at worst", &|one| figure(one.mounts.seconds.worst, short)),
     ];
+    if all.iter().any(|one| one.mounts.refused_torn.count > 0) {
+        let torn = |one: &Survived| counted(one.mounts.refused_torn, None);
+        let place = rows.iter().position(|row| row.name == "not mounted").map_or(rows.len(), |place| place + 1);
+        rows.insert(
+            place,
+            row("of torn blocks", "the same of states in which a block of 4 KiB was written in part", &torn),
+        );
+    }
     if all.iter().any(|one| one.guest) {
         rows.push(row("kernel lost", "states at which the kernel of the virtual machine ended, or hung", &ended));
     }
@@ -301,6 +310,7 @@ mod tests {
             program: None,
             mounts: Mounts {
                 refused: rate(0, 1000),
+                refused_torn: rate(0, 60),
                 refusal: None,
                 kernel_lost: rate(0, 1000),
                 kernel_loss: None,
@@ -328,6 +338,22 @@ mod tests {
         assert!(said.contains("ext2 did NOT keep what was promised: fsync (in 400 of 1000 cuts"), "{said}");
         assert!(said.contains("broken 40 %") && said.contains("31 s"), "{said}");
         assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    }
+
+    #[test]
+    fn states_that_a_torn_block_kept_from_being_mounted_are_told_from_others() {
+        let mut one = survived("btrfs", 0);
+        let refusal = serde_json::json!({ "found": "kernel: superblock checksum mismatch", "cut": 9, "left": "all of 1", "pending": 1 });
+        one.mounts.refusal = serde_json::from_value(refusal).expect("an example");
+        one.mounts.refused = rate(3, 1000);
+        assert!(!told(vec![one.clone()], 80).contains("torn"));
+        one.mounts.refused_torn = rate(2, 60);
+        let said = told(vec![one], 200);
+        assert!(
+            said.contains("3 of 1000 states could not be mounted, 2 of them with a block of 4 KiB written in part"),
+            "{said}"
+        );
+        assert!(said.contains("mismatch)") && said.contains("of torn blocks") && said.contains("2 of 60"), "{said}");
     }
 
     #[test]

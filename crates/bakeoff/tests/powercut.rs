@@ -58,8 +58,10 @@ fn journaling_filesystems_keep_what_they_promise() {
         let name = &one["contender"];
         assert_eq!(broken(one, "promised"), [""; 0], "{name}");
         assert_eq!(one["contradictions"].as_array().map(Vec::len), Some(0), "{name}");
-        let refused = one["mounts"]["refused"]["count"].as_u64();
-        assert_eq!((one["states"].as_u64(), refused), (Some(60), Some(0)), "{name}: {}", one["mounts"]["refusal"]);
+        let mounts = &one["mounts"];
+        // A superblock or folder of which one sector is new and the next one old is more than btrfs and XFS stand (docs/power-cut.md).
+        let (refused, torn) = (&mounts["refused"]["count"], &mounts["refused_torn"]["count"]);
+        assert_eq!((one["states"].as_u64(), refused), (Some(60), torn), "{name}: {}", mounts["refusal"]);
         assert_eq!(one["mounts"]["damaged"]["count"], 0, "{name}: {}", one["mounts"]["damage"]);
         assert!(one["mounts"]["damaged"]["of"].as_u64() > Some(1), "{name} was checked");
         assert!(one["flushes"].as_u64() > Some(50), "{name} sent flushes: {}", one["flushes"]);

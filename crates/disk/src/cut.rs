@@ -5,6 +5,7 @@
 //! whole or in part, since a disk with a cache writes back as it likes (Pillai et al., OSDI 2014, call that the block device's persistence model).
 //! Loop devices answer a write with FUA by a write and a flush, so there is no third sort.
 
+use crate::blocks::PAGE;
 use crate::record::{Event, Record};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -58,6 +59,14 @@ impl State {
             Kept::Torn { place, .. } => place + 1 >= pending,
             Kept::Some { .. } => pending == 0,
         }
+    }
+
+    /// Whether a block of [`PAGE`] bytes is in part as it was written and in part as it was before. A disk with smaller sectors leaves that; one with sectors of
+    /// that size does not. `pending`: of [`At`].
+    pub fn tears_a_block(&self, record: &Record, pending: &[usize]) -> bool {
+        let Kept::Torn { place, bytes } = self.kept else { return false };
+        let write = pending.get(place).and_then(|write| record.writes.get(*write));
+        bytes > 0 && write.is_some_and(|write| !(write.offset + bytes).is_multiple_of(PAGE as u64))
     }
 }
 
@@ -288,6 +297,23 @@ mod tests {
         }
         for kept in [Kept::AllBut(0), Kept::Some { seed: 0 }, Kept::Torn { place: 0, bytes: 512 }] {
             assert!(!state(kept).is_in_order(4), "{kept:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_is_torn_where_a_write_ends_within_it() {
+        let mut all = record(&[Submitted(0), Submitted(1)]);
+        all.writes[1].offset = 512;
+        let tears = |kept| State { cut: 2, kept }.tears_a_block(&all, &[0, 1]);
+        assert!(tears(Kept::Torn { place: 0, bytes: 4608 }) && tears(Kept::Torn { place: 1, bytes: 4096 }));
+        for kept in [
+            Kept::Torn { place: 0, bytes: 0 },
+            Kept::Torn { place: 0, bytes: 4096 },
+            Kept::Torn { place: 1, bytes: 3584 },
+            Kept::Torn { place: 2, bytes: 512 },
+            Kept::AllBut(0),
+        ] {
+            assert!(!tears(kept), "{kept:?}");
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn words_of(device: &str, since: f64, most: usize) -> Vec<String> {
 
 /// The last lines of those since then.
 pub(crate) fn words(since: f64, most: usize) -> Vec<String> {
-    last(records().filter(|(time, _)| is_recent(*time, since)), most)
+    last(records().filter(|(time, words)| is_recent(*time, since) && !is_dump(words)), most)
 }
 
 /// An error, behind such lines: they tell more of it, and who shortens the text keeps them.
@@ -64,6 +64,11 @@ fn taken_apart(record: &str) -> Option<(f64, String)> {
     Some((microseconds / 1e6, words.lines().next()?.trim().to_string()))
 }
 
+/// Whether a line is of a block's content, as `00000040: 00 00 ...`.
+fn is_dump(words: &str) -> bool {
+    words.split_once(": ").is_some_and(|(place, _)| place.len() == 8 && u32::from_str_radix(place, 16).is_ok())
+}
+
 /// The two clocks differ by a little.
 fn is_recent(time: f64, since: f64) -> bool {
     time >= since - 0.1
@@ -85,6 +90,14 @@ mod tests {
         assert_eq!(taken_apart(record), Some((100.5, "EXT4-fs (loop1): mounted".into())));
         assert_eq!(taken_apart(" a line that goes on"), None);
         assert_eq!(taken_apart("6,1,x,-;words"), None);
+    }
+
+    #[test]
+    fn a_dump_says_nothing_to_people() {
+        assert!(is_dump("00000040: 00 00 00 00 00 0a 00 bb  ................"));
+        for line in ["XFS (vda): log mount failed", "BTRFS: device", "deadbeef is no place"] {
+            assert!(!is_dump(line), "{line}");
+        }
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub struct Measured {
     pub broken: BTreeMap<String, f64>,
     /// States that could not be mounted, or ended the kernel that mounted them.
     pub unmountable: u32,
+    /// Of these, such in which a block of 4,096 bytes was written in part.
+    #[serde(default)]
+    pub unmountable_torn: u32,
     /// Seconds of work that nobody had synced and that was gone, in the middle.
     pub lost_median_seconds: Option<f64>,
     /// The same at worst.
@@ -75,6 +78,7 @@ impl Measured {
             states: survived.states,
             broken: broken.map(|one| (one.name.clone(), share(one.broken.count, one.broken.of))).collect(),
             unmountable: survived.mounts.refused.count + survived.mounts.kernel_lost.count,
+            unmountable_torn: survived.mounts.refused_torn.count,
             lost_median_seconds: survived.lost_seconds.median,
             lost_worst_seconds: survived.lost_seconds.worst,
             foreign_bytes: survived.foreign_bytes,
@@ -106,7 +110,8 @@ impl Measured {
             }
         };
         if self.unmountable > 0 {
-            words.push_str(&format!(", {} states could not be mounted", self.unmountable));
+            let torn = crate::power_cut::torn_in_words(self.unmountable, self.unmountable_torn);
+            words.push_str(&format!(", {} states could not be mounted{torn}", self.unmountable));
         }
         if let (Some(median), Some(worst)) = (self.lost_median_seconds, self.lost_worst_seconds) {
             words.push_str(&format!(
@@ -192,6 +197,7 @@ mod tests {
             states,
             broken: BTreeMap::new(),
             unmountable: 0,
+            unmountable_torn: 0,
             lost_median_seconds: Some(19.6),
             lost_worst_seconds: Some(36.0),
             foreign_bytes: 0,

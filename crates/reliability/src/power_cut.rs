@@ -23,4 +23,6 @@ pub use campaign::{Cuts, Watcher, Work, cut};
 pub use ground::Ground;
 pub use kept::{KeptState, LookedAgain};
 pub use program::Program;
-pub use result::{Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived};
+pub use result::{
+    Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived, torn_in_words,
+};

@@ -114,8 +114,7 @@ pub fn cut(
     let mut found = Found::default();
     for (number, state) in account.states(&record, cuts).iter().enumerate() {
         disk.offer(state, cuts.lying)?;
-        let pending = disk::at(&record, state.cut, cuts.lying).pending.len();
-        let looked = Looked { state: *state, in_order: state.is_in_order(pending), pending };
+        let looked = Looked::of(*state, &record, cuts.lying);
         let question = account.question(&record, state.cut);
         if let Some(seen) = found.state(place, &looked, &question, number.is_multiple_of(CHECKED))? {
             account.note(&record, &looked, &question, &seen);
@@ -144,12 +143,14 @@ pub fn cut(
 struct Found {
     mounted: Vec<f64>,
     refused: u32,
+    refused_torn: u32,
     refusal: Option<Example>,
     lost: u32,
     loss: Option<Example>,
     checked: u32,
     damaged: Vec<String>,
     in_order: u32,
+    torn: u32,
 }
 
 impl Found {
@@ -162,6 +163,7 @@ impl Found {
         check: bool,
     ) -> Result<Option<Seen>, ReliabilityError> {
         self.in_order += u32::from(looked.in_order);
+        self.torn += u32::from(looked.torn);
         match place.state(question, check)? {
             AfterCut::Mounted { took, seen, check } => {
                 self.mounted.push(took.as_secs_f64());
@@ -170,6 +172,7 @@ impl Found {
             }
             AfterCut::Refused(why) => {
                 self.refused += 1;
+                self.refused_torn += u32::from(looked.torn);
                 looked.example(&mut self.refusal, || why);
             }
             AfterCut::Lost(why) => {
@@ -213,6 +216,7 @@ impl Found {
             program: None,
             mounts: Mounts {
                 refused: rate(self.refused, states),
+                refused_torn: rate(self.refused_torn, self.torn),
                 refusal: self.refusal,
                 kernel_lost: rate(self.lost, states),
                 kernel_loss: self.loss,

@@ -99,6 +99,8 @@ pub struct ProgramResult {
 pub struct Mounts {
     /// States that could not be mounted.
     pub refused: Rate,
+    /// The same of the states in which a block of 4,096 bytes was written in part: a disk with sectors of 512 bytes leaves such, one with sectors of 4,096 does not.
+    pub refused_torn: Rate,
     /// What the system answered, and the kernel's last words of the device, in the state with as few writes that were not safe as any.
     pub refusal: Option<Example>,
     /// States at which the kernel of a virtual machine ended, or hung: of those mounted on this machine's own none can be.
@@ -111,6 +113,17 @@ pub struct Mounts {
     pub damaged: Rate,
     /// What the check said, the first time.
     pub damage: Option<String>,
+}
+
+/// How many of so many states that could not be mounted had a torn block, to be put behind that; empty for none.
+pub fn torn_in_words(count: u32, torn: u32) -> String {
+    let written = "with a block of 4 KiB written in part, as disks with smaller sectors leave it";
+    match torn {
+        0 => String::new(),
+        1 if count == 1 => format!(", {written}"),
+        _ if torn == count => format!(", each {written}"),
+        _ => format!(", {torn} of them {written}"),
+    }
 }
 
 /// The middle and the worst of some figures.

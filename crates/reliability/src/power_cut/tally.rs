@@ -3,7 +3,7 @@
 
 use crate::power_cut::promises::{About, Finding, PROMISES};
 use crate::power_cut::result::{Example, Figures, Given, PromiseResult, Rate};
-use disk::{Kept, State};
+use disk::{Kept, Record, State};
 
 /// Counts of one promise.
 #[derive(Debug, Clone, Default)]
@@ -20,10 +20,19 @@ struct Count {
 pub(crate) struct Looked {
     pub state: State,
     pub in_order: bool,
+    /// Whether a block is torn: [`State::tears_a_block`].
+    pub torn: bool,
     pub pending: usize,
 }
 
 impl Looked {
+    /// A state of a record. `lying`: of a disk that says a flush is done and does nothing.
+    pub fn of(state: State, record: &Record, lying: bool) -> Looked {
+        let pending = disk::at(record, state.cut, lying).pending;
+        let (in_order, torn) = (state.is_in_order(pending.len()), state.tears_a_block(record, &pending));
+        Looked { state, in_order, torn, pending: pending.len() }
+    }
+
     /// Has this state be the example where it is the plainest so far.
     pub fn example(&self, known: &mut Option<Example>, found: impl FnOnce() -> String) {
         if known.as_ref().is_none_or(|known| self.pending < known.pending) {
@@ -114,7 +123,8 @@ mod tests {
     #[test]
     fn a_promise_is_broken_by_one_state_and_the_plainest_one_is_its_example() {
         let mut tally = Tally::new();
-        let state = |pending, in_order| Looked { state: State { cut: 9, kept: Kept::Nothing }, in_order, pending };
+        let state =
+            |pending, in_order| Looked { state: State { cut: 9, kept: Kept::Nothing }, in_order, torn: false, pending };
         tally.note(0, &state(5, true), &Finding::default());
         tally.note(0, &state(5, false), &Finding::broken("five"));
         tally.note(0, &state(2, true), &Finding::broken("two"));
