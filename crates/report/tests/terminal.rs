@@ -2,6 +2,8 @@
 
 mod support;
 
+use records::TrialStatus;
+use records::outcome::CommandRun;
 use report::terminal::{Style, answer, show, why};
 use report::{Material, View};
 use support::{Size, made_up, usual};
@@ -84,6 +86,18 @@ fn why_lists_every_sample_and_says_which_were_set_aside() {
     assert_eq!(cell.samples.len(), 5, "four blocks and one repetition");
     assert_eq!(text.matches("set aside: 12 % of CPU time was stolen").count(), 1, "{text}");
     assert!(text.contains("p99"), "{text}");
+}
+
+#[test]
+fn what_programs_used_is_told_of_the_trials_on_which_the_figure_rests() {
+    let (mut material, view) = viewed(&usual());
+    let run = CommandRun { context_switches: 71, ..CommandRun::default() };
+    for trial in &mut material.trials {
+        trial.status = TrialStatus::Disturbed;
+        trial.phases.iter_mut().for_each(|phase| phase.outcome.commands = vec![run.clone()]);
+    }
+    let text = why(&material, &view, "small-files/create:cold/xfs", Style::plain(100)).expect("the cell is there");
+    assert!(text.contains("71 context switches"), "{text}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! One cell down to its samples: what a figure rests on.
 //! In: a cell's name as `workload/operation/contender`. Out: [`Why`], which terminal and pages show.
 
+use super::known::{counted_trials, trial_name};
 use super::{CellView, FigureView, Material, RowView, View, WorkloadView};
 use crate::ReportError;
 use crate::number::{self, Unit};
 use crate::safe;
-use records::{PhaseRecord, TrialRecord, TrialStatus};
+use records::PhaseRecord;
 
 /// What the figure of a cell rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,8 +80,7 @@ fn facts(material: &Material, view: &View, found: (&WorkloadView, &RowView, &Cel
     facts.extend(cell.notes.iter().chain(&workload.notes).map(|note| format!("note: {}", note.text)));
     facts.extend(contender.safety.as_ref().map(|safety| format!("safety: {safety}")));
     facts.extend(contender.measured.as_ref().map(|measured| format!("measured: {measured}")));
-    let latency =
-        super::latency(material, row, (super::trial_name(material, workload), &workload.scale), contender.index);
+    let latency = super::latency(material, row, (trial_name(material, workload), &workload.scale), contender.index);
     if let Some(latency) = latency {
         let points = latency.percentiles.iter().map(|(p, ns)| format!("p{p} {}", Unit::of_nanoseconds(*ns as f64)));
         let points = points.collect::<Vec<_>>().join(", ").replace("p100 ", "longest ");
@@ -91,15 +91,11 @@ fn facts(material: &Material, view: &View, found: (&WorkloadView, &RowView, &Cel
 
 /// What the programs of an operation used, and what the device did meanwhile: medians over the passes that count.
 fn programs(material: &Material, workload: &WorkloadView, row: &RowView, contender: usize) -> Option<String> {
-    let name = super::trial_name(material, workload);
-    let mine = |trial: &&TrialRecord| {
-        let of_work = trial.workload == name && trial.scale == workload.scale;
-        of_work && trial.contender as usize == contender && trial.status == TrialStatus::Done
-    };
+    let key = (trial_name(material, workload), workload.scale.as_str());
     let runs =
         |phase: &&PhaseRecord| row.phases.contains(&phase.name) && phase.counts() && !phase.outcome.commands.is_empty();
     let passes: Vec<&PhaseRecord> =
-        material.trials.iter().filter(mine).flat_map(|trial| &trial.phases).filter(runs).collect();
+        counted_trials(material, key, contender).flat_map(|trial| &trial.phases).filter(runs).collect();
     let of = |value: &dyn Fn(&PhaseRecord) -> Option<u64>| {
         judge::median(&passes.iter().filter_map(|phase| value(phase)).map(|value| value as f64).collect::<Vec<_>>())
     };
