@@ -102,11 +102,11 @@ fn programs(material: &Material, workload: &WorkloadView, row: &RowView, contend
     let memory = of(&|phase| phase.outcome.commands.iter().map(|run| run.peak_memory_bytes).max())?;
     let switches = of(&|phase| Some(phase.outcome.commands.iter().map(|run| run.context_switches).sum()))?;
     let bytes = |value: Option<f64>| value.map_or_else(|| "unknown".into(), |bytes| records::show_bytes(bytes as u64));
-    let count = |value: Option<f64>| value.map_or_else(|| "unknown".into(), number::plain);
+    let count = |value: Option<f64>| value.map_or_else(|| "unknown".into(), number::count);
     Some(format!(
         "programs: {} of memory at most, {} context switches; the device read {}, wrote {} and flushed {} times",
         bytes(Some(memory)),
-        number::plain(switches),
+        number::count(switches),
         bytes(of(&|phase| phase.evidence.device_read_bytes)),
         bytes(of(&|phase| phase.evidence.device_written_bytes)),
         count(of(&|phase| phase.evidence.device_flushes))
