@@ -266,6 +266,12 @@ fn legend(all: &[Survived]) -> Vec<String> {
     if first.lying {
         said.push("The disk lied about its flushes: what is broken here is the disk's fault.".into());
     }
+    if first.torn {
+        said.push(
+            "In every state one write was torn within a block of 4 KiB, as only disks with smaller sectors leave it."
+                .into(),
+        );
+    }
     said
 }
 
@@ -322,6 +328,7 @@ mod tests {
             kept: vec![],
             seed: 1,
             lying: false,
+            torn: false,
             seconds: 100.0,
         }
     }

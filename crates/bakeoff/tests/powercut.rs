@@ -70,6 +70,17 @@ fn journaling_filesystems_keep_what_they_promise() {
 }
 
 #[test]
+fn a_journal_of_whole_blocks_stands_torn_ones() {
+    needs!(root, loop_devices);
+    let _alone = alone();
+    let all = cut(&["--fs", "ext4", "--states", "60", "--torn"]);
+    let one = &all["contenders"][0];
+    assert_eq!((&one["torn"], broken(one, "promised")), (&Value::Bool(true), vec![]), "{one}");
+    let torn = &one["mounts"]["refused_torn"];
+    assert!(torn["count"] == 0 && torn["of"].as_u64() > Some(30), "a write of 512 bytes is whole or not: {torn}");
+}
+
+#[test]
 fn on_a_disk_that_lies_about_its_flushes_every_filesystem_fails() {
     needs!(root, loop_devices, xfs, btrfs);
     let _alone = alone();

@@ -120,10 +120,22 @@ pub(crate) fn keeps(kept: Kept, pending: usize) -> Vec<(usize, Option<u64>)> {
     }
 }
 
-/// Chooses so many states between two events, in the order of their cuts. Of the cuts a quarter come right after any mark, where most has just been
-/// promised, a quarter right after one at which something was not safe, and half anywhere where something was not; what is left of that comes in turn.
-/// The same seed chooses the same.
-pub fn choose(record: &Record, between: std::ops::Range<usize>, count: usize, seed: u64) -> Vec<State> {
+/// Which states are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// So many.
+    pub count: usize,
+    /// The same seed chooses the same.
+    pub seed: u64,
+    /// Only such with a write that is torn within a block, as a disk with sectors of 512 bytes leaves it.
+    pub torn: bool,
+}
+
+/// Chooses states between two events, in the order of their cuts. Of the cuts a quarter come right after any mark, where most has just been promised, a quarter right
+/// after one at which something was not safe, and half anywhere where something was not; what is left of that comes in turn. Where all are to be torn, the first
+/// quarter, too, comes where something was not safe.
+pub fn choose(record: &Record, between: std::ops::Range<usize>, choice: Choice) -> Vec<State> {
+    let Choice { count, seed, torn } = choice;
     let mut dice = ChaCha8Rng::seed_from_u64(seed);
     let (start, end) = (between.start, between.end.min(record.moments.len()).max(between.start));
     let pending = pending(record);
@@ -134,12 +146,15 @@ pub fn choose(record: &Record, between: std::ops::Range<usize>, count: usize, se
     let open: Vec<usize> = (start..=end).filter(is_open).collect();
     let mut cuts: Vec<usize> = (0..count)
         .map(|turn| {
-            let from = [&marks, &open, &open_marks, &open][turn % 4];
+            let from = [if torn { &open_marks } else { &marks }, &open, &open_marks, &open][turn % 4];
             from.choose(&mut dice).copied().unwrap_or_else(|| dice.random_range(start..=end))
         })
         .collect();
     cuts.sort_unstable();
-    let pick = |(turn, cut): (usize, usize)| State { cut, kept: remainder(record, cut, turn, &mut dice) };
+    let pick = |(turn, cut): (usize, usize)| State {
+        cut,
+        kept: if torn { tear(record, cut, &SECTORS[..1], &mut dice) } else { remainder(record, cut, turn, &mut dice) },
+    };
     cuts.into_iter().enumerate().map(pick).collect()
 }
 
@@ -174,12 +189,20 @@ fn remainder(record: &Record, cut: usize, turn: usize, dice: &mut impl Rng) -> K
         2 => Kept::First(any(dice)),
         3 | 4 => Kept::AllBut(any(dice)),
         5 | 6 => Kept::Some { seed: dice.random() },
-        _ => {
-            let (place, sector) = (any(dice), SECTORS[dice.random_range(0..SECTORS.len())]);
-            let sectors = record.writes[pending[place]].length / sector;
-            Kept::Torn { place, bytes: if sectors < 2 { 0 } else { dice.random_range(1..sectors) * sector } }
-        }
+        _ => tear_of(record, &pending, &SECTORS, dice),
     }
+}
+
+/// All that is not safe before an event, one write of it torn at one of these sectors.
+fn tear(record: &Record, cut: usize, sectors: &[u64], dice: &mut impl Rng) -> Kept {
+    let pending = at(record, cut, false).pending;
+    if pending.is_empty() { Kept::Nothing } else { tear_of(record, &pending, sectors, dice) }
+}
+
+fn tear_of(record: &Record, pending: &[usize], sectors: &[u64], dice: &mut impl Rng) -> Kept {
+    let (place, sector) = (dice.random_range(0..pending.len()), sectors[dice.random_range(0..sectors.len())]);
+    let sectors = record.writes[pending[place]].length / sector;
+    Kept::Torn { place, bytes: if sectors < 2 { 0 } else { dice.random_range(1..sectors) * sector } }
 }
 
 #[cfg(test)]
@@ -256,12 +279,19 @@ mod tests {
             }
         }
         let all = record(&events);
-        let chosen = choose(&all, 20..120, 400, 7);
+        let choice = |seed| Choice { count: 400, seed, torn: false };
+        let chosen = choose(&all, 20..120, choice(7));
         assert_eq!(chosen.len(), 400);
         assert!(chosen.windows(2).all(|two| two[0].cut <= two[1].cut), "in the order of their cuts");
         assert!(chosen.iter().all(|state| (20..=120).contains(&state.cut)));
-        assert_eq!(chosen, choose(&all, 20..120, 400, 7));
-        assert_ne!(chosen, choose(&all, 20..120, 400, 8));
+        assert_eq!(chosen, choose(&all, 20..120, choice(7)));
+        assert_ne!(chosen, choose(&all, 20..120, choice(8)));
+        let all_torn = choose(&all, 20..120, Choice { torn: true, ..choice(7) });
+        let is_torn = |state: &State| state.tears_a_block(&all, &at(&all, state.cut, false).pending);
+        assert!(
+            all_torn.iter().filter(|state| is_torn(state)).count() > 300,
+            "of writes of two blocks one of 15 ends between them"
+        );
         let torn = chosen
             .iter()
             .filter_map(|state| if let Kept::Torn { bytes, .. } = state.kept { Some(bytes) } else { None });

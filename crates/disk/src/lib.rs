@@ -18,7 +18,7 @@ mod server;
 
 pub use blocks::{Blocks, PAGE};
 pub use client::{Disk, DiskError};
-pub use cut::{At, Kept, State, at, choose};
+pub use cut::{At, Choice, Kept, State, at, choose};
 pub use fault::{Among, Chosen, Fault};
 pub use record::{Event, Moment, Record, WriteFacts};
 pub use server::serve;

@@ -62,9 +62,9 @@ struct Table {
 }
 
 impl Measured {
-    /// A row of a result; None where that says too little of the filesystem: too few states, its disk lied, or a program was cut.
+    /// A row of a result; None where that says too little of the filesystem: too few states, its disk lied, all of them were torn, or a program was cut.
     pub fn of(survived: &Survived, date: String) -> Option<Measured> {
-        if survived.lying || survived.program.is_some() || survived.states < FEWEST_STATES {
+        if survived.lying || survived.torn || survived.program.is_some() || survived.states < FEWEST_STATES {
             return None;
         }
         let share = |count: u32, of: u32| f64::from(count) / f64::from(of.max(1));

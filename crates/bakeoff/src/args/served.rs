@@ -11,6 +11,7 @@ Examples:
   bakeoff powercut                                    ext4, XFS and btrfs
   bakeoff powercut --fs ext4 --axis mount.data=ordered,writeback,journal
   bakeoff powercut --fs f2fs,jfs,nilfs2               in virtual machines, whose kernels have them
+  bakeoff powercut --torn                             with blocks written in part, as disks with sectors of 512 bytes leave them
   bakeoff powercut --fs ext4,xfs --lying-disk         the control: a disk that swallows flushes, where all must break";
 
 pub const FAULTS_EXAMPLES: &str = "\
@@ -102,6 +103,9 @@ pub struct PowercutArgs {
     /// A disk that says a flush is done and does nothing: the control, in which every filesystem must fail
     #[arg(long)]
     pub lying_disk: bool,
+    /// In every state one write is torn within a block of 4 KiB, as only disks with smaller sectors leave it
+    #[arg(long)]
+    pub torn: bool,
 }
 
 /// `bakeoff faults`

@@ -30,7 +30,8 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     let work = program(args)?.map_or(Work::Promises { unsynced: quiet }, Work::Program);
     let only = args.command.as_ref().map(|_| "programs are only cut");
     let asked = served_disk::asked(&args.on, &args.kernel, only)?;
-    let cuts = Cuts { work, states: args.states, lying: args.lying_disk, keep: args.keep.clone(), seed: asked.seed };
+    let (lying, torn, keep) = (args.lying_disk, args.torn, args.keep.clone());
+    let cuts = Cuts { work, states: args.states, lying, torn, keep, seed: asked.seed };
     let stop = stop_on_signals()?;
     let Some((contenders, refused)) = served_disk::each(&asked, |one| of_one(one, &asked, &cuts, &stop)) else {
         return Ok(STOPPED);

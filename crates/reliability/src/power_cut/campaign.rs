@@ -11,7 +11,7 @@ use super::result::{Example, Figures, Mounts, Survived};
 use super::tally::{Looked, figures, rate};
 use crate::description;
 use crate::error::ReliabilityError;
-use disk::{Disk, Event, Record, State};
+use disk::{Choice, Disk, Event, Record, State};
 use records::{Closing, Contender};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -43,10 +43,19 @@ pub struct Cuts {
     pub states: u32,
     /// Whether the disk lies about its flushes.
     pub lying: bool,
+    /// Whether a write is torn within a block in every state.
+    pub torn: bool,
     /// Folder in which states are kept that show something broken.
     pub keep: Option<PathBuf>,
     /// Seed of work and states.
     pub seed: u64,
+}
+
+impl Cuts {
+    /// So many of its states; `turn`: the first choice, the second and so on are made by dice of their own.
+    pub(crate) fn choice(&self, count: usize, turn: u64) -> Choice {
+        Choice { count, seed: self.seed ^ turn, torn: self.torn }
+    }
 }
 
 /// Whoever watches: told how many states were looked at, and asked whether to go on.
@@ -228,6 +237,7 @@ impl Found {
             kept: Vec::new(),
             seed: cuts.seed,
             lying: cuts.lying,
+            torn: cuts.torn,
             seconds: 0.0,
         }
     }

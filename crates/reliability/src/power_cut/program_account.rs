@@ -37,7 +37,7 @@ impl<'p> ProgramAccount<'p> {
 
 impl Account for ProgramAccount<'_> {
     fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State> {
-        disk::choose(record, 0..record.moments.len(), cuts.states as usize, cuts.seed)
+        disk::choose(record, 0..record.moments.len(), cuts.choice(cuts.states as usize, 0))
     }
 
     fn question(&self, record: &Record, cut: usize) -> Question {

@@ -60,8 +60,8 @@ impl Account for PromiseAccount {
         let (all, end) = (cuts.states as usize, record.moments.len());
         let quiet_from = first.unwrap_or(end);
         let quiet = (all as f64 * QUIET) as usize;
-        let mut states = disk::choose(record, 0..quiet_from, all - quiet, cuts.seed);
-        states.extend(disk::choose(record, quiet_from..end, quiet, cuts.seed ^ 1));
+        let mut states = disk::choose(record, 0..quiet_from, cuts.choice(all - quiet, 0));
+        states.extend(disk::choose(record, quiet_from..end, cuts.choice(quiet, 1)));
         states
     }
 

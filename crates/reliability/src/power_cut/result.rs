@@ -178,6 +178,8 @@ pub struct Survived {
     pub seed: u64,
     /// Whether the disk lied about its flushes.
     pub lying: bool,
+    /// Whether every state had a write that was torn within a block, so that shares say nothing of cuts at large.
+    pub torn: bool,
     /// Seconds that all of it took.
     pub seconds: f64,
 }
