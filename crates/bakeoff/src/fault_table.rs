@@ -48,37 +48,42 @@ pub fn findings(all: &AllFaults) -> Findings {
     }
 }
 
-/// The answer: who returned wrong data or lost something without a word, and who did not.
+/// The answer: who returned wrong data or lost something without a word, who did not, and whom a fault left something of.
 fn answers(all: &[Harmed]) -> Vec<String> {
-    let is_silent = |fault: &&FaultResult| fault.verdict >= Verdict::Lost;
     let (silent, told): (Vec<&Harmed>, Vec<&Harmed>) =
         all.iter().partition(|one| one.faults.iter().any(|fault| is_silent(&fault)));
     let mut said = Vec::new();
-    if !told.is_empty() {
-        let names: Vec<&str> = told.iter().map(|one| one.contender.as_str()).collect();
+    let unharmed = told.iter().filter(|one| lasting(one).is_empty()).map(|one| one.contender.as_str());
+    let unharmed: Vec<&str> = unharmed.collect();
+    if !unharmed.is_empty() {
         said.push(format!(
             "{} returned nothing wrong and lost nothing without saying so, whatever was wrong with the disk.",
-            judge::list(&names)
+            judge::list(&unharmed)
         ));
     }
     for one in silent {
         let faults: Vec<String> = one.faults.iter().filter(is_silent).map(silence).collect();
         said.push(format!("{} did NOT say: {}.", one.contender, faults.join("; ")));
+        said.extend(lasting(one).iter().map(|what| format!("{} {what}.", one.contender)));
     }
-    for one in all {
-        said.extend(one.faults.iter().filter_map(|fault| unreadable(&one.contender, fault)));
-        let refused = |fault: &FaultResult| fault.refused_again;
-        said.extend(
-            in_rounds(one, refused).map(|often| {
-                format!("{} could not be mounted any more after {often}: it needs repair.", one.contender)
-            }),
-        );
-        let lost = |fault: &FaultResult| fault.kernel_lost;
-        said.extend(
-            in_rounds(one, lost)
-                .map(|often| format!("{} ended the kernel that had it mounted, by {often}.", one.contender)),
-        );
+    for one in told {
+        let first = std::iter::once("returned nothing wrong, but ").chain(std::iter::repeat(""));
+        said.extend(lasting(one).iter().zip(first).map(|(what, first)| format!("{} {first}{what}.", one.contender)));
     }
+    said
+}
+
+fn is_silent(fault: &&FaultResult) -> bool {
+    fault.verdict >= Verdict::Lost
+}
+
+/// What did not end with the fault, each as what is said of the contender.
+fn lasting(one: &Harmed) -> Vec<String> {
+    let mut said: Vec<String> = one.faults.iter().filter_map(unreadable).collect();
+    let refused = in_rounds(one, |fault| fault.refused_again);
+    said.extend(refused.map(|often| format!("could not be mounted any more after {often}: it needs repair")));
+    let lost = in_rounds(one, |fault| fault.kernel_lost);
+    said.extend(lost.map(|often| format!("ended the kernel that had it mounted, by {often}")));
     said
 }
 
@@ -95,7 +100,7 @@ fn in_rounds(one: &Harmed, count: impl Fn(&FaultResult) -> u32) -> Option<String
 }
 
 /// What could not be read any more though the disk was whole.
-fn unreadable(contender: &str, fault: &FaultResult) -> Option<String> {
+fn unreadable(fault: &FaultResult) -> Option<String> {
     let (stood, acknowledged) = fault.unreadable();
     let of = |count: u32, all: u32, what: &str| (count > 0).then(|| format!("{count} of {all} files {what}"));
     let parts = [
@@ -105,11 +110,7 @@ fn unreadable(contender: &str, fault: &FaultResult) -> Option<String> {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     (!parts.is_empty()).then(|| {
-        format!(
-            "{contender} could not read {} after {}, though the disk was whole again.",
-            judge::list(&parts),
-            fault.name
-        )
+        format!("could not read {} after {}, though the disk was whole again", judge::list(&parts), fault.name)
     })
 }
 
@@ -297,7 +298,7 @@ mod tests {
         let mut lost = result("read-errors-metadata", Verdict::KernelLost, counts(60, 1, 0));
         (lost.kernel_lost, lost.kernel_loss) = (3, Some("its kernel panicked".into()));
         let said = told(vec![harmed("reiserfs", lost)], 200);
-        let wanted = "reiserfs ended the kernel that had it mounted, by read-errors-metadata (in 3 of 5 rounds).";
+        let wanted = "reiserfs returned nothing wrong, but ended the kernel that had it mounted, by read-errors-metadata (in 3 of 5 rounds).";
         assert!(said.contains(wanted) && said.contains("KERNEL LOST"), "{said}");
     }
 
@@ -319,18 +320,20 @@ mod tests {
         let mut failing = result("write-errors", Verdict::Unreadable, counts(60, 0, 0));
         failing.kept = counts(53, 106, 0);
         let said = told(vec![harmed("vfat", failing)], 200);
-        let wanted = "vfat could not read 106 of 159 files that it had acknowledged after write-errors";
-        assert!(said.contains(wanted) && said.contains("UNREADABLE"), "{said}");
+        let wanted = "vfat returned nothing wrong, but could not read 106 of 159 files that it had acknowledged after write-errors";
+        assert!(said.starts_with(wanted) && said.contains("UNREADABLE"), "{said}");
     }
 
     #[test]
     fn who_needs_repair_is_said_to() {
         let mut gone = result("bit-flips-metadata", Verdict::NotMounted, counts(0, 0, 0));
         gone.refused_again = 2;
-        let said = told(vec![harmed("xfs", gone)], 100);
-        assert!(
-            said.contains("xfs could not be mounted any more after bit-flips-metadata (in 2 of 5 rounds)"),
-            "{said}"
-        );
+        let mut both = harmed("xfs", gone.clone());
+        both.faults.push(result("bit-flips", Verdict::Silent, counts(36, 0, 64)));
+        let said = told(vec![harmed("xfs", gone)], 200);
+        let wanted = "could not be mounted any more after bit-flips-metadata (in 2 of 5 rounds): it needs repair.";
+        assert!(said.starts_with(&format!("xfs returned nothing wrong, but {wanted}")), "{said}");
+        let said = told(vec![both], 200);
+        assert!(said.starts_with("xfs did NOT say") && said.contains(&format!("xfs {wanted}")), "{said}");
     }
 }
