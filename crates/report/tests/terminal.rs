@@ -79,6 +79,14 @@ fn twins_are_hidden_and_failed_contenders_are_named_with_their_reason() {
 }
 
 #[test]
+fn names_that_differ_in_a_value_stand_above_the_figures_with_it() {
+    let (_, view) = viewed(&support::limited(4));
+    let text = answer(&view, Style::plain(80));
+    let scale = text.lines().find(|line| line.starts_with("TIMES SLOWER")).expect("a table");
+    assert!(scale.contains("512M") && scale.contains("2G"), "{text}");
+}
+
+#[test]
 fn why_lists_every_sample_and_says_which_were_set_aside() {
     let (material, view) = viewed(&usual());
     let text = why(&material, &view, "small-files/create:cold/xfs", Style::plain(100)).expect("the cell is there");

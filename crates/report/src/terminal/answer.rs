@@ -23,7 +23,7 @@ const COUNTED: &str = "TIMES THOSE OF THE BEST";
 /// What the line of a workload's sum is called.
 const ALL_STEPS: &str = "all steps";
 /// Lines of a contender's heading.
-const HEADING: usize = 3;
+const HEADING: usize = 4;
 
 /// The answer of a run as it fits a screen. Where nothing is compared with anything, the figures themselves are the answer.
 pub fn answer(view: &View, style: Style) -> String {
@@ -221,9 +221,9 @@ fn heading(contender: &ContenderView, common: usize) -> Vec<String> {
             _ => words.push((*word).to_owned()),
         }
     }
-    // A long word goes on in the next line where it has a hyphen: cut at the same place, two names would be one.
+    // A long word goes on in the next line where it has a hyphen or a sign of equality: cut at the same place, two names would be one.
     let broken = |word: String| match word.width() > COLUMN.1 - 4 {
-        true => word.split_inclusive('-').map(str::to_owned).collect(),
+        true => word.split_inclusive(['-', '=']).map(str::to_owned).collect(),
         false => vec![word],
     };
     let mut words: Vec<String> = words.into_iter().flat_map(broken).collect();

@@ -136,6 +136,12 @@ pub fn one_that_keeps_data(blocks: u32) -> Bench {
     made_of(&entries, works::all().into_iter().take(2).collect(), blocks)
 }
 
+/// One filesystem with two limits of memory.
+pub fn limited(blocks: u32) -> Bench {
+    let entries = [("ext4 memory=512M", 1.0), ("ext4 memory=2G", 1.2)].map(Entry::known);
+    made_of(&entries, works::all().into_iter().take(1).collect(), blocks)
+}
+
 fn made_of(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32) -> Bench {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path: PathBuf = folder.path().join("bakeoff.db");
