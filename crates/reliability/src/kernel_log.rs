@@ -20,7 +20,7 @@ pub(crate) fn now() -> f64 {
 
 /// The last lines that name a device, of those since then.
 pub(crate) fn words_of(device: &str, since: f64, most: usize) -> Vec<String> {
-    last(records().filter(|(time, words)| is_recent(*time, since) && names(words, device)), most)
+    last(records().filter(|(time, words)| is_recent(*time, since) && names(words, device) && !is_dump(words)), most)
 }
 
 /// The last lines of those since then.
@@ -64,9 +64,10 @@ fn taken_apart(record: &str) -> Option<(f64, String)> {
     Some((microseconds / 1e6, words.lines().next()?.trim().to_string()))
 }
 
-/// Whether a line is of a block's content, as `00000040: 00 00 ...`.
+/// Whether a line is of a block's content, as `00000040: 00 00 ...`, or announces it.
 fn is_dump(words: &str) -> bool {
-    words.split_once(": ").is_some_and(|(place, _)| place.len() == 8 && u32::from_str_radix(place, 16).is_ok())
+    words.ends_with(':')
+        || words.split_once(": ").is_some_and(|(place, _)| place.len() == 8 && u32::from_str_radix(place, 16).is_ok())
 }
 
 /// The two clocks differ by a little.
@@ -95,6 +96,7 @@ mod tests {
     #[test]
     fn a_dump_says_nothing_to_people() {
         assert!(is_dump("00000040: 00 00 00 00 00 0a 00 bb  ................"));
+        assert!(is_dump("XFS (loop0): First 128 bytes of corrupted metadata buffer:"));
         for line in ["XFS (vda): log mount failed", "BTRFS: device", "deadbeef is no place"] {
             assert!(!is_dump(line), "{line}");
         }
