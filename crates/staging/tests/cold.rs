@@ -7,7 +7,21 @@ mod common;
 use common::{Attached, Bench, Mounted, each_way, reach, read_file, root, write_file};
 use records::ColdWay;
 use staging::{Stage, Where};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
+
+/// A process that some of these tests start has a copy of all mounts, and what it has a copy of cannot start cold by mounting anew.
+static MOUNTS: RwLock<()> = RwLock::new(());
+
+/// For tests that start such a process.
+fn alone() -> RwLockWriteGuard<'static, ()> {
+    MOUNTS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For all others.
+fn beside() -> RwLockReadGuard<'static, ()> {
+    MOUNTS.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Stages each of these on an image of its own, once for each way to start cold, has the work done there and closes it.
 fn staged_each_way(names: &[&str], work: impl Fn(&str, ColdWay, &mut Stage<'_>)) {
@@ -35,6 +49,7 @@ fn a_cold_start_reads_from_the_device_and_a_warm_one_does_not() {
     if !root() {
         return;
     }
+    let _alone = alone();
     staged_each_way(&["ext4", "xfs", "btrfs", "zfs"], |name, way, stage| {
         write_file(stage, "file", 16 << 20);
         stage.sync().expect("synced");
@@ -49,7 +64,7 @@ fn a_cold_start_reads_from_the_device_and_a_warm_one_does_not() {
         assert!(dropped.complete, "{name}: {dropped:?}");
         // What has a cache of its own is emptied of both.
         let gone = if name == "zfs" { ColdWay::Drop } else { way };
-        assert_eq!(dropped.start.way, gone, "{name}");
+        assert_eq!(dropped.start.way, gone, "{name}: {dropped:?}");
         assert_eq!(dropped.mounted_anew, name == "zfs" || way == ColdWay::Remount, "{name}");
         if gone == ColdWay::Remount && dropped.start.mounting_read_bytes.is_some() {
             assert_eq!(dropped.start.device_cached_bytes, Some(0), "{name}");
@@ -65,6 +80,7 @@ fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten
     if !root() {
         return;
     }
+    let _beside = beside();
     staged_each_way(&["ext2", "ext4", "xfs", "btrfs"], |name, _, stage| {
         write_file(stage, "file", 4 << 20);
         for number in 0..2000 {
@@ -97,6 +113,7 @@ fn a_cache_that_cannot_be_emptied_because_a_file_is_open_is_said_and_the_stage_g
     if !root() {
         return;
     }
+    let _alone = alone();
     let bench = Bench::new();
     let mut target = bench.open(&bench.image(100)).expect("an image");
     let mut stage = target.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
@@ -115,6 +132,7 @@ fn an_image_in_memory_starts_cold_although_all_of_it_is_in_pages() {
     if !root() {
         return;
     }
+    let _beside = beside();
     let bench = Bench::new();
     let memory = bench.folder.path().join("memory");
     let _mounted = Mounted::new(&["-t", "tmpfs", "-o", "size=200m", "none"], &memory);
@@ -130,6 +148,7 @@ fn what_stands_on_a_loop_device_through_the_page_cache_has_caches_dropped() {
     if !root() {
         return;
     }
+    let _beside = beside();
     let bench = Bench::new();
     let file = bench.folder.path().join("disk");
     std::fs::File::create(&file).and_then(|file| file.set_len(64 << 20)).expect("a file");
@@ -145,6 +164,7 @@ fn what_is_open_is_not_unmounted_for_a_cold_start_and_its_caches_are_dropped_ins
     if !root() {
         return;
     }
+    let _beside = beside();
     let bench = Bench::new();
     with_file(&bench, &bench.image(64), |stage| {
         let open = std::fs::File::open(stage.root().join("file")).expect("opened");
@@ -167,6 +187,7 @@ fn a_mount_in_another_namespace_keeps_its_caches_and_is_found_out() {
     if !root() {
         return;
     }
+    let _alone = alone();
     let bench = Bench::new();
     with_file(&bench, &bench.image(64), |stage| {
         let mut holder = std::process::Command::new("unshare")
@@ -192,6 +213,7 @@ fn a_checkpoint_that_is_killed_leaves_nothing_frozen() {
     if !root() {
         return;
     }
+    let _beside = beside();
     let mut bench = Bench::new();
     let text = include_str!("../../../filesystems/ext4.toml");
     let killed = text.replace("fsfreeze --freeze {mountpoint} &&", "fsfreeze --freeze {mountpoint} && kill -9 $$;");
