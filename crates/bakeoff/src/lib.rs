@@ -24,6 +24,7 @@ mod findings;
 mod fio_jobs;
 mod forecast;
 mod gallery;
+mod image_size;
 mod json;
 mod leaderboard;
 mod ledger_pages;

@@ -24,9 +24,6 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
         if matches!(plan.place, Place::Directories(_)) {
             continue;
         }
-        if let (Place::Device { .. }, Some(bytes)) = (&plan.place, target.bytes()) {
-            fits(plan, bytes, "the device")?;
-        }
         let mut refusals = Vec::new();
         let real = plan.contenders.iter().filter(|entry| entry.asked.filesystem != DEVICE && entry.twin_of.is_none());
         let mut count = 0;
@@ -43,32 +40,7 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
             return Err(Failure::new(refusals.join("\n         ")));
         }
     }
-    room(plan)?;
     Ok(promised)
-}
-
-fn room(plan: &ResolvedPlan) -> Result<(), Failure> {
-    match &plan.place {
-        Place::Image { bytes, .. } => fits(plan, *bytes, "an image"),
-        Place::Device { .. } | Place::Directories(_) => Ok(()),
-    }
-}
-
-fn fits(plan: &ResolvedPlan, bytes: u64, what: &str) -> Result<(), Failure> {
-    for work in &plan.works {
-        let needed = work.compiled.estimate.bytes_at_most;
-        if needed > bytes {
-            return Err(Failure::new(format!(
-                "{} at scale {} lays out {}, and {what} of {} cannot hold it; give it more room (--image {}), or a smaller scale",
-                work.name,
-                work.compiled.scale,
-                show_bytes(needed),
-                show_bytes(bytes),
-                show_bytes(needed.saturating_mul(5) / 4).replace(' ', "")
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// This machine, with the tools of the filesystems that compete and the devices that the work ends on.

@@ -9,6 +9,7 @@ use crate::combinations;
 use crate::contenders;
 use crate::failure::{Failure, given};
 use crate::fio_jobs;
+use crate::image_size;
 use crate::own_work;
 use crate::programs;
 use crate::traces;
@@ -52,12 +53,13 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     };
     let sampling = sampling(what, &plan)?;
     let mut works = works(what, &plan, &catalogue)?;
-    let place = place(what, &plan, &works)?;
+    let mut place = place(what, &plan, &works)?;
     what.memory.as_deref().map(|size| given("--memory", size, parse_bytes)).transpose()?;
+    let (mut entries, mut notes) = contenders::entries(what, &plan, &catalogue, &place)?;
+    notes.extend(image_size::settle(&mut place, chooses_image(what, &plan), &entries, &works, &catalogue.filesystems)?);
     if let Some(bytes) = size_of(&place) {
         works.iter_mut().for_each(|work| work.compiled.fit_device(bytes));
     }
-    let (mut entries, mut notes) = contenders::entries(what, &plan, &catalogue, &place)?;
     if let Some(chosen) = &chosen {
         if matches!(place, Place::Directories(_)) {
             let text = "--claims compares filesystems, which are formatted: run it as root with --image or --on";
@@ -372,9 +374,14 @@ pub fn size_of(place: &Place) -> Option<u64> {
     }
 }
 
-/// Twice what the largest workload lays out, rounded up to whole GiB.
+/// Whether the size of images is left to Bakeoff.
+fn chooses_image(what: &What, plan: &Plan) -> bool {
+    what.image.is_none() && plan.place.is_none()
+}
+
+/// Twice what the largest workload lays out, rounded up to whole GiB; more where a contender needs it ([`image_size`]).
 fn fitting_image(works: &[Work]) -> u64 {
-    let most = works.iter().map(|work| work.compiled.estimate.bytes_at_worst).max().unwrap_or(0);
+    let most = works.iter().map(|work| work.compiled.estimate.bytes_to_hold()).max().unwrap_or(0);
     let least = if works.iter().any(runs_commands) { COMMANDS_IMAGE } else { LEAST_IMAGE };
     most.saturating_mul(2).max(least).div_ceil(1 << 30) << 30
 }

@@ -172,6 +172,19 @@ fn a_plan_with_axes_and_ages_is_forecast_by_its_schema() {
 }
 
 #[test]
+fn images_are_planned_for_the_files_blocks_and_inodes_of_each_contender() {
+    needs!(root, xfs);
+    let size = |words: &str| {
+        let plan = answer(&Place::new(), "plan", &format!("plan {words} --scratch . --json"));
+        plan["place"]["bytes"].as_u64().expect("a size")
+    };
+    assert!(size("small-files --scale full --fs ext4") >= 300_002 * 16384);
+    assert!(size("small-files --scale full --fs ext4 --mkfs ext4=-Tnews") < 300_002 * 16384);
+    assert!(size("small-files --set files=1000000 --fs xfs") >= 1_000_000 * (4096 + 512));
+    assert_eq!(size("small-files --fs xfs"), 2 << 30);
+}
+
+#[test]
 fn a_forecast_tells_contenders_of_different_limits_apart() {
     needs!(root);
     let words = "plan small-files --fs ext4 --image 400MiB --scratch . --axis limit.memory=512M,2G --json";

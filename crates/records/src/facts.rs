@@ -179,6 +179,15 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Bytes that exist in files at once but for bad luck: the mean of random sizes, and four times their largest standard deviation.
+    ///
+    /// Sizes are drawn one by one, so the sum of many comes close to its mean: its deviation falls with the root of their number.
+    pub fn bytes_to_hold(&self) -> u64 {
+        let beyond_mean = self.bytes_at_worst.saturating_sub(self.bytes_at_most) as f64;
+        let share = (4.0 / (self.files_at_most.max(1) as f64).sqrt()).min(1.0);
+        self.bytes_at_most.saturating_add((beyond_mean * share) as u64)
+    }
+
     /// Inodes that the filesystem must offer: files, directories and the root.
     pub fn inodes_at_most(&self) -> u64 {
         self.files_at_most.saturating_add(self.directories).saturating_add(1)

@@ -217,7 +217,7 @@ fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, 
         let free = inodes.unwrap_or_default();
         let needed = estimate.inodes_at_most();
         let reason = format!(
-            "the workload makes {needed} files and directories, and this filesystem offers {free} inodes; make it larger, or with more inodes"
+            "the workload makes {needed} files and folders, and this filesystem offers {free} inodes; give it more room (--image, --on), or mkfs options with more inodes"
         );
         return Err(VenueError::lasting(reason));
     }

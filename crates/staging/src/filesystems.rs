@@ -14,5 +14,6 @@ pub(crate) mod registry;
 pub(crate) mod several;
 pub(crate) mod shared;
 pub(crate) mod snapshots;
+pub(crate) mod space;
 pub(crate) mod template;
 pub(crate) mod tools;

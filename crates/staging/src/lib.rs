@@ -29,6 +29,7 @@ pub use filesystems::gone::nearest;
 pub use filesystems::mkfs_settings::{Exclusion, NamedSetting};
 pub use filesystems::options::check as check_options;
 pub use filesystems::registry::Registry;
+pub use filesystems::space::{DeviceNeed, FilesToHold, device_need};
 pub use filesystems::template::PLACES;
 pub use guests::kvm_opens;
 pub use guests::lacks as guests_lack;

@@ -8,6 +8,7 @@ use crate::filesystems::mkfs_settings::{Exclusion, NamedSetting};
 use crate::filesystems::several::SeveralFacts;
 use crate::filesystems::shared::SharedFacts;
 use crate::filesystems::snapshots::SnapshotFacts;
+use crate::filesystems::space::SpaceFacts;
 use crate::filesystems::template::{PLACES, unknown_place};
 use records::{DataMode, Journaling};
 use schemars::JsonSchema;
@@ -66,6 +67,9 @@ pub struct Filesystem {
     pub remount_empties_cache: bool,
     /// Sizes.
     pub limits: Limits,
+    /// How it uses space.
+    #[serde(default)]
+    pub space: SpaceFacts,
     /// How it takes snapshots.
     pub snapshots: Option<SnapshotFacts>,
     /// How it lies on several devices.

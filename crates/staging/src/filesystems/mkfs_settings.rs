@@ -3,6 +3,7 @@
 //! How a setting is read back follows from its flag and key, by the filesystem's `readback` rules.
 
 use crate::filesystems::description::{Filesystem, Form};
+use crate::filesystems::options::Given;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -73,6 +74,19 @@ impl NamedSetting {
             (Some(feature), _) => item.trim_start_matches('^') == feature,
             (None, Some(key)) => item.split('=').next() == Some(key),
             (None, None) => false,
+        }
+    }
+
+    /// Its value among options of mkfs; None where they do not give it. A feature has none.
+    pub(crate) fn value_in<'a>(&self, options: &'a [Given]) -> Option<&'a str> {
+        let mut values = options.iter().filter(|one| one.flag == self.flag).map(|one| one.value.as_str());
+        match &self.key {
+            None if self.feature.is_none() => values.next_back(),
+            None => None,
+            Some(key) => {
+                let items = values.flat_map(|value| value.split(',')).filter_map(|item| item.split_once('='));
+                items.filter(|(name, _)| name == key).last().map(|(_, value)| value)
+            }
         }
     }
 
