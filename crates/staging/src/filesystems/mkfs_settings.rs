@@ -85,7 +85,7 @@ impl NamedSetting {
             None => None,
             Some(key) => {
                 let items = values.flat_map(|value| value.split(',')).filter_map(|item| item.split_once('='));
-                items.filter(|(name, _)| name == key).last().map(|(_, value)| value)
+                items.rev().find(|(name, _)| name == key).map(|(_, value)| value)
             }
         }
     }
