@@ -58,7 +58,7 @@ fn what_a_stranger_wrote_beside_a_plan_is_neither_loaded_nor_run() {
     let file = place.path("filesystems/odd.toml");
     chown(&file, Some(STRANGER), None).expect("given away");
     for verb in ["plan", "plan --commands", "run"] {
-        let words = format!("{verb} ./plan.toml --fs odd --image 100MiB --scratch .");
+        let words = format!("{verb} ./plan.toml --fs odd --image 1GiB --scratch .");
         not_loaded(&place, &words, &["odd.toml", "user 54321", "mode 0644"]);
     }
     chown(&file, Some(0), None).expect("taken back");
@@ -103,11 +103,11 @@ fn a_plan_runs_nothing_of_a_users_description_and_says_where_its_commands_come_f
     }
     let place = planned();
     for words in ["plan ./plan.toml", "plan ./plan.toml --fs odd --commands", "plan ./plan.toml --claims"] {
-        let said = place.bakeoff(&format!("{words} --image 100MiB --scratch ."));
+        let said = place.bakeoff(&format!("{words} --image 1GiB --scratch ."));
         assert!(!said.err.contains("panicked"));
         nothing_ran(&place);
     }
-    let said = place.bakeoff("plan ./plan.toml --fs odd --commands --image 100MiB --scratch .").well();
+    let said = place.bakeoff("plan ./plan.toml --fs odd --commands --image 1GiB --scratch .").well();
     let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains("odd: its commands (") && words.contains("come from") && words.contains("/filesystems/odd.toml"),
@@ -124,7 +124,7 @@ fn what_is_named_is_loaded_whoever_wrote_it() {
     }
     let place = planned();
     chown(place.path("filesystems/odd.toml"), Some(STRANGER), None).expect("given away");
-    let plan = "plan ./plan.toml --fs odd --image 100MiB --scratch .";
+    let plan = "plan ./plan.toml --fs odd --image 1GiB --scratch .";
     for named in ["filesystems", "filesystems/odd.toml"] {
         let said = place.bakeoff(&format!("{plan} --filesystems {named}")).well();
         assert!(said.out.contains("odd: its commands ("), "{}", said.out);
@@ -236,7 +236,7 @@ fn a_run_that_goes_on_uses_the_descriptions_that_it_began_with_while_they_are_on
         return;
     }
     let place = planned();
-    let run = "run ./plan.toml --fs odd,ext4 --image 100MiB --scratch . --samples 1 --no-twin --plain --no-report \
+    let run = "run ./plan.toml --fs odd,ext4 --image 1GiB --scratch . --samples 1 --no-twin --plain --no-report \
                --set small-files.files=60 --set small-files.some=20";
     place.bakeoff(run).well();
     place.bakeoff("resume --samples 2 --plain --no-report").well();
