@@ -4,7 +4,7 @@
 
 use crate::resolve;
 use judge::{Cell, Facts, Operation, OperationId, Table, duration};
-use runner::ResolvedPlan;
+use runner::{ResolvedPlan, Work};
 use workload::facts::Compiled;
 
 /// Bytes a second that a device is assumed to move.
@@ -21,7 +21,7 @@ const ASSUMED_STAGING: f64 = 3.0;
 /// Seconds for booting a guest.
 const ASSUMED_BOOT: f64 = 5.0;
 
-/// Seconds that one trial of a workload takes on a fresh filesystem.
+/// Seconds that one trial of a workload takes on a fresh filesystem. Programs count as long as the workload declares, else not at all.
 pub fn trial_seconds(compiled: &Compiled) -> f64 {
     let phases = compiled.program.phases.iter().zip(&compiled.estimate.phases);
     let of_phases: f64 = phases
@@ -37,7 +37,13 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
             moved / ASSUMED_RATE + items + estimate.fixed_ns as f64 / 1e9
         })
         .sum();
-    of_phases + ASSUMED_STAGING
+    of_phases + compiled.estimate.programs_ns.unwrap_or(0) as f64 / 1e9 + ASSUMED_STAGING
+}
+
+/// Names of the workloads whose time is unknown: programs do the work, and nothing declares how long they take.
+pub fn of_unknown_time(plan: &ResolvedPlan) -> Vec<&str> {
+    let unknown = |work: &&Work| resolve::runs_commands(work) && work.compiled.estimate.programs_ns.is_none();
+    plan.works.iter().filter(unknown).map(|work| work.name.as_str()).collect()
 }
 
 /// Seconds that one block of everything takes.
@@ -89,6 +95,14 @@ pub fn table(plan: &ResolvedPlan) -> Table {
 /// What the budget will buy by this estimate; `None` where there is none.
 pub fn budget(plan: &ResolvedPlan) -> Option<String> {
     let budget = plan.sampling.budget_seconds?;
+    let unknown = of_unknown_time(plan);
+    if !unknown.is_empty() {
+        let works = unknown.join(", ");
+        return Some(format!(
+            "Budget: {}. How long the programs of {works} take is unknown before the first block.",
+            duration(budget)
+        ));
+    }
     let bought = judge::plan_budget(&table(plan), &runner::policy(&plan.sampling, 0.0, Some(budget))).ok()?;
     let least = plan.sampling.range().0;
     let block = duration(bought.block_seconds);

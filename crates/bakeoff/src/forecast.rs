@@ -138,8 +138,8 @@ struct Blocks {
 struct Costs {
     /// Trials of one block.
     trials_per_block: usize,
-    /// Seconds that one block takes.
-    seconds_per_block: f64,
+    /// Seconds that one block takes; null where programs do the work and no workload declares how long they take.
+    seconds_per_block: Option<f64>,
     /// The device's assumed speed.
     assumed_bytes_per_second: f64,
     /// Bytes that the workloads write in the least number of blocks; journals and metadata come beside them.
@@ -209,7 +209,7 @@ impl Forecast {
             },
             costs: Costs {
                 trials_per_block: plan.trials_per_block(),
-                seconds_per_block: estimate::block_seconds(plan),
+                seconds_per_block: estimate::of_unknown_time(plan).is_empty().then(|| estimate::block_seconds(plan)),
                 assumed_bytes_per_second: estimate::ASSUMED_RATE,
                 bytes_written: bytes_written(plan),
                 ageing: ageing(plan),

@@ -185,6 +185,20 @@ fn images_are_planned_for_the_files_blocks_and_inodes_of_each_contender() {
 }
 
 #[test]
+fn the_time_of_programs_is_declared_or_unknown() {
+    needs!(root);
+    let seconds = |words: &str| {
+        let plan = answer(&Place::new(), "plan", &format!("plan {words} --fs ext4 --no-twin --scratch . --json"));
+        plan["costs"]["seconds_per_block"].as_f64()
+    };
+    let (few, many) = (seconds("git --set commits=100"), seconds("git --set commits=10000"));
+    assert!(many > few.map(|few| few + 60.0), "{few:?}, {many:?}");
+    assert_eq!(seconds("--command sync"), None);
+    let said = Place::new().bakeoff("plan --command sync --fs ext4 --scratch .").well();
+    assert!(said.out.contains("Time: unknown before the first block"), "{}", said.out);
+}
+
+#[test]
 fn a_forecast_tells_contenders_of_different_limits_apart() {
     needs!(root);
     let words = "plan small-files --fs ext4 --image 400MiB --scratch . --axis limit.memory=512M,2G --json";

@@ -174,6 +174,9 @@ pub struct Estimate {
     pub needs_cold: bool,
     /// Most workers that run at once.
     pub workers_at_most: u64,
+    /// Nanoseconds that its programs take on an SSD, as the workload declares (`takes`); `None` where that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs_ns: Option<u64>,
     /// Part of each phase, in order.
     pub phases: Vec<PhaseEstimate>,
 }

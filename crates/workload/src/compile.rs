@@ -80,6 +80,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
     let room = optional(raw.room.as_ref(), Unit::Bytes, context.scope)?.unwrap_or(0);
     estimate.bytes_at_most = estimate.bytes_at_most.max(room);
     estimate.bytes_at_worst = estimate.bytes_at_worst.max(room);
+    estimate.programs_ns = optional(raw.takes.as_ref(), Unit::Nanoseconds, context.scope)?;
     if raw.time_limit.is_none() {
         patience::set(&mut program, &estimate);
     }

@@ -98,6 +98,7 @@ pub(crate) struct RawWorkload {
     pub error_limit: Option<Field>,
     pub time_limit: Option<Field>,
     pub room: Option<Field>,
+    pub takes: Option<Field>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

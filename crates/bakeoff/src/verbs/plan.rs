@@ -123,11 +123,11 @@ fn costs(plan: &ResolvedPlan) {
     let blocks = plan.least_blocks();
     println!("Blocks: {}", how_often(plan));
     println!("Trials: {per_block} a block, {} in {blocks} blocks", per_block * blocks as usize);
-    println!(
-        "Time: roughly {} a block on a device of {} MB/s; the run itself says better after its first block",
-        judge::duration(seconds),
-        ASSUMED_RATE / 1e6
-    );
+    let time = match &estimate::of_unknown_time(plan)[..] {
+        [] => format!("roughly {} a block on a device of {} MB/s", judge::duration(seconds), ASSUMED_RATE / 1e6),
+        works => format!("unknown before the first block, since programs do the work of {}", works.join(", ")),
+    };
+    println!("Time: {time}; the run itself says better after its first block");
     if plan.contenders.iter().any(|entry| staging::is_guest(entry.asked.kernel.as_deref())) {
         println!("  a guest that has to be emulated takes several times as long as this");
     }
