@@ -59,7 +59,8 @@ fn what_fails_costs_a_trial_and_says_its_last_lines() {
     assert!(format!("{}{}", run.out, run.err).contains("ended with status 7: no such luck"), "{run:?}");
     let full = "run --fs ext4 --image 100MiB --samples 1 --plain --no-report --command 'dd if=/dev/zero of=all bs=1M'";
     let run = bakeoff(&place, full);
-    assert!(format!("{}{}", run.out, run.err).contains("No space left on device"), "{run:?}");
+    let text = format!("{}{}", run.out, run.err);
+    assert!(text.contains("No space left on device") && text.contains("give it more room (--image, --on)"), "{run:?}");
 }
 
 #[test]

@@ -111,7 +111,8 @@ fn work(
     let setup = stage.setup();
     record.found = Some(setup.found.clone());
     record.remarks = setup.found.remarks.clone();
-    let phases = phases(&mut *stage, &setup, job, ceilings, record, watcher);
+    let phases =
+        phases(&mut *stage, &setup, job, ceilings, record, watcher).map_err(|error| with_room(error, &mut *stage));
     if let Err(VenueError::Contender { .. }) = &phases
         && let Some(beneath) = stage.beneath("the work")
     {
@@ -125,6 +126,23 @@ fn work(
     let damage = closing.damage().map(|damage| format!("the filesystem was damaged after the work: {damage}"));
     record.closing = Some(closing);
     damage.map_or(Ok(()), |reason| Err(VenueError::Contender { reason, cause: Cause::Unclear }))
+}
+
+/// The error of a filesystem that is full, with what to do about it.
+fn with_room(mut error: VenueError, stage: &mut dyn Staged) -> VenueError {
+    // A filesystem that is not full may no longer answer.
+    if let VenueError::Contender { reason, .. } = &mut error
+        && reason.contains("No space left on device")
+        && let Some(usage) = usage(stage)
+    {
+        let (free, total) = (usage.available_bytes as f64 / 1e6, usage.total_bytes as f64 / 1e6);
+        let inodes = usage.inodes_free.filter(|_| usage.inodes > Some(0));
+        let inodes = inodes.map(|free| format!(" and {free} inodes")).unwrap_or_default();
+        reason.push_str(&format!(
+            "; {free:.1} of {total:.1} MB{inodes} are free on this filesystem; give it more room (--image, --on)"
+        ));
+    }
+    error
 }
 
 fn phases(
