@@ -85,6 +85,8 @@ struct State {
     /// Seconds that were spent before this process took over.
     spent_before: f64,
     attempts: Attempts,
+    /// All trials so far, in the order of the ledger.
+    trials: Vec<TrialRecord>,
     /// What memory allows on this machine.
     ceiling: Option<Ceiling>,
     /// Those of other machines.
@@ -172,6 +174,7 @@ impl Run<'_> {
             began: self.clock.steady(),
             spent_before: trials.iter().map(TrialRecord::took).sum(),
             attempts: Attempts::default(),
+            trials: Vec::new(),
             ceiling: self.record()?.ceiling,
             ceilings: Ceilings::new(),
             times: Times::default(),
@@ -188,6 +191,7 @@ impl Run<'_> {
             }
         }
         state.attempts.another_chance();
+        state.trials = trials;
         Ok(state)
     }
 
@@ -260,9 +264,8 @@ impl Run<'_> {
 
     /// What the judge says so far, and the table of which it says so.
     fn decide(&self, state: &State, blocks: u32) -> Result<(Table, Policy, Decision), RunError> {
-        let trials = self.ledger.trials(self.id)?;
         let record = self.record()?;
-        let table = samples::table(&record, &self.ledger.contenders(self.id)?, &trials);
+        let table = samples::table(&record, &self.ledger.contenders(self.id)?, &state.trials);
         let policy = budget::policy(&self.plan.sampling, self.gone(state), self.limit(state, blocks, 0));
         // With nothing else to compare it with, a contender's ways of working are the question.
         let asked = samples::only_variants(&record, &table).filter(|_| policy.until == judge::Until::Winner);
@@ -295,7 +298,7 @@ impl Run<'_> {
 
     /// One block; `Some` where the run ends within it.
     fn block(&mut self, state: &mut State, block: u32, needed: &[(usize, usize)]) -> Result<Option<Ended>, RunError> {
-        state.passes = self.passes()?;
+        state.passes = self.passes(&state.trials);
         for (work, contenders) in order::order_of_block(self.plan, block) {
             for (position, contender) in contenders.into_iter().enumerate() {
                 let pair = (contender, work);
@@ -311,13 +314,12 @@ impl Run<'_> {
     }
 
     /// Passes for each workload and contender. A number of samples that somebody asked for is taken as the workload says, each like the others.
-    fn passes(&self) -> Result<Vec<Vec<Passes>>, RunError> {
+    fn passes(&self, trials: &[TrialRecord]) -> Vec<Vec<Passes>> {
         let works = &self.plan.works;
         if self.plan.sampling.samples.is_some() || self.plan.shard.is_some() {
-            return Ok(vec![vec![Passes::new(); self.plan.contenders.len()]; works.len()]);
+            return vec![vec![Passes::new(); self.plan.contenders.len()]; works.len()];
         }
-        let trials = self.ledger.trials(self.id)?;
-        Ok(works.iter().map(|work| passes(&work.compiled, self.plan.contenders.len(), &trials)).collect())
+        works.iter().map(|work| passes(&work.compiled, self.plan.contenders.len(), trials)).collect()
     }
 
     /// One trial, and what is done again of it: where it was disturbed, or failed for a cause that may pass.
@@ -410,6 +412,7 @@ impl Run<'_> {
         let planned = plan.trials_per_block() * blocks as usize;
         let done = (state.attempts.places(), planned);
         self.watcher.news(News::TrialEnded { contender: shown, trial: &record, done });
+        state.trials.push(record);
         Ok(None)
     }
 
