@@ -46,7 +46,7 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  bakeoff run                                   the quick plan, on images, with every filesystem that can compete here
+  bakeoff run                                   the quick plan, on images, with the filesystems that people choose today
   bakeoff run small-files --fs ext4,xfs,btrfs   one workload, three filesystems
   bakeoff run bonnie --scale full --image 60G --samples 3
   bakeoff run small-files --fs xfs --scheduler none,bfq

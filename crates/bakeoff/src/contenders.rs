@@ -241,15 +241,20 @@ fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> 
     if !planned.is_empty() {
         return Ok(planned);
     }
-    let able: Vec<Contender> = staging::systems(&catalogue.filesystems, &system::Journal::new())
+    let able: Vec<staging::System> = staging::systems(&catalogue.filesystems, &system::Journal::new())
         .into_iter()
         .filter(|system| system.can_compete && !system.shared)
-        .map(|system| Contender::plain(&system.name))
         .collect();
     if able.is_empty() {
         return Err(Failure::new("no filesystem can compete here; `bakeoff systems` says why, and what would help"));
     }
-    Ok(able)
+    let by_default =
+        |system: &&staging::System| catalogue.filesystems.get(&system.name).is_ok_and(|one| one.by_default);
+    let mut chosen: Vec<&staging::System> = able.iter().filter(by_default).collect();
+    if chosen.is_empty() {
+        chosen = able.iter().collect();
+    }
+    Ok(chosen.into_iter().map(|system| Contender::plain(&system.name)).collect())
 }
 
 /// The names that `--shared` means; without a filesystem of its name, and for one of a single machine, the error that says so.

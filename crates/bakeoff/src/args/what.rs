@@ -34,7 +34,7 @@ pub struct What {
     #[arg(long, value_name = "DIR", help_heading = "Where")]
     pub dir: Vec<PathBuf>,
 
-    /// Contenders: filesystems or named option sets, either with +SCHEDULER [default: all that can compete here]
+    /// Contenders: filesystems or named option sets, either with +SCHEDULER [default: those of ext4, XFS, btrfs, F2FS, bcachefs and OpenZFS that can compete here]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub fs: Vec<String>,
     /// Shared filesystems as contenders, each set up with its servers on this machine, in network namespaces of their own; what

@@ -30,6 +30,9 @@ pub struct Filesystem {
     /// What else must be said of where it can compete; empty for nothing.
     #[serde(default)]
     pub note: String,
+    /// Whether it takes part where no filesystem is named: people choose it today, for disks of any kind.
+    #[serde(default)]
+    pub by_default: bool,
     /// Name under which the kernel lists it in /proc/filesystems.
     pub kernel: String,
     /// Programs that it needs.
