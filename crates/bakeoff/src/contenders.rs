@@ -171,7 +171,7 @@ pub fn kernel_called(name: &str) -> Result<String, Failure> {
     staging::kernel_called(name).map_err(|error| Failure::usage(format!("--kernel {name}: {error}")))
 }
 
-/// The one scheduler and the one kernel that a command line gives to all.
+/// Gives every contender the one scheduler, the one kernel and the memory that a command line names.
 fn with_one_for_all(
     mut contenders: Vec<Contender>,
     what: &What,
@@ -189,7 +189,7 @@ fn with_one_for_all(
     Ok(contenders)
 }
 
-/// One for all is no axis: names stay as they are, but for one that says otherwise.
+/// Gives every contender the same value. A value that all share is left out of labels, except where a contender names the axis itself.
 fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
     for contender in contenders {
         let named = contender.axes.contains_key(axis);
@@ -197,7 +197,11 @@ fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
         if named {
             contender.label = axes::label(contender);
         } else {
-            contender.axes.remove(axis);
+            // An axis without an option of its own keeps its value here and nowhere else.
+            let kept = contender.axes.remove(axis);
+            if axes::value(contender, axis).is_none() {
+                contender.axes.extend(kept.map(|value| (axis.to_owned(), value)));
+            }
         }
     }
 }
@@ -205,8 +209,8 @@ fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
 fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>, Failure> {
     let lists =
         [&what.shared, &what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.axis, &what.exclude, &what.kernel];
-    if lists.iter().any(|list| !list.is_empty()) || aged(what) || what.memory.is_some() {
-        let have_no_place = "nothing is formatted, so --fs, --shared, --mkfs, --mount, --age, --fill, --scheduler, --kernel, --memory and --axis have no place";
+    if lists.iter().any(|list| !list.is_empty()) || aged(what) {
+        let have_no_place = "nothing is formatted, so --fs, --shared, --mkfs, --mount, --age, --fill, --scheduler, --kernel and --axis have no place";
         let text = if what.dir.is_empty() {
             format!(
                 "without root the current directory is measured: {have_no_place}; run with sudo to compare filesystems"
@@ -218,9 +222,13 @@ fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>
     }
     let of = |folder: &PathBuf| {
         let label = folder.canonicalize().unwrap_or_else(|_| folder.clone()).display().to_string();
-        entry(Contender::named(&label, staging::DIRECTORY))
+        Contender::named(&label, staging::DIRECTORY)
     };
-    Ok(folders.iter().map(of).collect())
+    let mut contenders: Vec<Contender> = folders.iter().map(of).collect();
+    if let Some(size) = &what.memory {
+        give_all(&mut contenders, "limit.memory", size);
+    }
+    Ok(contenders.into_iter().map(entry).collect())
 }
 
 /// The raw device beneath, as a pseudo contender.

@@ -53,8 +53,12 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     };
     let sampling = sampling(what, &plan)?;
     let mut works = works(what, &plan, &catalogue)?;
+    if let Some(size) = &what.memory {
+        given("--memory", size, parse_bytes)?;
+        let checked = axes::find("limit.memory").map_or(Ok(()), |named| named.axis.check("", size));
+        checked.map_err(|problem| Failure::usage(format!("--memory {size}: {problem}")))?;
+    }
     let mut place = place(what, &plan, &works)?;
-    what.memory.as_deref().map(|size| given("--memory", size, parse_bytes)).transpose()?;
     let (mut entries, mut notes) = contenders::entries(what, &plan, &catalogue, &place)?;
     notes.extend(image_size::settle(&mut place, chooses_image(what, &plan), &entries, &works, &catalogue.filesystems)?);
     if let Some(bytes) = size_of(&place) {

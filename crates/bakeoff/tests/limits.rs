@@ -97,6 +97,34 @@ fn too_little_memory_is_a_failed_trial_that_says_so_and_the_others_go_on() {
     assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
 }
 
+/// A program that holds 150 MB; `tail` keeps a line until it ends.
+const HOLDS: &str =
+    "--shell --command 'head -c 150000000 /dev/zero | tail | wc -c' --samples 1 --no-twin --plain --no-report";
+
+#[test]
+fn one_limit_for_all_ends_a_command_that_holds_more() {
+    if !limits() {
+        return;
+    }
+    for target in ["--dir .", "--fs ext4 --image 100M --scratch ."] {
+        let place = Place::new();
+        place.shell(&format!("\"$BAKEOFF\" run {HOLDS} {target} --memory 64M"));
+        let all = trials(&place);
+        let (label, trial) = &all[0];
+        assert!(!label.contains("memory"), "one limit for all is no part of a name: {label}");
+        assert_eq!(trial.status, TrialStatus::Failed, "{target}: {trial:?}");
+        let why = trial.reason.as_deref().unwrap_or_default();
+        assert!(why.contains("limit.memory 64M") && why.contains("oom_kill"), "{target}: {why}");
+        let found = trial.found.as_ref().expect("found");
+        let limit = found.options.iter().find(|option| option.asked == "limit.memory 64M").expect("read back");
+        assert_eq!(limit.found.as_deref(), Some("67108864"));
+        assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
+    }
+    let place = Place::new();
+    let said = place.shell(&format!("\"$BAKEOFF\" run {HOLDS} --dir . --memory 512M"));
+    assert_ne!(trials(&place)[0].1.status, TrialStatus::Failed, "{said:?}");
+}
+
 /// Groups of ours that are there.
 fn groups(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -179,6 +207,7 @@ fn a_slip_in_a_limit_is_answered_before_anything_is_made() {
     refused("--axis limit.memry=1G", &["no axis is called `limit.memry`", "did you mean `limit.memory`?"]);
     refused("--axis limit.memory=much", &["limit.memory=much", "`much`"]);
     refused("--axis limit.memory=4K", &["too little memory"]);
+    refused("--memory 4K", &["--memory 4K", "too little memory"]);
     place.write("p.toml", "name = \"p\"\nworkloads = [\"mail\"]\n[axes]\nlimits.memory = [\"1G\"]\n");
     place.bakeoff("plan ./p.toml").refused(&["p.toml", "limits", "did you mean `limit`?"]);
 }

@@ -53,6 +53,7 @@ impl Target {
         let state = directory_state(contender, &directory, root, device, self.mark.label());
         let mut stage = Stage { target: self, state };
         stage.describe_directory(contender, &directory)?;
+        stage.apply(contender, axes::on_mounted(contender))?;
         Ok(stage)
     }
 }
