@@ -5,6 +5,7 @@
 
 use crate::clock::kernel_ns;
 use crate::confine::{self, Handle, Hold, Waited};
+use crate::fio;
 use crate::mounts::Outside;
 use crate::ops::Ops;
 use crate::printed::{parts, printed};
@@ -273,9 +274,11 @@ impl Ended {
             figures: BTreeMap::new(),
         };
         let missing = running.output.figures(command, usage.peak_memory, &mut run.figures);
-        let reported = parts(command.reports.as_ref(), &String::from_utf8_lossy(&running.output.kept));
+        let output = String::from_utf8_lossy(&running.output.kept);
+        let errors = if command.words.first().is_some_and(|word| word == "fio") { fio::errors(&output) } else { None };
+        let reported = parts(command.reports.as_ref(), &output);
         let (reported, unclear) = reported.map_or_else(|why| (Vec::new(), Some(why)), |parts| (parts, None));
-        let failure = failure(&run).or(missing.or(unclear).filter(|_| run.status == Some(0)));
+        let failure = failure(&run, errors).or(missing.or(unclear).filter(|_| run.status == Some(0)));
         Ended { run, cpu: usage.cpu, reported, failure }
     }
 
@@ -380,15 +383,17 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> String {
     }
 }
 
-fn failure(run: &CommandRun) -> Option<String> {
+/// How a command failed: with the errors that were found in its output, or its last lines.
+fn failure(run: &CommandRun, errors: Option<String>) -> Option<String> {
     let how = match (run.status, run.signal) {
         (Some(0), _) => return None,
         (Some(status), _) => format!("ended with status {status}"),
         (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
     };
     let last = [&run.errors, &run.output].into_iter().find(|text| !text.trim().is_empty());
-    let said = last.map_or_else(|| " and wrote nothing".into(), |text| format!(": {}", last_lines(text)));
-    Some(format!("`{}` {how}{said}", run.line))
+    let output = errors.or(last.map(|text| last_lines(text)));
+    let output = output.map_or_else(|| " and wrote nothing".into(), |lines| format!(": {lines}"));
+    Some(format!("`{}` {how}{output}", run.line))
 }
 
 /// The last lines of a text, in one.

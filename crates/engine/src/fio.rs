@@ -1,5 +1,5 @@
-//! The report of fio, as it prints it with `--output-format=json+`.
-//! In: which parts, and what was printed. Out: bytes, operations, time and latencies of each.
+//! The report of fio, as it prints it with `--output-format=json+`, and its errors.
+//! In: which parts, and what was printed. Out: bytes, operations, time and latencies of each; the lines that name what failed.
 //! A part is what a job, or a group of jobs, has read or written: all the entries that the report has of it, added up.
 
 use crate::histogram::Merged;
@@ -66,6 +66,20 @@ pub fn parts(names: &[String], output: &str) -> Result<Vec<GroupOutcome>, String
         None => return Err("fio printed no report".into()),
     };
     names.iter().map(|name| part(&report, name).ok_or_else(|| format!("fio reported nothing of `{name}`"))).collect()
+}
+
+/// The errors among what fio printed, which may be long before the end; None where there are none.
+pub fn errors(output: &str) -> Option<String> {
+    const LINES: usize = 4;
+    let lines: Vec<&str> = output.lines().filter(|line| line.starts_with("fio: ")).take(LINES).collect();
+    let refused = |line: &&str| line.contains("io_uring.c") && line.contains("Operation not permitted");
+    let hint = if lines.iter().any(refused) {
+        " / io_uring is switched off on this machine (sysctl kernel.io_uring_disabled, or a seccomp filter): Operation not permitted. Switch it \
+         on, or write ioengine=libaio"
+    } else {
+        ""
+    };
+    (!lines.is_empty()).then(|| lines.join(" / ") + hint)
 }
 
 fn part(report: &Report, name: &str) -> Option<GroupOutcome> {
@@ -152,6 +166,17 @@ after the report
         assert!((item.mean_ns - 2200.0).abs() < 1.0, "{}", item.mean_ns);
         assert_eq!(parts[1].latency["fsync"].count, 1);
         assert_eq!((&parts[2].name[..], parts[2].items), ("group 1 write", 1));
+    }
+
+    #[test]
+    fn errors_are_found_before_a_long_report() {
+        let line =
+            "fio: pid=1610, err=1/file:engines/io_uring.c:998, func=io_queue_init, error=Operation not permitted";
+        let found = errors(&format!("{line}\n{REPORT}{}", "3;fio-3.33;u;0;1;0\n".repeat(1000))).expect("errors");
+        assert!(found.starts_with(line) && found.contains("io_uring is switched off"), "{found}");
+        let full = "fio: pid=7, err=28/file:filesetup.c:241, func=write, error=No space left on device";
+        assert_eq!(errors(&format!("{full}\n{{}}")).as_deref(), Some(full));
+        assert_eq!(errors(REPORT), None);
     }
 
     #[test]
