@@ -1,5 +1,5 @@
-//! Job files of fio that somebody names: checked by fio itself, then run unchanged, or translated.
-//! In: a file. Out: a workload in TOML; or the lines that cannot be run, or fio's own words about them.
+//! Job files of fio: read, checked and written anew, then run by fio, or translated.
+//! In: a file, and the environment's variables. Out: a workload; or the lines that cannot be run, or fio's own error about them.
 
 use crate::args::Own;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use system::input::{TEXT_LIMIT, text_file};
 use workload::written;
 
-/// Lines of fio's that an error repeats.
+/// Lines of fio's output that an error repeats.
 const LINES: usize = 6;
 
 /// Whether a name is that of a job file.
@@ -24,44 +24,38 @@ pub fn is_job_file(name: &str) -> bool {
 /// It cannot be read, has lines that cannot be run here, uses a variable that is not set; or fio is not there, or does not take it.
 pub fn workload(path: &Path, own: &Own) -> Result<written::File, Failure> {
     let file = read(path)?;
-    let variables = file.variables.iter().map(|name| match std::env::var(name) {
-        Ok(value) => Ok((name.clone(), value)),
-        Err(_) => Err(Failure::usage(format!(
-            "{} uses ${{{name}}}, which is not set in the environment: run it as `{name}=... bakeoff run {}`",
-            path.display(),
-            path.display()
-        ))),
-    });
-    let variables = variables.collect::<Result<Vec<_>, _>>()?;
-    check(path, &file, &variables)?;
+    check(path, &file)?;
+    for remark in fio::remarks(&file) {
+        system::note(&format!("note: {} {remark}", path.display()));
+    }
     let way = Way {
         name: format!("fio-{}", name_of(path)),
         title: format!("fio: {}", path.file_name().unwrap_or_default().to_string_lossy()),
         start: own.start.into(),
         user: own.user.clone(),
         time_limit: own.time_limit.clone(),
-        variables,
     };
-    Ok(fio::unchanged(&file, &way))
+    Ok(fio::run_by_fio(&file, &way))
 }
 
-/// A job file in our own words: the text of a workload file that begins with what was left out.
+/// A job file as steps of Bakeoff's own engine: the text of a workload file that begins with what is left out or done otherwise.
 ///
 /// # Errors
 /// It cannot be read, has lines that cannot be run here, or a job has no counterpart.
 pub fn translated(path: &Path) -> Result<String, Failure> {
     let file = read(path)?;
-    let shown = path.display();
+    // A name may hold the end of a line.
+    let shown = path.display().to_string().escape_debug().to_string();
     let made = fio::translated(&file, &name_of(path), &format!("As fio's {shown}"));
     let made = made.map_err(|problems| {
-        let way = "`bakeoff run` has fio itself run it, unchanged";
-        Failure::usage(format!("{shown} has no counterpart in our own words:\n{}\n{way}", problems.join("\n")))
+        let way = "`bakeoff run` has fio itself run it";
+        Failure::usage(format!("{shown} has no counterpart in Bakeoff's own engine:\n{}\n{way}", problems.join("\n")))
     })?;
     let text = made.workload.text().map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
-    let heading = match made.left_out.len() {
-        0 => format!("# From {shown}; every line of it has its counterpart.\n"),
-        _ => format!("# From {shown}. Without counterpart, and left out:\n#   {}\n", made.left_out.join("\n#   ")),
-    };
+    let mut heading = format!("# From {shown}. Random numbers, data and how files are made are Bakeoff's own.\n");
+    if !made.differences.is_empty() {
+        heading += &format!("# Left out or done otherwise:\n#   {}\n", made.differences.join("\n#   "));
+    }
     Ok(heading + &text)
 }
 
@@ -73,15 +67,15 @@ pub fn name_of(path: &Path) -> String {
 fn read(path: &Path) -> Result<JobFile, Failure> {
     let text = text_file(path, TEXT_LIMIT)
         .map_err(|why| Failure::usage(format!("reading the job file {}: {why}", path.display())))?;
-    JobFile::read(&text).map_err(|problem| refused(path, &problem))
+    JobFile::read(&text, &|name| std::env::var(name).ok()).map_err(|problem| refused(path, &problem))
 }
 
 fn refused(path: &Path, problem: &fio::Problem) -> Failure {
     Failure::usage(format!("{} cannot be run in a contender's folder:\n{problem}", path.display()))
 }
 
-/// Has fio read the file without doing anything.
-fn check(path: &Path, file: &JobFile, variables: &[(String, String)]) -> Result<(), Failure> {
+/// Has fio read what was written anew, without doing anything.
+fn check(path: &Path, file: &JobFile) -> Result<(), Failure> {
     let failed = |what: &str, error: &std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::usage(format!(
             "{}: fio runs job files, and is not installed here: `apt-get install fio`",
@@ -91,19 +85,18 @@ fn check(path: &Path, file: &JobFile, variables: &[(String, String)]) -> Result<
     };
     let mut command = Command::new("fio");
     command.args(["--parse-only", "-"]).env_clear().env("PATH", workload::command::PATH);
-    command.envs(variables.iter().map(|(name, value)| (name, value)));
     command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| failed("starting", &error))?;
     if let Some(mut input) = child.stdin.take() {
-        // fio may be done with it before its end; what it says then is the better error.
-        let _ = input.write_all(file.text.as_bytes());
+        // fio may be done with it before its end; its own error is the better one then.
+        let _ = input.write_all(JobFile::written(&file.jobs, 0).as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| failed("waiting for", &error))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stderr, output.stdout].concat();
-    let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES).collect();
+    let printed = [output.stderr, output.stdout].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES).collect();
     Err(Failure::usage(format!("fio does not take {}: {}", path.display(), lines.join("; "))))
 }

@@ -1,12 +1,14 @@
-//! Job files of fio: run unchanged on real filesystems, refused with the line that cannot be, and said in our own words.
+//! Job files of fio: checked, written anew and run on real filesystems; refused with the line that cannot run; translated into workloads.
 
 mod support;
 
 use prerequisites::needs;
+use std::collections::BTreeMap;
+use std::io::Write;
 use support::{Place, Said};
 
 /// Job files in the common forms, and what becomes of each: its first phase, or a part of the reason why it is refused.
-const FORMS: [(&str, Result<&str, &str>); 30] = [
+const FORMS: [(&str, Result<&str, &str>); 45] = [
     ("[seq-read]\nrw=read\nsize=8m\nbs=1m", Ok("seq-read")),
     ("[global]\nsize=4m\n[rand]\nrw=randread\nbs=4k\ndirect=1\nioengine=libaio\niodepth=16", Ok("rand")),
     ("[w]\nrw=write\nsize=4m\nend_fsync=1", Ok("w")),
@@ -35,7 +37,31 @@ const FORMS: [(&str, Result<&str, &str>); 30] = [
     ("[away]\nrw=write\nsize=1m\ndirectory=/srv", Err("line 4: `directory=/srv` is a path outside")),
     ("[net]\nioengine=net\nport=9000\nrw=write\nsize=1m", Err("line 2: `ioengine=net` is no engine")),
     ("[hook]\nrw=read\nsize=1m\nexec_prerun=reboot", Err("line 4: `exec_prerun=reboot` runs a command")),
-    ("[odd]\nrw=read\nsize=1m\nno_such_option=1", Err("fio does not take")),
+    ("[odd]\nrw=read\nsize=1m\nno_such_option=1", Err("line 4: `no_such_option=1` is no option that is known")),
+    ("[odd]\nrw=read\nsize=1m\npercentage_random=200", Err("fio does not take")),
+    ("[global-x]\nsize=1m\n[a]\nrw=write", Ok("a")),
+    ("[load]\n; directory=${BAKEOFF_TEST_NONE}\nsize=1m\nrw=write\nbs=64k", Ok("load")),
+    ("[a]\nrw=write\nsize=1m\nfilename=sub/x", Ok("a")),
+    ("[/dev/loop77]\nrw=write\nsize=4m", Err("line 1: `[/dev/loop77]` names a device")),
+    ("[../../../var/tmp/escaped]\nrw=write\nsize=1m", Err("names a path")),
+    (
+        "[global]\nfilename=/dev/loop77\n[a]\nfilename=x\nsize=1m\nrw=write",
+        Err("line 2: `filename=/dev/loop77` names a device"),
+    ),
+    (
+        "[a]\nfilename=${BAKEOFF_TEST_DEVICE}\nsize=4m\nrw=write",
+        Err("`filename=/dev/loop77`, from `filename=${BAKEOFF_TEST_DEVICE}`, names"),
+    ),
+    ("[a]\ndirectory=${BAKEOFF_TEST_FOLDER}\nsize=1m\nrw=write", Err("a path outside")),
+    (
+        "[a]\nexec_${BAKEOFF_TEST_WHEN}=touch x\nsize=1m\nrw=write",
+        Err("from `exec_${BAKEOFF_TEST_WHEN}=touch x`, runs a command"),
+    ),
+    ("[a]\nsize=1m\nrw=randtrim", Err("trims devices")),
+    ("[a]\nsize=1m\nrw=randrw\nunified_rw_reporting=1", Err("line 4: `unified_rw_reporting=1` adds up")),
+    ("[a]\nsize=1m\nrw=read\nioengine=libaio\niodepth=16\nio_submit_mode=offload", Err("hang for ever")),
+    ("[a]\nsize=1m\nrw=read\nioengine=cpuio", Err("is no engine")),
+    ("[a]\nsize=1m\n--rw=read", Err("line 3: `--rw=read` is no option")),
     ("[global]\nrw=read", Err("no job")),
 ];
 
@@ -45,7 +71,10 @@ fn job_files_of_the_common_forms_are_planned_or_refused_with_a_reason() {
     let place = Place::new();
     for (text, expected) in FORMS {
         place.write("job.fio", text);
-        let said = place.bakeoff("plan job.fio --fs ext4 --image 400MiB --commands");
+        let said = place.shell(
+            "BAKEOFF_TEST_DEVICE=/dev/loop77 BAKEOFF_TEST_FOLDER=/srv BAKEOFF_TEST_WHEN=prerun \
+             $BAKEOFF plan job.fio --fs ext4 --image 400MiB --commands",
+        );
         match expected {
             Ok(operation) => {
                 let plan = said.well().out;
@@ -95,6 +124,77 @@ fn a_job_file_runs_unchanged_and_its_jobs_are_judged() {
     assert_eq!([until(0), until(1), until(2)], ["durable", "returned", "returned"].map(str::to_owned));
 }
 
+/// The places that fio reads in each file, in order.
+fn places(folder: &std::path::Path, text: &str) -> BTreeMap<String, Vec<String>> {
+    let mut command = std::process::Command::new("fio");
+    command.args(["--debug=io", "-"]).current_dir(folder).stdin(std::process::Stdio::piped());
+    let mut fio = command.stdout(std::process::Stdio::piped()).spawn().expect("fio starts");
+    fio.stdin.take().expect("its input").write_all(text.as_bytes()).expect("its job file");
+    let output = String::from_utf8(fio.wait_with_output().expect("fio ends").stdout).expect("text");
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in output.lines().filter(|line| line.contains("complete: io_u")) {
+        let part =
+            |name: &str| line.split_once(name).map(|(_, rest)| rest.split(',').next().unwrap_or(rest).to_owned());
+        places.entry(part("file=").expect("a file")).or_default().push(part("off=").expect("a place"));
+    }
+    places
+}
+
+#[test]
+fn jobs_of_a_stage_read_at_the_places_of_the_whole_file() {
+    needs!(fio);
+    let place = Place::new();
+    let text =
+        "[global]\nrw=randread\nsize=64k\n[a]\nnumjobs=2\n[b]\nstonewall\n[c]\nstonewall\nnumjobs=2\nrandseed=5\n";
+    let whole = places(place.folder(), text);
+    assert_eq!(whole.keys().collect::<Vec<_>>(), ["a.0.0", "a.1.0", "b.0.0", "c.0.0", "c.1.0"]);
+    let file = fio::JobFile::read(text, &|_| None).expect("a job file");
+    assert_eq!(
+        places(place.folder(), &fio::JobFile::written(&file.jobs, 0)),
+        whole,
+        "what is written anew reads the same"
+    );
+    for (at, earlier) in [(0, 0), (1, 2), (2, 3)] {
+        let stage = places(place.folder(), &fio::JobFile::written(&file.jobs[at..=at], earlier));
+        assert!(!stage.is_empty());
+        for (file, read) in stage {
+            assert_eq!(read, whole[&file], "{file}");
+        }
+    }
+}
+
+#[test]
+fn a_depth_without_effect_is_remarked() {
+    needs!(root, fio);
+    let place = Place::new();
+    place.write("deep.fio", "[deep]\nioengine=psync\niodepth=32\nrw=randread\nsize=1m\n");
+    let plan = place.bakeoff("plan deep.fio --fs ext4 --image 400MiB").well();
+    assert!(plan.err.contains("deep.fio line 3: [deep] iodepth=32 has no effect"), "{}", plan.err);
+}
+
+#[test]
+fn copies_of_a_job_on_one_file_do_all_of_their_calls_when_translated() {
+    needs!(root);
+    let place = Place::new();
+    place.write("two.fio", "[two]\nrw=randread\nbs=4k\nsize=1m\nfilename=shared\nnumjobs=2\n");
+    let import = place.bakeoff("import --as workload two.fio").well();
+    assert!(!import.out.contains("left out"), "{}", import.out);
+    place.bakeoff("run ./two.toml --fs ext4 --image 400MiB --samples 1 --no-twin --plain --no-report").well();
+    let shown: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
+    let operation = &shown["workloads"][0]["operations"][0];
+    assert_eq!(operation["results"][0]["latency"]["count"].as_u64(), Some(512), "{operation}");
+}
+
+#[test]
+fn a_folder_that_a_variable_names_is_made() {
+    needs!(root, fio);
+    let place = Place::new();
+    place.write("job.fio", "[load]\ndirectory=${BAKEOFF_TEST_PLACE}\nsize=1m\nrw=write\nbs=64k\n");
+    let run = "BAKEOFF_TEST_PLACE=sub/folder $BAKEOFF run job.fio --fs ext4 --image 400MiB --samples 1 --no-twin --plain --no-report";
+    place.shell(run).well();
+    assert!(!place.path("sub").exists(), "it is made in the contender's folder alone");
+}
+
 #[test]
 fn all_of_many_jobs_side_by_side_are_kept_with_their_latencies() {
     needs!(root, fio);
@@ -124,5 +224,8 @@ fn a_job_file_is_said_in_our_own_words_and_runs() {
     place.bakeoff("import --as workload mine.fio").refused(&["mine.toml"]);
     place.bakeoff("run ./mine.toml --fs ext4 --image 400MiB --samples 1 --plain --no-report").well();
     place.write("odd.fio", "[a]\nrw=read\nsize=1m\nbs=4k-8k\n");
+    place.write("back.fio", "[back]\nrw=read:-8k\nsize=1m\n");
+    let said = place.bakeoff("import --as workload back.fio").well();
+    assert!(said.out.contains("left out or done otherwise: line 2: rw=read:-8k: each call begins"), "{}", said.out);
     place.bakeoff("import --as workload odd.fio").refused(&["line 1: [a] `bs=4k-8k` is no one size"]);
 }

@@ -1,50 +1,21 @@
-//! A job file as fio(1) describes it: sections of options, `[global]` ones that hold for the jobs behind them.
-//! In: text. Out: jobs with all that holds for each; or the lines that would leave the folder, or change the machine.
-//! What an option may say beyond that is fio's to judge (`fio --parse-only`).
+//! A job file as fio(1) describes it: sections of options, `[global]` ones that hold for the jobs after them.
+//! In: text and the environment's variables. Out: jobs with all that holds for each, every option checked; or the lines that cannot run.
+//! fio gets what [`written`](JobFile::written) makes of these jobs, never the text that was read.
 
-use crate::numbers;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::lines::{Line, Lookup, Section, sections};
+use crate::{names, numbers, options};
 use std::fmt;
 
-/// Bytes of a job file at most: what its program gets on its standard input.
+/// Bytes of a job file at most, and of what is written of it: what its program gets on its standard input.
 const TEXT_LIMIT: usize = 60 << 10;
 /// Jobs of one file.
 const JOBS_LIMIT: usize = 64;
-/// Problems that are told at once.
+/// Jobs and their copies (`numjobs`): what fio runs at most.
+const COPIES_LIMIT: u64 = 4096;
+/// Problems that an error names.
 const PROBLEMS_LIMIT: usize = 12;
-
-/// Other names of options, and those that are used here.
-const ALIASES: [(&str, &str); 5] = [
-    ("blocksize", "bs"),
-    ("readwrite", "rw"),
-    ("wait_for_previous", "stonewall"),
-    ("timeout", "runtime"),
-    ("io_limit", "io_size"),
-];
-
-/// Engines that read and write files of a folder.
-const TRANSFERS: [&str; 10] =
-    ["sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "mmap", "splice"];
-/// Engines that do something else with such files, or with none.
-const ENGINES: [&str; 9] =
-    ["ftruncate", "falloc", "filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "cpuio"];
-
-/// Options that do something outside of the folder, and what.
-const OUTSIDE: [(&str, &str); 13] = [
-    ("exec_prerun", "runs a command: give it with --command, or before fio in a workload file"),
-    ("exec_postrun", "runs a command: give it with --command, or behind fio in a workload file"),
-    ("ioscheduler", "sets the disk's scheduler: name it with the contender (ext4+bfq)"),
-    ("cgroup", "makes a control group: --memory and limit.memory= do"),
-    ("cgroup_weight", "changes a control group"),
-    ("cgroup_nodelete", "leaves a control group behind"),
-    ("uid", "runs as another user: --user does"),
-    ("gid", "runs as another group: --user does"),
-    ("read_iolog", "replays a file of calls, which is not in the contender's folder"),
-    ("opendir", "opens all files of a folder that is there, and the contender's is empty"),
-    ("hostname", "talks over a network"),
-    ("profile", "loads a profile instead of jobs"),
-    ("ignore_zone_limits", "is for zoned devices"),
-];
+/// Takes the place of earlier jobs; no section may be called so.
+const EARLIER: &str = "-earlier-";
 
 /// What an option is set to, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,27 +26,24 @@ pub struct Setting {
     pub line: usize,
 }
 
-/// A job, with all that the sections before it say of it.
+/// A job, with all that the sections before it set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Job {
-    /// Name of its section.
+    /// Name of its section, and of its files.
     pub name: String,
     /// Number of the section's line.
     pub line: usize,
-    pub(crate) settings: BTreeMap<String, Setting>,
-    /// Options that its own section sets.
-    own: BTreeSet<String>,
+    /// Options by their one name, in the order in which they were set last.
+    settings: Vec<(&'static str, Setting)>,
+    /// The folders in which its files are, where it names files: those of the section that named them.
+    files_in: Option<String>,
 }
 
-/// A job file.
+/// A job file, all of it checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFile {
-    /// As it was given.
-    pub text: String,
     /// In order.
     pub jobs: Vec<Job>,
-    /// Names of the environment's variables that it uses (`${NAME}`).
-    pub variables: BTreeSet<String>,
 }
 
 /// Lines of a job file that cannot be run in a contender's folder.
@@ -93,32 +61,88 @@ impl fmt::Display for Problem {
 impl std::error::Error for Problem {}
 
 impl JobFile {
-    /// Reads a job file.
+    /// Reads a job file, with the values of the environment's variables.
     ///
     /// # Errors
-    /// It is too long, has no jobs, or lines that name devices, paths outside of the folder, or something that is done elsewhere; all of
-    /// them, each with its number.
-    pub fn read(text: &str) -> Result<JobFile, Problem> {
+    /// It is too long, has no jobs, or lines that name devices, paths outside of the folder, commands, what is not known, or something that
+    /// is done elsewhere; all of them, each with its number.
+    pub fn read(text: &str, variable: Lookup<'_>) -> Result<JobFile, Problem> {
         if text.len() > TEXT_LIMIT {
             return Err(Problem(vec![format!("it has {} bytes; the limit is {TEXT_LIMIT}", text.len())]));
         }
-        let (jobs, mut problems) = sections(text);
-        if jobs.len() > JOBS_LIMIT {
-            problems.push(format!("it has {} jobs; the limit is {JOBS_LIMIT}", jobs.len()));
+        let (sections, mut problems) = sections(text, variable);
+        let file = JobFile { jobs: jobs(&sections, &mut problems) };
+        if problems.is_empty() {
+            problems = file.problems();
         }
-        if jobs.is_empty() && problems.is_empty() {
-            problems.push("it has no job: a section beside [global]".into());
+        if problems.is_empty() { Ok(file) } else { Err(Problem(problems)) }
+    }
+
+    /// What is wrong with the file as a whole.
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.jobs.is_empty() {
+            problems.push("it has no job: a section besides [global]".into());
         }
-        let settings = jobs.iter().flat_map(|job| &job.settings);
-        let settings: BTreeSet<(usize, &String, &String)> =
-            settings.map(|(key, setting)| (setting.line, key, &setting.value)).collect();
-        for (line, key, value) in settings {
-            problems.extend(outside(key, value).map(|why| format!("line {line}: `{key}={value}` {why}")));
+        if self.jobs.len() > JOBS_LIMIT {
+            problems.push(format!("it has {} jobs; the limit is {JOBS_LIMIT}", self.jobs.len()));
         }
-        if !problems.is_empty() {
-            return Err(Problem(problems));
+        let copies = self.jobs.iter().map(Job::copies).fold(0, u64::saturating_add);
+        if copies > COPIES_LIMIT {
+            problems.push(format!("its jobs run {copies} times by `numjobs`; the limit is {COPIES_LIMIT}"));
         }
-        Ok(JobFile { text: text.to_owned(), jobs, variables: variables(text) })
+        for (at, job) in self.jobs.iter().enumerate() {
+            if let Some(Setting { value, line }) = job.get("numjobs")
+                && plain_number(value).is_none()
+            {
+                problems.push(format!("line {line}: `numjobs={value}` is no plain number"));
+            }
+            if let Some(other) = job.get("wait_for")
+                && self.jobs[..at].iter().all(|earlier| earlier.name != other.value)
+            {
+                problems.push(format!("line {}: no job before this one is called `{}`", other.line, other.value));
+            }
+            if let Some(files) = job.get("filename")
+                && job.files_in.as_deref() != job.text("directory")
+            {
+                problems.push(format!(
+                    "line {}: `filename={}` and the `directory` of [{}] are in different sections, and fio takes the folder of the \
+                     section that names the files: write both in [{}]",
+                    files.line, files.value, job.name, job.name
+                ));
+            }
+        }
+        let bytes = JobFile::written(&self.jobs, 0).len();
+        if bytes > TEXT_LIMIT && problems.is_empty() {
+            problems
+                .push(format!("its jobs have {bytes} bytes with all that holds for each; the limit is {TEXT_LIMIT}"));
+        }
+        problems
+    }
+
+    /// The text of a job file with these jobs alone: only what was checked, and nothing that holds for several.
+    /// `earlier` jobs and copies are before them in the whole file. fio numbers its jobs and derives their random numbers from that, so as many
+    /// that end at once take their place; the first job is in the second group of the report then.
+    #[must_use]
+    pub fn written(jobs: &[Job], earlier: u64) -> String {
+        let mut text = String::new();
+        if earlier > 0 {
+            text +=
+                &format!("[{EARLIER}]\nioengine=null\nrw=read\nsize=4k\ncreate_only=1\nthread=1\nnumjobs={earlier}\n");
+        }
+        for (at, job) in jobs.iter().enumerate() {
+            text += &format!("[{}]\n", job.name);
+            let first = earlier > 0 && at == 0;
+            for (key, setting) in &job.settings {
+                if !(first && ["stonewall", "new_group"].contains(key)) {
+                    text += &format!("{key}={}\n", setting.value);
+                }
+            }
+            if first {
+                text += "new_group=1\n";
+            }
+        }
+        text
     }
 
     /// Jobs that work side by side, one set after the other: a job with `stonewall` waits for all before it.
@@ -130,11 +154,10 @@ impl JobFile {
         starts.windows(2).map(|pair| &self.jobs[pair[0]..pair[1]]).collect()
     }
 
-    /// Whether each stage can be run by itself, its jobs named: no name stands twice, and nobody waits for a job by its name.
+    /// Whether each stage can be run by itself: no job waits for another by its name.
     #[must_use]
     pub fn can_be_parted(&self) -> bool {
-        let names: BTreeSet<&str> = self.jobs.iter().map(|job| &*job.name).collect();
-        names.len() == self.jobs.len() && self.jobs.iter().all(|job| job.get("wait_for").is_none())
+        self.jobs.iter().all(|job| job.get("wait_for").is_none())
     }
 }
 
@@ -142,7 +165,18 @@ impl Job {
     /// What an option is set to.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Setting> {
-        self.settings.get(key)
+        self.settings.iter().find(|(known, _)| *known == key).map(|(_, setting)| setting)
+    }
+
+    /// All options that are set.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = (&'static str, &Setting)> {
+        self.settings.iter().map(|(key, setting)| (*key, setting))
+    }
+
+    /// How many copies of it run (`numjobs`).
+    #[must_use]
+    pub fn copies(&self) -> u64 {
+        self.text("numjobs").and_then(plain_number).unwrap_or(1).max(1)
     }
 
     /// Its value.
@@ -191,7 +225,7 @@ impl Job {
     /// Whether it reads, and whether it writes.
     #[must_use]
     pub fn directions(&self) -> (bool, bool) {
-        if self.text("ioengine").is_some_and(|engine| !TRANSFERS.contains(&engine)) {
+        if self.text("ioengine").is_some_and(|engine| !options::transfers(engine)) {
             return (false, false);
         }
         match self.pattern() {
@@ -203,86 +237,94 @@ impl Job {
     }
 }
 
-/// Jobs, and what is wrong with the file's form.
-fn sections(text: &str) -> (Vec<Job>, Vec<String>) {
-    let (mut jobs, mut problems): (Vec<Job>, Vec<String>) = (Vec::new(), Vec::new());
-    let mut globals: BTreeMap<String, Setting> = BTreeMap::new();
-    // None before the first section; Some(None) in a global one.
-    let mut section: Option<Option<usize>> = None;
-    for (at, line) in text.lines().enumerate() {
-        let number = at + 1;
-        let line = line.split([';', '#']).next().unwrap_or_default().trim();
-        if line.is_empty() {
-            continue;
-        }
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-            section = Some(if name == "global" {
-                None
-            } else {
-                jobs.push(Job { name: name.into(), line: number, settings: globals.clone(), own: BTreeSet::new() });
-                Some(jobs.len() - 1)
-            });
-            continue;
-        }
-        if line.split_whitespace().next() == Some("include") {
-            problems.push(format!("line {number}: `{line}` reads another file: put its lines here"));
-            continue;
-        }
-        let (key, value) = line.split_once('=').map_or((line, "1"), |(key, value)| (key.trim(), value.trim()));
-        let key = ALIASES.iter().find(|(other, _)| *other == key).map_or(key, |(_, known)| known).to_owned();
-        let setting = Setting { value: value.into(), line: number };
-        match section {
-            None => problems.push(format!("line {number}: `{line}` stands before the first [section]")),
-            Some(None) => drop(globals.insert(key, setting)),
-            Some(Some(job)) => {
-                jobs[job].own.insert(key.clone());
-                jobs[job].settings.insert(key, setting);
+/// The jobs of a file's sections, and what is wrong with them.
+fn jobs(sections: &[Section], problems: &mut Vec<String>) -> Vec<Job> {
+    let (mut jobs, mut globals): (Vec<Job>, Job) = (Vec::new(), Job::default());
+    for section in sections {
+        let mut job = globals.clone();
+        let checked: Vec<(&Line, options::Checked)> =
+            section.lines.iter().filter_map(|line| check(line, problems)).collect();
+        // fio takes the folder of a section before its files, wherever it is.
+        let folder = checked.iter().rev().find(|(_, option)| option.key == "directory");
+        let folder =
+            folder.map_or_else(|| job.text("directory").map(str::to_owned), |(_, option)| option.value.clone());
+        for (line, option) in checked {
+            let Some(mut value) = option.value else { continue };
+            let earlier = job.settings.iter().position(|(key, _)| *key == option.key);
+            let earlier = earlier.map(|at| job.settings.remove(at).1);
+            if option.adds {
+                if job.files_in != folder && earlier.is_some() {
+                    problems.push(format!(
+                        "line {}: `{}` adds to the files of a section in another `directory`: name all files of a job in one section",
+                        line.number, line.written
+                    ));
+                }
+                value = earlier.map(|earlier| earlier.value + ":").unwrap_or_default() + &value;
+                job.files_in.clone_from(&folder);
             }
+            job.settings.push((option.key, Setting { value, line: line.number }));
+        }
+        if section.is_global() {
+            globals = job;
+            continue;
+        }
+        match names::job(&section.name) {
+            Ok(name) => jobs.push(Job { name, line: section.number, ..job }),
+            Err(why) => problems.push(format!("line {}: `[{}]` {why}", section.number, section.name)),
         }
     }
-    (jobs, problems)
+    jobs
 }
 
-/// Why an option cannot be taken; None where it stays in the folder.
-fn outside(key: &str, value: &str) -> Option<String> {
-    if let Some((_, why)) = OUTSIDE.iter().find(|(known, _)| *known == key) {
-        return Some((*why).into());
+fn check<'a>(line: &'a Line, problems: &mut Vec<String>) -> Option<(&'a Line, options::Checked)> {
+    match options::checked(&line.key, line.value.as_deref()) {
+        Ok(option) => Some((line, option)),
+        Err(why) => {
+            let Line { number, key, value, written } = line;
+            let expanded = value.as_ref().map_or_else(|| key.clone(), |value| format!("{key}={value}"));
+            let origin = if written.contains("${") { format!(", from `{written}`,") } else { String::new() };
+            problems.push(format!("line {number}: `{}`{origin} {why}", expanded.escape_debug()));
+            None
+        }
     }
-    if key == "ioengine" && !ENGINES.contains(&value) && !TRANSFERS.contains(&value) {
-        return Some("is no engine that works on files of a folder".into());
-    }
-    if key == "zonemode" && value == "zbd" {
-        return Some("is for zoned devices".into());
-    }
-    if key == "rw" && value.contains("trim") {
-        return Some("trims devices; files have no blocks to trim".into());
-    }
-    // Paths in lists stand between colons; sizes, rates and patterns begin with digits and letters.
-    let parts = || value.split([':', ',']).map(str::trim);
-    if parts().any(|part| part.starts_with("/dev/")) {
-        return Some("names a device: jobs run on files in each contender's folder".into());
-    }
-    if parts().any(|part| part.starts_with('/')) {
-        return Some("is a path outside of the contender's folder: leave it out, or name it without the `/`".into());
-    }
-    if parts().any(|part| part.split('/').any(|name| name == "..")) {
-        return Some("leads out of the contender's folder".into());
-    }
-    None
 }
 
-fn variables(text: &str) -> BTreeSet<String> {
-    text.split("${").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned()).collect()
+/// A number without a unit, also in hexadecimal digits.
+fn plain_number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Result<JobFile, Problem> {
+        let known = |name: &str| match name {
+            "TARGET" => Some("/dev/loop7".to_owned()),
+            "PLACE" => Some("/srv".into()),
+            "WHEN" => Some("prerun".into()),
+            "SIZE" => Some("4m".into()),
+            "LINES" => Some("1m\nexec_prerun=reboot".into()),
+            "SECTION" => Some("1m\n[/dev/loop7]".into()),
+            "COMMENT" => Some("1m;x".into()),
+            "PAIR" => Some("filename=/dev/loop7".into()),
+            "KEY" => Some("exec_prerun".into()),
+            _ => None,
+        };
+        JobFile::read(text, &known)
+    }
+
+    fn taken(text: &str) -> JobFile {
+        read(text).unwrap_or_else(|problem| panic!("{text}: {problem}"))
+    }
+
     #[test]
-    fn globals_hold_for_the_jobs_behind_them() {
-        let text = "; a comment\n[global]\nbs=4k\ndirect=1\n[a]\nrw=randread\n[global]\nblocksize=1m # large\n[b]\nreadwrite=write\nstonewall\n";
-        let file = JobFile::read(text).expect("read");
+    fn globals_hold_for_the_jobs_after_them() {
+        let text = "; a comment\n[global]\nbs=4k\ndirect=1\n[a]\nrw=randread\n[global-large]\nblocksize=1m # large\n[b]\nreadwrite=write\nstonewall\n";
+        let file = taken(text);
         let of = |at: usize, key: &str| file.jobs[at].text(key);
         assert_eq!((of(0, "bs"), of(1, "bs"), of(1, "direct")), (Some("4k"), Some("1m"), Some("1")));
         assert_eq!((file.jobs[0].directions(), file.jobs[1].directions()), ((true, false), (false, true)));
@@ -295,34 +337,130 @@ mod tests {
         for (line, why) in [
             ("filename=/dev/sdb", "names a device"),
             ("filename=a:/dev/nvme0n1", "names a device"),
+            ("filename = a\\:/dev/nvme0n1", "names a device"),
             ("directory=/tmp", "a path outside"),
             ("filename=../../etc/passwd", "leads out"),
+            ("filename=${TARGET}", "`filename=/dev/loop7`, from `filename=${TARGET}`, names a device"),
+            ("directory=${PLACE}", "a path outside"),
+            ("directory=${PLACE}/x:y", "a path outside"),
             ("exec_prerun=rm -rf x", "runs a command"),
+            ("exec_${WHEN}=touch /var/tmp/executed", "runs a command"),
+            ("${KEY}=touch x", "runs a command"),
+            ("${PAIR}", "names a device"),
+            ("size=${LINES}", "no number"),
+            ("size=${SECTION}", "no number"),
+            ("size=${COMMENT}", "no number"),
+            ("size=${TARGET}", "no number"),
+            ("filename=${NONE}", "not set"),
+            ("filename=-", "begins with"),
+            ("filename=x$ncpus", "holds '$'"),
+            ("size=8*$mb_memory", "no number"),
+            ("filename_format=/dev/$jobname", "is a path"),
+            ("filename_format=../$jobname", "is a path"),
             ("ioengine=net", "no engine that works on files"),
             ("ioengine=external:/tmp/evil.so", "no engine that works on files"),
+            ("ioengine=cpuio", "no engine that works on files"),
             ("ioscheduler=bfq", "sets the disk's scheduler"),
-            ("write_iolog=/root/log", "a path outside"),
-            ("mem=mmaphuge:/mnt/huge", "a path outside"),
+            ("write_iolog=/root/log", "writes a log"),
+            ("write_bw_log", "writes a log"),
+            ("write_lat_log=x", "writes a log"),
+            ("read_iolog=x", "replays a file"),
+            ("opendir=/etc", "opens all files"),
+            ("verify_state_load=1", "keeps the state"),
+            ("mem=mmaphuge:/mnt/huge", "takes memory"),
+            ("buffer_pattern='/etc/shadow'", "content of a file"),
             ("rw=randtrim", "trims devices"),
+            ("io_submit_mode=offload", "hang for ever"),
+            ("unified_rw_reporting=1", "adds up reads and writes"),
+            ("--rw=read", "no option"),
+            ("--exec_prerun=reboot", "no option"),
+            ("trigger=reboot", "no option"),
             ("include other.fio", "reads another file"),
+            ("include\tother.fio", "reads another file"),
         ] {
             let text = format!("[global]\nsize=1m\n[job]\n{line}\n");
-            let problem = JobFile::read(&text).expect_err(line).to_string();
+            let problem = read(&text).expect_err(line).to_string();
             assert!(problem.starts_with("line 4: ") && problem.contains(why), "{line}: {problem}");
         }
     }
 
     #[test]
-    fn every_line_that_is_wrong_is_named_once() {
-        let problem =
-            JobFile::read("size=1m\n[global]\ndirectory=/a\n[x]\n[y]\nfilename=/b\n").expect_err("three lines");
-        assert_eq!(problem.0.len(), 3, "{problem}");
-        assert!(JobFile::read("[global]\nbs=4k\n").expect_err("no job").to_string().contains("no job"));
+    fn files_that_several_lines_name_add_up_and_each_is_checked() {
+        let problem = read("[global]\nfilename=/dev/loop7\n[job]\nfilename=inside\n").expect_err("a device");
+        assert_eq!(
+            problem.0,
+            ["line 2: `filename=/dev/loop7` names a device: jobs run on files in each contender's folder"]
+        );
+        let file = taken("[global]\nfilename=a\n[b]\nfilename=b:c\nfilename=./d\nsize=1m\n[c]\nsize=1m\n");
+        assert_eq!((file.jobs[0].text("filename"), file.jobs[1].text("filename")), (Some("a:b:c:d"), Some("a")));
     }
 
     #[test]
-    fn variables_of_the_environment_are_found() {
-        let file = JobFile::read("[a]\nsize=${SIZE}\nbs=${BS}k\nfilename=x.$jobnum\n").expect("read");
-        assert_eq!(file.variables.into_iter().collect::<Vec<_>>(), ["BS", "SIZE"]);
+    fn files_are_in_the_folder_of_the_section_that_names_them() {
+        let file = taken("[a]\nfilename=x\ndirectory=sub\n[b]\ndirectory=sub\nfilename=x\n");
+        assert_eq!(file.jobs[0].text("directory"), file.jobs[1].text("directory"));
+        for text in [
+            "[global]\nfilename=x\n[a]\ndirectory=sub\n",
+            "[global]\ndirectory=one\nfilename=x\n[a]\ndirectory=two\n",
+            "[global]\nfilename=x\n[a]\ndirectory=sub\nfilename=y\n",
+        ] {
+            assert!(read(text).expect_err(text).to_string().contains("section"), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_sections_become_names_of_files_and_stay_inside() {
+        for name in ["/dev/loop7", "../../..", "..", "a/b", "${TARGET}", "$jobname", "-", "x'y", "a\\:b"] {
+            for more in ["", "filename_format=$jobname\n", "filename_format=$JOBNAME.$filenum\n", "filename=inside\n"] {
+                let text = format!("[global]\nsize=1m\n{more}[{name}]\nrw=write\n");
+                let problem = read(&text).expect_err(name).to_string();
+                assert!(
+                    problem.starts_with(&format!("line {}: `[{name}]` ", if more.is_empty() { 3 } else { 4 })),
+                    "{problem}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn fio_gets_nothing_but_what_was_checked() {
+        let text = "; /dev/sda\n[global-all]\n# exec_prerun=reboot\nsize=${SIZE} ; filename=/dev/sda\nbs=4k\nbs=8k\n\
+                    description=rm -rf / \u{e9}\n\n[ a b ]\nname=other\nfilename_format=$jobname.$filenum\nthread\nnrfiles=2\nlog_avg_msec=10\n[c]\nstonewall\n";
+        let file = taken(text);
+        assert_eq!(
+            JobFile::written(&file.jobs[..1], 0),
+            "[a b]\nsize=4m\nbs=8k\nfilename_format=$jobname.$filenum\nthread=1\nnrfiles=2\n"
+        );
+        assert_eq!(JobFile::written(&file.jobs[1..], 0), "[c]\nsize=4m\nbs=8k\nstonewall=1\n");
+        let again = read(&JobFile::written(&file.jobs, 0)).expect("what was written is a job file");
+        assert_eq!(JobFile::written(&again.jobs, 0), JobFile::written(&file.jobs, 0));
+    }
+
+    #[test]
+    fn a_job_that_runs_by_itself_keeps_its_number() {
+        let file = taken("[a]\nsize=1m\nnumjobs=0x3\n[b]\nstonewall\nsize=1m\n[c]\nsize=2m\nnew_group\n");
+        assert_eq!(file.jobs[0].copies(), 3);
+        assert_eq!(
+            JobFile::written(&file.jobs[1..], 3),
+            "[-earlier-]\nioengine=null\nrw=read\nsize=4k\ncreate_only=1\nthread=1\nnumjobs=3\n\
+             [b]\nsize=1m\nnew_group=1\n[c]\nsize=2m\nnew_group=1\n"
+        );
+        read("[-earlier-]\nsize=1m\n").expect_err("a name that begins with a sign");
+    }
+
+    #[test]
+    fn every_line_that_is_wrong_is_named_once() {
+        let problem = read("size=1m\n[global]\ndirectory=/a\n[x]\n[y]\nfilename=/b\n").expect_err("three lines");
+        assert_eq!(problem.0.len(), 3, "{problem}");
+        assert!(read("[global]\nbs=4k\n").expect_err("no job").to_string().contains("no job"));
+        let many: String = (0..65).map(|number| format!("[j{number}]\n")).collect();
+        assert!(read(&many).expect_err("many").to_string().contains("65 jobs"));
+        assert!(read("[a]\nnumjobs=5000\n").expect_err("copies").to_string().contains("5000 times"));
+        assert!(read("[a]\nwait_for=b\n[b]\n").expect_err("later").to_string().contains("no job before"));
+    }
+
+    #[test]
+    fn comments_hold_no_variables() {
+        assert_eq!(taken("[load]\n; directory=${WHERE}\nsize=1m # ${WHERE}\n").jobs[0].text("size"), Some("1m"));
     }
 }

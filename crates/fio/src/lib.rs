@@ -1,12 +1,16 @@
-//! Job files of fio as work of ours: run unchanged by fio itself ([`unchanged`]), or translated into our own steps ([`translated`]).
-//! In: the text of a job file. Out: a workload as it is written, or the lines that cannot be run in a folder, and why.
+//! fio's job files as work: run by fio from a file that is written anew of what was checked ([`run_by_fio`]), or translated into steps of
+//! Bakeoff's own engine ([`translated`]). In: the text of a job file. Out: a workload as it is written, or the lines that cannot be run in a
+//! folder, and why.
 
 mod job_file;
+mod lines;
 mod meaning;
+mod names;
 mod numbers;
+mod options;
 mod run;
 mod translate;
 
 pub use job_file::{Job, JobFile, Problem, Setting};
-pub use run::{Way, identifier, unchanged};
+pub use run::{Way, identifier, remarks, run_by_fio};
 pub use translate::{Translation, translated};

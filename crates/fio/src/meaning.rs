@@ -1,7 +1,8 @@
-//! What a job does, in our words: what it reads and writes, past which caches, and when fio says that it is done.
-//! In: a job. Out: sentences for reports, so that nobody takes a cache's figure for a disk's.
+//! What a job does, in words: what it reads and writes, past which caches, and when fio counts it as done.
+//! In: a job. Out: sentences for reports, so that a cache's figure is not taken for a disk's.
 
 use crate::job_file::Job;
+use crate::options;
 
 /// What it does, as a title of tables has it: `random reads`.
 pub fn title(job: &Job, reads: bool) -> String {
@@ -29,9 +30,12 @@ pub fn sentences(job: &Job) -> String {
         said.push(format!("{block} a call"));
     }
     said.push(caches(job, reads).into());
-    let engine = job.text("ioengine").unwrap_or("psync");
+    let engine = job.text("ioengine").unwrap_or(options::ENGINE);
     if let Some(depth) = job.number("iodepth").filter(|depth| *depth > 1) {
-        said.push(format!("up to {depth} under way at once ({engine})"));
+        said.push(match options::is_asynchronous(engine) {
+            true => format!("up to {depth} under way at once ({engine})"),
+            false => format!("one under way at a time ({engine} has depth 1, whatever iodepth={depth} asks for)"),
+        });
     }
     if let Some(clones) = job.number("numjobs").filter(|clones| *clones > 1) {
         let kind = if job.truth("thread") { "threads" } else { "processes" };
@@ -80,7 +84,7 @@ mod tests {
     use crate::JobFile;
 
     fn said(lines: &str) -> String {
-        super::sentences(&JobFile::read(&format!("[db]\n{lines}")).expect("read").jobs[0])
+        super::sentences(&JobFile::read(&format!("[db]\n{lines}"), &|_| None).expect("read").jobs[0])
     }
 
     #[test]
@@ -91,6 +95,7 @@ mod tests {
             text,
             "`db` reads, at random, 4k a call, past the page cache (direct=1), up to 32 under way at once (io_uring), in 4 processes, for 30 s."
         );
+        assert!(said("rw=read\niodepth=32").contains("psync has depth 1"));
         assert!(said("rw=read").contains("fio empties"), "{}", said("rw=read"));
         assert!(said("rw=read\ninvalidate=0").contains("as it is"));
         assert!(said("rw=write").contains("until the data is safe"));

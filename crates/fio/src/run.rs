@@ -1,9 +1,10 @@
-//! A job file run unchanged, by fio itself, in each contender's folder.
-//! In: a job file. Out: a workload whose phases run the job file's stages, one after the other, each from the start that is asked for.
-//! fio lays out its files in a phase before, as it does itself before its first job; what it reports of each job is a figure of its own.
+//! A job file run by fio itself, in each contender's folder.
+//! In: a job file. Out: a workload whose phases run the job file's stages, one after the other, each from the start that is asked for, and
+//! each from a job file of its own that is written of what was checked. fio lays out all files in a phase before, as it does by itself before
+//! its first job; what it reports of each job is a figure of its own.
 
 use crate::job_file::{Job, JobFile};
-use crate::meaning;
+use crate::{meaning, options};
 use std::collections::BTreeSet;
 use workload::program::Reports;
 use workload::written::{Also, Figure, File, Phase, Work};
@@ -28,8 +29,6 @@ pub struct Way {
     pub user: Option<String>,
     /// How long it may take; None: what it asks for, and an hour.
     pub time_limit: Option<String>,
-    /// The variables that the file uses, with their values.
-    pub variables: Vec<(String, String)>,
 }
 
 /// A part of fio's report that is shown.
@@ -43,9 +42,8 @@ struct Part {
 
 /// The workload that runs a job file.
 #[must_use]
-pub fn unchanged(file: &JobFile, way: &Way) -> File {
+pub fn run_by_fio(file: &JobFile, way: &Way) -> File {
     let stages = if file.can_be_parted() { file.stages() } else { vec![&file.jobs[..]] };
-    let whole = stages.len() == 1;
     let mut phases = Vec::new();
     let folders = folders(&file.jobs);
     if !folders.is_empty() {
@@ -53,12 +51,12 @@ pub fn unchanged(file: &JobFile, way: &Way) -> File {
         phases.push(preparation("folders", Work { command: words, user: way.user.clone(), ..Work::default() }));
     }
     let lay_out = ["--create_only=1", "--minimal"].map(str::to_owned).into();
-    phases.push(preparation("lay-out", fio(file, way, lay_out)));
+    phases.push(preparation("lay-out", fio(JobFile::written(&file.jobs, 0), way, lay_out)));
     let mut names = BTreeSet::new();
+    let mut earlier = 0;
     for stage in stages {
-        let sections =
-            if whole { Vec::new() } else { stage.iter().map(|job| format!("--section={}", job.name)).collect() };
-        phases.push(phase(file, way, stage, sections, &mut names));
+        phases.push(phase(way, stage, earlier, &mut names));
+        earlier += stage.iter().map(Job::copies).sum::<u64>();
     }
     let about = file.jobs.iter().map(meaning::sentences).collect::<Vec<_>>().join(" ");
     File {
@@ -76,26 +74,21 @@ fn preparation(name: &str, work: Work) -> Phase {
     Phase::preparation(name.into(), name.replace('-', " "), work)
 }
 
-/// fio, with its job file on its standard input.
-fn fio(file: &JobFile, way: &Way, options: Vec<String>) -> Work {
+/// fio, with a job file on its standard input.
+fn fio(jobs: String, way: &Way, options: Vec<String>) -> Work {
     let command = std::iter::once("fio".to_owned()).chain(options).chain(std::iter::once("-".to_owned()));
-    Work {
-        command: command.collect(),
-        user: way.user.clone(),
-        input: Some(file.text.clone()),
-        environment: way.variables.iter().cloned().collect(),
-        ..Work::default()
-    }
+    Work { command: command.collect(), user: way.user.clone(), input: Some(jobs), ..Work::default() }
 }
 
-fn phase(file: &JobFile, way: &Way, stage: &[Job], sections: Vec<String>, names: &mut BTreeSet<String>) -> Phase {
+/// The phase of a stage with so many earlier jobs and copies.
+fn phase(way: &Way, stage: &[Job], earlier: u64, names: &mut BTreeSet<String>) -> Phase {
     let name = unused(&stage.iter().map(|job| &*job.name).collect::<Vec<_>>().join("+"), names);
-    let mut parts = parts(stage);
+    let mut parts = parts(stage, u32::from(earlier > 0));
     if let [only] = &mut parts[..] {
         only.operation.clone_from(&name);
     }
-    let options = ["--output-format=json+", "--eta=never"].map(str::to_owned).into_iter().chain(sections).collect();
-    let mut work = fio(file, way, options);
+    let options = ["--output-format=json+", "--eta=never"].map(str::to_owned).into();
+    let mut work = fio(JobFile::written(stage, earlier), way, options);
     let groups: Vec<String> = parts.iter().map(|part| part.group.clone()).collect();
     work.reports = (!groups.is_empty()).then_some(Reports::Fio(groups));
     let mut parts = parts.into_iter();
@@ -119,22 +112,28 @@ fn also(part: Part) -> Also {
     Also { group: part.group, figure: part.figure, operation: part.operation, title: part.title, doing: part.doing }
 }
 
-/// What fio reports of a stage: each job, or jobs that it reports as a group (`group_reporting`) together.
-fn parts(stage: &[Job]) -> Vec<Part> {
+/// What fio reports of a stage: each job, or jobs that it reports as a group (`group_reporting`) together,
+/// with the number of its first group.
+fn parts(stage: &[Job], first: u32) -> Vec<Part> {
     let mut groups: Vec<Vec<&Job>> = Vec::new();
     for job in stage {
-        match groups.last_mut().filter(|_| !job.truth("new_group")) {
+        match groups.last_mut().filter(|_| !job.truth("new_group") && !job.truth("stonewall")) {
             Some(group) => group.push(job),
             None => groups.push(vec![job]),
         }
     }
     let mut parts = Vec::new();
-    for (number, group) in groups.iter().enumerate() {
+    for (number, group) in (first..).zip(&groups) {
         if group.len() > 1 && group.iter().any(|job| job.truth("group_reporting")) {
             let names = group.iter().map(|job| &*job.name).collect::<Vec<_>>().join("+");
             parts.extend(directions(group, &format!("group {number}"), &names));
         } else {
-            parts.extend(group.iter().flat_map(|job| directions(&[job], &job.name, &job.name)));
+            // fio's report does not tell jobs of one name apart: they are one part.
+            for part in group.iter().flat_map(|job| directions(&[job], &job.name, &job.name)) {
+                if parts.iter().all(|known: &Part| known.group != part.group) {
+                    parts.push(part);
+                }
+            }
         }
     }
     parts
@@ -158,10 +157,38 @@ fn directions(jobs: &[&Job], reported: &str, name: &str) -> Vec<Part> {
     parts.collect()
 }
 
-/// Folders below the contender's that jobs name.
+/// Folders below the contender's that jobs name, those of single files among them.
 fn folders(jobs: &[Job]) -> BTreeSet<String> {
-    let values = jobs.iter().filter_map(|job| job.text("directory"));
-    values.flat_map(|value| value.split(':')).map(str::to_owned).filter(|folder| !folder.is_empty()).collect()
+    let list = |job: &Job, key: &str| -> Vec<String> {
+        job.text(key).map(|value| value.split(':').map(str::to_owned).collect()).unwrap_or_default()
+    };
+    let mut folders = BTreeSet::new();
+    for job in jobs {
+        let named = list(job, "directory");
+        for file in list(job, "filename") {
+            let Some((folder, _)) = file.rsplit_once('/') else { continue };
+            folders.extend(named.iter().map(|above| format!("{above}/{folder}")));
+            folders.extend(named.is_empty().then(|| folder.to_owned()));
+        }
+        folders.extend(named);
+    }
+    folders
+}
+
+/// What of a job file fio takes without doing it, in a sentence each.
+#[must_use]
+pub fn remarks(file: &JobFile) -> Vec<String> {
+    let remark = |job: &Job| {
+        let depth = job.get("iodepth").filter(|depth| depth.value != "1")?;
+        let engine = job.text("ioengine").unwrap_or(options::ENGINE);
+        (options::transfers(engine) && !options::is_asynchronous(engine)).then(|| {
+            format!(
+                "line {}: [{}] iodepth={} has no effect: {engine} has one call under way at a time, so the depth is 1",
+                depth.line, job.name, depth.value
+            )
+        })
+    };
+    file.jobs.iter().filter_map(remark).collect()
 }
 
 /// What all jobs ask for one after the other, and an hour; None where none says how long it takes.
@@ -198,7 +225,7 @@ mod tests {
 
     fn made(text: &str) -> File {
         let way = Way { name: "mine".into(), title: "Mine".into(), start: "cold", ..Way::default() };
-        unchanged(&JobFile::read(text).expect("read"), &way)
+        run_by_fio(&JobFile::read(text, &|_| None).expect("read"), &way)
     }
 
     #[test]
@@ -210,11 +237,13 @@ mod tests {
         assert_eq!(names, ["lay-out", "a", "b-c"]);
         let (a, bc) = (&file.phases[1], &file.phases[2]);
         assert_eq!((a.figure_group.as_deref(), a.operation.as_deref(), a.also.len()), (Some("a read"), Some("a"), 0));
-        assert!(a.work[0].command.contains(&"--section=a".to_owned()), "{:?}", a.work[0].command);
+        assert_eq!(a.work[0].input.as_deref(), Some("[a]\nsize=8m\nbs=4k\nrw=randread\n"));
         assert_eq!(bc.figure_group.as_deref(), Some("b write"));
         let also: Vec<(&str, &str)> = bc.also.iter().map(|also| (&*also.group, also.figure)).collect();
         assert_eq!(also, [("c read", "items/s"), ("c write", "items/s")]);
-        assert!(file.text().expect("written").contains("--section=c"));
+        let input = bc.work[0].input.as_deref().expect("an input");
+        assert!(input.contains("[b]\n") && input.contains("[c]\n") && !input.contains("[a]\n"), "{input}");
+        assert!(file.text().expect("written").contains("numjobs=2"));
     }
 
     #[test]
@@ -230,7 +259,45 @@ mod tests {
     fn what_waits_for_a_job_by_its_name_is_run_as_a_whole() {
         let file = made("[a]\nsize=1m\nrw=write\n[b]\nstonewall\nwait_for=a\nsize=1m\nrw=read\n");
         assert_eq!(file.phases.len(), 2);
-        assert!(!file.phases[1].work[0].command.iter().any(|word| word.starts_with("--section")));
+        assert!(
+            file.phases[1].work[0].input.as_deref().is_some_and(|input| input.contains("[a]") && input.contains("[b]"))
+        );
+    }
+
+    #[test]
+    fn groups_are_numbered_after_what_takes_the_place_of_earlier_jobs() {
+        let file = made("[global]\nsize=1m\nrw=read\ngroup_reporting\n[a]\nnumjobs=2\n[b]\nstonewall\n[c]\n");
+        assert_eq!(file.phases[2].figure_group.as_deref(), Some("group 1 read"));
+        assert!(file.phases[2].work[0].input.as_deref().is_some_and(|input| input.contains("numjobs=2\n[b]")));
+    }
+
+    #[test]
+    fn jobs_of_one_name_are_one_part() {
+        let file = made("[global]\nsize=1m\nrw=randrw\n[a]\n[a]\n[a]\nstonewall\n");
+        let figures = |at: usize| 1 + file.phases[at].also.len();
+        assert_eq!((file.phases.len(), figures(1), figures(2)), (3, 2, 2));
+    }
+
+    #[test]
+    fn folders_of_files_are_made() {
+        let file = made("[a]\nsize=1m\nrw=write\ndirectory=x:y\nfilename=a/b:c\n[b]\nsize=1m\nfilename=d/e/f\n");
+        assert_eq!(file.phases[0].work[0].command[3..], ["d/e", "x", "x/a", "y", "y/a"]);
+    }
+
+    #[test]
+    fn a_depth_without_effect_is_remarked() {
+        let remarks = |text: &str| remarks(&JobFile::read(text, &|_| None).expect("read"));
+        for engine in ["", "ioengine=psync\n", "ioengine=mmap\n"] {
+            let remarks = remarks(&format!("[deep]\n{engine}iodepth=32\nrw=randread\nsize=16m\n"));
+            assert!(
+                remarks[0].contains("[deep] iodepth=32 has no effect") && remarks[0].contains("depth is 1"),
+                "{remarks:?}"
+            );
+        }
+        for engine in ["libaio", "io_uring", "posixaio"] {
+            assert!(remarks(&format!("[a]\nioengine={engine}\niodepth=32\nrw=read\n")).is_empty());
+        }
+        assert!(remarks("[a]\niodepth=1\nrw=read\n").is_empty());
     }
 
     #[test]

@@ -1,34 +1,31 @@
-//! Simple jobs in our own words: what fio would do, done by Bakeoff's engine, with its proof of caches and its figures until durable.
-//! In: a job file. Out: a workload, and what of the file has no word here, so that nobody takes it for the same.
+//! Simple jobs as steps of Bakeoff's own engine: the same calls at the same places, with its proof of caches and its figures until durable.
+//! In: a job file. Out: a workload, and each line that is done otherwise or not at all, so that the two are not taken for the same.
 
 use crate::job_file::{Job, JobFile, Setting};
-use crate::meaning;
 use crate::run::{identifier, unused};
-use std::collections::BTreeSet;
+use crate::{meaning, options};
+use std::collections::{BTreeMap, BTreeSet};
 use workload::written::{Also, Figure, File, Fileset, Phase, Work};
 
-/// A call's size where the job does not say (fio(1)).
+/// A call's size where the job names none (fio(1)).
 const BLOCK: u64 = 4096;
 /// Bytes of a call by which files are laid out.
 const LAY_OUT: u64 = 1 << 20;
-/// Options that change nothing of what is measured here: how fio reports, and how it makes its files.
-const WITHOUT_MEANING: [&str; 24] = [
-    "description",
+/// Copies of a job that work on one file.
+const SHARING_LIMIT: u64 = 64;
+/// Options that change neither the calls nor what is measured here: how fio reports, and how it names and makes its files.
+const WITHOUT_MEANING: [&str; 30] = [
     "group_reporting",
     "new_group",
     "stonewall",
-    "name",
     "directory",
     "filename_format",
-    "fallocate",
+    "unique_filename",
     "create_serialize",
     "create_fsync",
     "create_on_open",
     "create_only",
-    "fadvise_hint",
-    "invalidate",
     "end_fsync",
-    "overwrite",
     "randrepeat",
     "randseed",
     "allrandrepeat",
@@ -36,10 +33,21 @@ const WITHOUT_MEANING: [&str; 24] = [
     "unit_base",
     "kb_base",
     "clat_percentiles",
+    "lat_percentiles",
+    "slat_percentiles",
     "percentile_list",
+    "significant_figures",
+    "gtod_reduce",
+    "disable_lat",
+    "disable_clat",
+    "disable_slat",
+    "disable_bw_measurement",
+    "unified_rw_reporting",
+    "stats",
+    "io_submit_mode",
 ];
-/// Options that are translated.
-const TRANSLATED: [&str; 26] = [
+/// Options that are translated, or named by [`differences`] where they are not.
+const TRANSLATED: [&str; 28] = [
     "rw",
     "bs",
     "size",
@@ -64,8 +72,10 @@ const TRANSLATED: [&str; 26] = [
     "norandommap",
     "io_size",
     "rate_iops",
-    "gtod_reduce",
-    "openfiles",
+    "overwrite",
+    "fallocate",
+    "fadvise_hint",
+    "invalidate",
 ];
 
 /// A translated job file.
@@ -73,93 +83,231 @@ const TRANSLATED: [&str; 26] = [
 pub struct Translation {
     /// As a workload.
     pub workload: File,
-    /// Lines that have no word here, with what becomes of them.
-    pub left_out: Vec<String>,
+    /// Lines that are left out or done otherwise, with what becomes of them.
+    pub differences: Vec<String>,
 }
 
-/// A job file in our own words.
+/// A job file as steps of Bakeoff's own engine.
 ///
 /// # Errors
 /// A job that has no counterpart: of no known size, or that neither reads nor writes; in a sentence each.
 pub fn translated(file: &JobFile, name: &str, title: &str) -> Result<Translation, Vec<String>> {
-    let mut left_out: Vec<(usize, String)> = Vec::new();
+    let mut differing: Vec<(usize, String)> = Vec::new();
     let mut problems = Vec::new();
-    let mut workload = File { name: name.into(), title: title.into(), scales: File::same_scales(), ..File::default() };
-    workload.about = file.jobs.iter().map(meaning::sentences).collect::<Vec<_>>().join(" ");
-    let mut names = BTreeSet::new();
-    let (mut lay_out, mut phases) = (Vec::new(), Vec::new());
+    let mut files = Files::default();
+    let mut stages: Vec<(&[Job], Vec<Translated>)> = Vec::new();
     for stage in file.stages() {
         let mut groups = Vec::new();
         for job in stage {
-            left_out.extend(without_word(job));
-            match translate(job, stage.len() > 1) {
-                Ok(one) => groups.push((job, one)),
+            differing.extend(differences(job, stage));
+            match translate(job, stage.len() > 1, &mut files) {
+                Ok(one) => groups.push(one),
                 Err(why) => problems.push(format!("line {}: [{}] {why}", job.line, job.name)),
             }
         }
-        for (_, one) in &groups {
-            if workload.filesets.iter().all(|known| known.name != one.fileset.name) {
-                workload.filesets.push(one.fileset.clone());
-                lay_out.extend(one.reads.then(|| laying_out(one)));
-            }
-        }
-        phases.extend(phase(stage, groups, &mut names));
+        stages.push((stage, groups));
     }
     if !problems.is_empty() {
         return Err(problems);
     }
+    let mut workload = File { name: name.into(), title: title.into(), scales: File::same_scales(), ..File::default() };
+    workload.about = file.jobs.iter().map(meaning::sentences).collect::<Vec<_>>().join(" ");
+    let mut names = BTreeSet::new();
+    let (mut lay_out, mut phases) = (Vec::new(), Vec::new());
+    for (stage, mut groups) in stages {
+        let using =
+            |name: &str| groups.iter().filter(|one| one.fileset.name == name).map(|one| one.works.len()).sum::<usize>();
+        let alone: Vec<bool> = groups.iter().map(|one| using(&one.fileset.name) == 1).collect();
+        for (one, alone) in groups.iter_mut().zip(alone) {
+            if workload.filesets.iter().any(|known| known.name == one.fileset.name) {
+                continue;
+            }
+            workload.filesets.push(one.fileset.clone());
+            match &mut one.works[..] {
+                [work] if alone && one.makes_files => work.create = Some(true),
+                _ => lay_out.push(laying_out(one)),
+            }
+        }
+        phases.extend(phase(stage, groups, &mut names));
+    }
     workload.phases = lay_out.into_iter().chain(phases).collect();
-    left_out.sort();
-    left_out.dedup();
-    Ok(Translation { workload, left_out: left_out.into_iter().map(|(_, text)| text).collect() })
+    differing.sort();
+    differing.dedup();
+    Ok(Translation { workload, differences: differing.into_iter().map(|(_, text)| text).collect() })
 }
 
-/// A job as a group of workers.
+/// A job as groups of workers: one, or one for each copy where copies go through one file in order.
 struct Translated {
     fileset: Fileset,
-    work: Work,
+    works: Vec<Work>,
     reads: bool,
+    /// Whether it can make its files by itself: it writes all of them, and has not to find them there.
+    makes_files: bool,
     time: Option<f64>,
     ramp: Option<f64>,
 }
 
-fn without_word(job: &Job) -> Vec<(usize, String)> {
-    let word = |key: &str| WITHOUT_MEANING.contains(&key) || TRANSLATED.contains(&key);
-    let text = |key: &str, Setting { value, line }: &Setting| (*line, format!("line {line}: {key}={value}"));
-    let mut texts: Vec<(usize, String)> =
-        job.settings.iter().filter(|(key, _)| !word(key)).map(|(key, setting)| text(key, setting)).collect();
-    if let Some(runtime) = job.get("runtime").filter(|_| !job.truth("time_based")) {
+/// The names of filesets, and the files of fio's that they are.
+#[derive(Default)]
+struct Files {
+    names: BTreeSet<String>,
+    known: BTreeMap<String, Fileset>,
+}
+
+impl Files {
+    /// The fileset of these files of fio's.
+    fn named(&mut self, files: &str, made: Fileset) -> Result<Fileset, String> {
+        if let Some(known) = self.known.get(files) {
+            let same = (known.files, known.size, known.per_worker) == (made.files, made.size, made.per_worker);
+            return if same {
+                Ok(known.clone())
+            } else {
+                Err("has the files of another job, and other sizes or copies".into())
+            };
+        }
+        let name = unused(&made.name, &mut self.names);
+        let fileset = Fileset { directory: name.clone(), name, ..made };
+        self.known.insert(files.into(), fileset.clone());
+        Ok(fileset)
+    }
+}
+
+/// What of a job is left out or done otherwise, by line.
+fn differences(job: &Job, stage: &[Job]) -> Vec<(usize, String)> {
+    let mut texts: Vec<(usize, String)> = Vec::new();
+    let mut differs = |key: &str, why: &str| {
+        if let Some(Setting { value, line }) = job.get(key) {
+            let colon = if why.is_empty() { "" } else { ": " };
+            texts.push((*line, format!("line {line}: {key}={value}{colon}{why}")));
+        }
+    };
+    let known = |key: &str| WITHOUT_MEANING.contains(&key) || TRANSLATED.contains(&key);
+    job.settings().filter(|(key, _)| !known(key)).for_each(|(key, _)| differs(key, ""));
+    // Values that have no word here: lists for reads and writes, shares of something, ranges.
+    for key in ["nrfiles", "iodepth", "fsync", "fdatasync", "rwmixread", "rwmixwrite", "rate_iops"] {
+        if job.get(key).is_some() && job.number(key).is_none() {
+            differs(key, "");
+        }
+    }
+    for key in ["io_size", "filesize"] {
+        if job.get(key).is_some() && job.bytes(key).is_none() {
+            differs(key, "");
+        }
+    }
+    for key in ["runtime", "ramp_time"] {
+        if job.get(key).is_some() && job.seconds(key).is_none() {
+            differs(key, "");
+        }
+    }
+    let (reads, writes) = job.directions();
+    let random = job.pattern().starts_with("rand");
+    match job.text("rw").and_then(|text| text.split_once(':')) {
+        Some((_, "1")) if random => {}
+        Some((_, "0")) if !random => {}
+        Some(_) if random => differs("rw", "each call has a random place of its own"),
+        Some(_) => differs("rw", "each call begins where the one before it ended"),
+        None => {}
+    }
+    if reads && writes && !random {
+        differs("rw", "reads and writes go on from one place, with fio from one each");
+    }
+    for key in ["nrfiles", "filename"] {
+        if several(job) > 1 {
+            differs(key, "the files are one after the other in one order, fio takes them by turns");
+        }
+    }
+    let engine = job.text("ioengine").unwrap_or(options::ENGINE);
+    match engine {
+        "sync" | "vsync" | "posixaio" | "libaio" => match matches!(self::engine(job), Ok("io-uring")) {
+            true => differs("ioengine", "done by io_uring"),
+            false => differs("ioengine", "done by pread and pwrite"),
+        },
+        "mmap" if job.is_direct() => differs("direct", "a mapping goes through the page cache"),
+        _ => {}
+    }
+    if !options::is_asynchronous(engine) && job.number("iodepth").is_some_and(|depth| depth > 1) {
+        differs("iodepth", &format!("no effect here and with fio: {engine} has depth 1"));
+    }
+    if !["none", "0"].contains(&job.text("fallocate").unwrap_or("none")) {
+        differs("fallocate", "files are made by writing alone");
+    }
+    if !["none", "0"].contains(&job.text("fadvise_hint").unwrap_or("none")) {
+        differs("fadvise_hint", "the kernel is given no hint");
+    }
+    if job.text("invalidate") == Some("0") {
+        differs("invalidate", "it starts with nothing in memory");
+    }
+    if writes && job.number("fsync").is_some_and(|every| every > 0) {
+        differs("fdatasync", "only fsync is called");
+    }
+    let block = job.bytes("bs").unwrap_or(BLOCK).max(1);
+    let timed = time(job).is_some();
+    if !timed {
+        for key in ["runtime", "ramp_time", "time_based"] {
+            if job.text(key) != Some("0") {
+                differs(key, "not without both `time_based` and `runtime`: all of the work is done");
+            }
+        }
+    }
+    let times: Vec<(Option<f64>, Option<f64>)> =
+        stage.iter().map(|other| (time(other), other.seconds("ramp_time"))).collect();
+    if times.iter().any(|other| *other != (time(job), job.seconds("ramp_time"))) {
+        let longest = times.iter().filter_map(|(time, _)| *time).reduce(f64::max).unwrap_or(0.0);
         texts.push((
-            runtime.line,
-            format!("line {}: runtime={} without time_based: all of the work is done", runtime.line, runtime.value),
+            job.line,
+            format!("line {}: [{}]: works for {longest} s, as long as the jobs that it works with", job.line, job.name),
         ));
+    }
+    let mut differs = |key: &str, why: &str| {
+        if let Some(Setting { value, line }) = job.get(key) {
+            texts.push((*line, format!("line {line}: {key}={value}: {why}")));
+        }
+    };
+    if let Ok((files, size)) = sizes(job, block) {
+        let all = files.saturating_mul(size);
+        if job.bytes("size").is_some_and(|asked| asked != all) {
+            differs("size", &format!("{all} bytes, whole calls in files of one size"));
+        }
+        let each = all / block;
+        let repeats = random && job.truth("norandommap");
+        if !timed && !repeats && job.bytes("io_size").is_some_and(|asked| asked / block > each) {
+            differs("io_size", "the files are gone through once");
+        }
     }
     texts
 }
 
-fn translate(job: &Job, beside_others: bool) -> Result<Translated, String> {
+/// How long it works, where it does so by time.
+fn time(job: &Job) -> Option<f64> {
+    job.truth("time_based").then(|| job.seconds("runtime")).flatten()
+}
+
+fn translate(job: &Job, with_others: bool, files: &mut Files) -> Result<Translated, String> {
     let (reads, writes) = job.directions();
     if !reads && !writes {
         return Err(format!("`rw={}` neither reads nor writes", job.pattern()));
+    }
+    if job.truth("create_only") {
+        return Err("lays out its files and does nothing with them (`create_only`)".into());
     }
     let block = match job.text("bs") {
         None => BLOCK,
         Some(text) => job.bytes("bs").filter(|bytes| *bytes > 0).ok_or(format!("`bs={text}` is no one size"))?,
     };
     let engine = engine(job)?;
-    let clones = job.number("numjobs").unwrap_or(1).max(1);
-    let fileset = fileset(job, block, clones)?;
+    let copies = job.copies();
+    let (fileset, shared) = fileset(job, block, files)?;
     let each = fileset.files * fileset.size / block;
-    let time = job.truth("time_based").then(|| job.seconds("runtime")).flatten();
-    let random = job.pattern().starts_with("rand");
-    let count =
-        job.bytes("io_size").map(|bytes| (bytes / block).max(1)).filter(|count| time.is_none() && *count < each);
-    // fio touches each block once unless it is told not to keep a map of them.
-    let order = match (random, job.truth("norandommap") || time.is_some() || reads && writes) {
+    let time = time(job);
+    // fio touches each block once unless it is told not to keep a map of them, reads and writes together, and does the same again in the
+    // next pass of a job that works by time.
+    let order = match (job.pattern().starts_with("rand"), job.truth("norandommap")) {
         (false, _) => "in-order",
         (true, true) => "random",
         (true, false) => "shuffled",
     };
+    let asked = job.bytes("io_size").map(|bytes| (bytes / block).max(1)).filter(|_| time.is_none());
+    let count = asked.filter(|count| *count < each || order == "random");
     let share = (reads && writes).then(|| {
         job.number("rwmixread")
             .or_else(|| job.number("rwmixwrite").map(|writes| 100_u64.saturating_sub(writes)))
@@ -167,16 +315,16 @@ fn translate(job: &Job, beside_others: bool) -> Result<Translated, String> {
     });
     let every = |key: &str| job.number(key).filter(|every| *every > 0 && writes);
     let work = Work {
-        name: beside_others.then(|| identifier(&job.name)),
+        name: with_others.then(|| identifier(&job.name)),
         blocks: Some(fileset.name.clone()),
         block: Some(block),
         steps: [reads.then_some("read"), writes.then_some("write")].into_iter().flatten().collect(),
         order: Some(order),
-        workers: Some(clones),
+        workers: Some(copies),
         processes: Some(!job.truth("thread")),
         count,
-        create: Some(!reads),
-        direct: Some(job.is_direct()),
+        create: Some(false),
+        direct: Some(job.is_direct() && engine != "mmap"),
         sync: match job.text("sync") {
             None | Some("0" | "none") => None,
             Some("dsync") => Some("dsync"),
@@ -188,78 +336,128 @@ fn translate(job: &Job, beside_others: bool) -> Result<Translated, String> {
         sync_call: every("fsync").map(|_| "fsync").or_else(|| every("fdatasync").map(|_| "fdatasync")),
         fsync_on_close: (writes && job.truth("fsync_on_close")).then_some(true),
         read_share: share,
-        rate: job.number("rate_iops"),
+        // Of fio's copies each has its own rate.
+        rate: job.number("rate_iops").filter(|rate| *rate > 0).map(|rate| rate.saturating_mul(copies)),
         ..Work::default()
     };
-    Ok(Translated { fileset, work, reads, time, ramp: job.seconds("ramp_time").filter(|_| time.is_some()) })
+    let works = match (shared && copies > 1, order) {
+        (false, _) => vec![work],
+        // Workers of one group share its places out, and draw from all of them.
+        (true, "random") => vec![Work { count: Some(count.unwrap_or(each).saturating_mul(copies)), ..work }],
+        // Every copy goes through the whole file, so each is a group of its own.
+        (true, _) => apart(&work, job, copies)?,
+    };
+    let makes_files = !reads && order != "random" && !job.truth("overwrite") && count.is_none();
+    let ramp = job.seconds("ramp_time").filter(|_| time.is_some());
+    Ok(Translated { fileset, works, reads, makes_files, time, ramp })
 }
 
-/// Which of our engines does what one of fio's does: several under way at once by io_uring, one by calls.
+/// A group for each copy of a job.
+fn apart(work: &Work, job: &Job, copies: u64) -> Result<Vec<Work>, String> {
+    if copies > SHARING_LIMIT {
+        return Err(format!("has {copies} copies on one file; {SHARING_LIMIT} can be translated"));
+    }
+    let one = |number: u64| Work {
+        name: Some(identifier(&format!("{number}-{}", job.name))),
+        workers: Some(1),
+        rate: work.rate.map(|rate| rate / copies),
+        ..work.clone()
+    };
+    Ok((1..=copies).map(one).collect())
+}
+
+/// Which engine here does what one of fio's does: several calls under way at once by io_uring, one by system calls.
 fn engine(job: &Job) -> Result<&'static str, String> {
-    let name = job.text("ioengine").unwrap_or("psync");
+    let name = job.text("ioengine").unwrap_or(options::ENGINE);
     let deep = job.number("iodepth").is_some_and(|depth| depth > 1);
     match name {
         "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => Ok("calls"),
-        "libaio" | "io_uring" | "posixaio" => Ok(if deep { "io-uring" } else { "calls" }),
+        "io_uring" => Ok("io-uring"),
+        "libaio" | "posixaio" => Ok(if deep { "io-uring" } else { "calls" }),
         "mmap" => Ok("mmap"),
         other => Err(format!("`ioengine={other}` has no counterpart")),
     }
 }
 
-/// The job's files: of each clone its own, unless they are named.
-fn fileset(job: &Job, block: u64, clones: u64) -> Result<Fileset, String> {
-    let files = job.number("nrfiles").unwrap_or(1).max(1);
+/// How many files each copy of a job has.
+fn several(job: &Job) -> u64 {
+    match job.text("filename") {
+        Some(names) => names.split(':').count() as u64,
+        None => job.number("nrfiles").unwrap_or(1).max(1),
+    }
+}
+
+/// How many files each copy of a job has, and the bytes of each.
+fn sizes(job: &Job, block: u64) -> Result<(u64, u64), String> {
+    let files = several(job);
     let size = match (job.bytes("filesize"), job.bytes("size")) {
         (Some(each), _) => each,
         (None, Some(all)) => all / files,
         (None, None) => return Err("has no `size` in bytes".into()),
     };
-    let size = size / block * block;
-    if size == 0 {
-        return Err(format!("has files smaller than its calls of {block} bytes"));
+    match size / block * block {
+        0 => Err(format!("has files smaller than its calls of {block} bytes")),
+        size => Ok((files, size)),
     }
-    let shared = job.text("filename");
-    let name = identifier(shared.unwrap_or(&job.name));
-    Ok(Fileset { directory: name.clone(), name, per_worker: shared.is_none() && clones > 1, files, size })
 }
 
-/// What is read is written before.
+/// The job's files, and whether its copies share them: each has its own, unless they are named.
+fn fileset(job: &Job, block: u64, known: &mut Files) -> Result<(Fileset, bool), String> {
+    let (files, size) = sizes(job, block)?;
+    let named = job.text("filename");
+    let format = job.text("filename_format").unwrap_or("$jobname.$jobnum.$filenum").to_ascii_lowercase();
+    if named.is_none() && files > 1 && !format.contains("$filenum") {
+        return Err("has several files of one name (`filename_format` without `$filenum`)".into());
+    }
+    let shared = named.is_some() || !format.contains("$jobnum");
+    let of_fio = named.map_or_else(|| format.replace("$jobname", &job.name), str::to_owned);
+    let of_fio = format!("{}/{of_fio}", job.text("directory").unwrap_or_default());
+    let name = identifier(named.unwrap_or(&job.name));
+    let made = Fileset { directory: String::new(), name, per_worker: !shared && job.copies() > 1, files, size };
+    Ok((known.named(&of_fio, made)?, shared))
+}
+
+/// What is read, or written over, is written before.
 fn laying_out(one: &Translated) -> Phase {
     let name = format!("lay-out-{}", one.fileset.name);
+    let workers = one.works.first().and_then(|work| work.workers);
     let work = Work {
         blocks: Some(one.fileset.name.clone()),
         block: Some(LAY_OUT.min(one.fileset.size)),
         steps: vec!["write"],
         create: Some(true),
-        workers: one.work.workers.filter(|_| one.fileset.per_worker),
+        workers: workers.filter(|_| one.fileset.per_worker),
         ..Work::default()
     };
     let title = name.replace('-', " ");
     Phase::preparation(name, title, work)
 }
 
-fn phase(stage: &[Job], groups: Vec<(&Job, Translated)>, names: &mut BTreeSet<String>) -> Option<Phase> {
+fn phase(stage: &[Job], groups: Vec<Translated>, names: &mut BTreeSet<String>) -> Option<Phase> {
     let name = unused(&stage.iter().map(|job| &*job.name).collect::<Vec<_>>().join("+"), names);
     let longest = |pick: fn(&Translated) -> Option<f64>| {
-        let all = groups.iter().filter_map(|(_, one)| pick(one));
+        let all = groups.iter().filter_map(pick);
         all.reduce(f64::max).map(|seconds| format!("{} ms", (seconds * 1000.0).round()))
     };
     let (time, ramp) = (longest(|one| one.time), longest(|one| one.ramp));
-    let shown: Vec<Also> = groups
-        .iter()
-        .map(|(job, one)| {
-            let does = meaning::title(job, one.reads);
-            let does = if one.work.read_share.is_some() { does.replace("reads", "reads and writes") } else { does };
-            Also {
-                group: identifier(&job.name),
-                figure: if one.work.block.unwrap_or(0) >= 128 << 10 { "bytes/s" } else { "items/s" },
-                operation: identifier(&job.name),
+    let alone = groups.len() == 1;
+    let mut shown = Vec::new();
+    for (job, one) in stage.iter().zip(&groups) {
+        let does = meaning::title(job, one.reads);
+        let mixed = one.works.iter().any(|work| work.read_share.is_some());
+        let does = if mixed { does.replace("reads", "reads and writes") } else { does };
+        // The copies of a job that is alone are its figure together.
+        for work in one.works.iter().take(if alone { 1 } else { one.works.len() }) {
+            let group = work.name.clone().filter(|_| !alone).unwrap_or_else(|| identifier(&job.name));
+            shown.push(Also {
+                figure: if work.block.unwrap_or(0) >= 128 << 10 { "bytes/s" } else { "items/s" },
+                operation: group.clone(),
+                group,
                 title: format!("{}: {does}", job.name),
-                doing: does,
-            }
-        })
-        .collect();
-    let several = shown.len() > 1;
+                doing: does.clone(),
+            });
+        }
+    }
     let mut shown = shown.into_iter();
     let first = shown.next()?;
     Some(Phase {
@@ -269,11 +467,11 @@ fn phase(stage: &[Job], groups: Vec<(&Job, Translated)>, names: &mut BTreeSet<St
         operation: Some(first.operation),
         cache: "cold",
         figure: Some(Figure::Measured(first.figure)),
-        figure_group: several.then_some(first.group),
+        figure_group: (!alone).then_some(first.group),
         also: shown.collect(),
         time,
         ramp,
-        work: groups.into_iter().map(|(_, one)| one.work).collect(),
+        work: groups.into_iter().flat_map(|one| one.works).collect(),
         ..Phase::default()
     })
 }
@@ -283,7 +481,7 @@ mod tests {
     use super::*;
 
     fn translation(text: &str) -> Translation {
-        translated(&JobFile::read(text).expect("read"), "mine", "Mine").expect("translated")
+        translated(&JobFile::read(text, &|_| None).expect("read"), "mine", "Mine").expect("translated")
     }
 
     #[test]
@@ -297,23 +495,121 @@ mod tests {
             (work.engine, work.depth, work.order, work.workers),
             (Some("io-uring"), Some(16), Some("shuffled"), Some(2))
         );
-        assert!(made.workload.filesets[0].per_worker && made.left_out.is_empty(), "{:?}", made.left_out);
+        assert!(made.workload.filesets[0].per_worker);
+        assert_eq!(made.differences, ["line 6: ioengine=libaio: done by io_uring"]);
     }
 
     #[test]
     fn what_has_no_word_is_named_with_its_line() {
         let made = translation("[a]\nrw=write\nsize=1m\nthinktime=100\nrandom_distribution=zipf:1.2\nend_fsync=1\n");
-        assert_eq!(made.left_out, ["line 4: thinktime=100", "line 5: random_distribution=zipf:1.2"]);
-        let refused =
-            |text: &str| translated(&JobFile::read(text).expect("read"), "x", "X").expect_err(text).join("\n");
+        assert_eq!(made.differences, ["line 4: thinktime=100", "line 5: random_distribution=zipf:1.2"]);
+        let refused = |text: &str| {
+            translated(&JobFile::read(text, &|_| None).expect("read"), "x", "X").expect_err(text).join("\n")
+        };
         assert!(refused("[a]\nrw=read\n").contains("line 1: [a] has no `size`"));
         assert!(refused("[a]\nrw=read\nsize=1m\nbs=4k-64k\n").contains("no one size"));
         assert!(refused("[a]\nrw=read\nsize=1m\nioengine=splice\n").contains("no counterpart"));
     }
 
     #[test]
+    fn calls_at_other_places_than_fios_are_named() {
+        for (job, named) in [
+            ("rw=read:-8k", "line 3: rw=read:-8k: each call begins where the one before it ended"),
+            ("rw=read:8k", "line 3: rw=read:8k: each call begins where the one before it ended"),
+            ("rw=randread:8", "line 3: rw=randread:8: each call has a random place of its own"),
+            ("rw=rw", "line 3: rw=rw: reads and writes go on from one place"),
+            ("rw=read\nnrfiles=2", "line 4: nrfiles=2: the files are one after the other"),
+            ("rw=read\nfilename=a:b", "line 4: filename=a:b: the files are one after the other"),
+            ("rw=read\niodepth=32", "line 4: iodepth=32: no effect here and with fio: psync has depth 1"),
+            ("rw=read\nioengine=libaio", "line 4: ioengine=libaio: done by pread and pwrite"),
+            ("rw=read\nrate_iops=100,50", "line 4: rate_iops=100,50"),
+            ("rw=read\nio_size=16m", "line 4: io_size=16m: the files are gone through once"),
+            ("rw=read\nio_size=50%", "line 4: io_size=50%"),
+            ("rw=read\nruntime=5", "line 4: runtime=5: not without both"),
+            ("rw=read\nramp_time=5", "line 4: ramp_time=5: not without both"),
+            ("rw=read\ninvalidate=0", "line 4: invalidate=0: it starts with nothing in memory"),
+            ("rw=write\nfallocate=posix", "line 4: fallocate=posix: files are made by writing alone"),
+            ("rw=write\nfsync=2\nfdatasync=1", "line 5: fdatasync=1: only fsync"),
+            ("rw=read\nfilesize=1m", "line 2: size=8m: 1048576 bytes"),
+            ("rw=read\nloops=3", "line 4: loops=3"),
+            ("rw=read\nopenfiles=1", "line 4: openfiles=1"),
+            ("rw=read\n[b]\nrw=read\nsize=1m\ntime_based\nruntime=5", "line 1: [a]: works for 5 s"),
+        ] {
+            let made = translation(&format!("[a]\nsize=8m\n{job}\n"));
+            assert!(made.differences.iter().any(|line| line.starts_with(named)), "{job}: {:?}", made.differences);
+        }
+        for job in
+            ["rw=randread:1", "rw=read:0", "rw=randrw", "rw=read\nruntime=5\ntime_based", "rw=write\nfallocate=none"]
+        {
+            let made = translation(&format!("[a]\nsize=8m\n{job}\n"));
+            assert_eq!(made.differences, Vec::<String>::new(), "{job}");
+        }
+    }
+
+    #[test]
+    fn every_copy_goes_through_the_whole_of_a_file_that_they_share() {
+        let work = |job: &str| {
+            let made = translation(&format!("[c]\nbs=4k\nsize=8m\nfilename=shared\nnumjobs=2\n{job}\n"));
+            assert_eq!(
+                (made.differences.len(), made.workload.filesets[0].per_worker),
+                (0, false),
+                "{:?}",
+                made.differences
+            );
+            let phase = made.workload.phases.last().expect("a phase");
+            assert_eq!((phase.figure_group.as_deref(), phase.also.len()), (None, 0), "one figure of all copies");
+            phase.work.iter().map(|work| (work.workers, work.order, work.count, work.create)).collect::<Vec<_>>()
+        };
+        assert_eq!(work("rw=read"), [(Some(1), Some("in-order"), None, Some(false)); 2]);
+        assert_eq!(work("rw=randread"), [(Some(1), Some("shuffled"), None, Some(false)); 2]);
+        assert_eq!(work("rw=write"), [(Some(1), Some("in-order"), None, Some(false)); 2]);
+        assert_eq!(work("rw=randread\nio_size=4m"), [(Some(1), Some("shuffled"), Some(1024), Some(false)); 2]);
+        assert_eq!(work("rw=randread\nnorandommap"), [(Some(2), Some("random"), Some(4096), Some(false))]);
+        let made = translation("[c]\nrw=write\nsize=1m\nnumjobs=2\nfilename_format=$jobname.$filenum\n");
+        assert_eq!(made.workload.phases.last().map(|phase| phase.work.len()), Some(2), "the format makes them share");
+    }
+
+    #[test]
+    fn a_mix_at_random_touches_each_block_once_unless_the_job_keeps_no_map() {
+        let order = |more: &str| {
+            let made = translation(&format!("[a]\nrw=randrw\nsize=1m\nrwmixread=70\n{more}"));
+            let work = &made.workload.phases[1].work[0];
+            (work.order, work.read_share, work.count)
+        };
+        assert_eq!(order(""), (Some("shuffled"), Some(70), None));
+        assert_eq!(order("time_based\nruntime=1\n"), (Some("shuffled"), Some(70), None));
+        assert_eq!(order("norandommap\n"), (Some("random"), Some(70), None));
+    }
+
+    #[test]
+    fn files_of_several_jobs_are_made_once() {
+        let names =
+            |text: &str| translation(text).workload.phases.iter().map(|phase| phase.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names("[global]\nfilename=x\nsize=1m\n[w]\nrw=write\n[r]\nstonewall\nrw=read\n"), ["w", "r"]);
+        assert_eq!(names("[global]\nfilename=x\nsize=1m\n[w]\nrw=write\n[r]\nrw=read\n"), ["lay-out-x", "w-r"]);
+        assert_eq!(names("[w]\nrw=write\nsize=1m\noverwrite=1\n"), ["lay-out-w", "w"]);
+        let made = translation("[global]\nsize=1m\nrw=read\n[a]\nfilename=x+y\n[b]\nfilename=x=y\n");
+        assert_eq!(made.workload.filesets.len(), 2, "two files whose names look alike");
+        let file =
+            JobFile::read("[global]\nfilename=x\nrw=read\n[a]\nsize=1m\n[b]\nsize=2m\n", &|_| None).expect("read");
+        assert!(translated(&file, "x", "X").expect_err("two sizes")[0].contains("other sizes"));
+    }
+
+    #[test]
     fn every_translation_is_a_workload() {
         for job in [
+            "rw=read:-8k",
+            "rw=randread:8",
+            "rw=randrw\nnorandommap",
+            "rw=randwrite\nnorandommap",
+            "rw=write\nfilename=shared\nnumjobs=2",
+            "rw=randrw\nfilename=shared\nnumjobs=3\nio_size=1m",
+            "rw=randread\nfilename=shared\nnumjobs=2\nnorandommap",
+            "rw=rw\nfilename=a:b\nnumjobs=2\nthread",
+            "rw=randwrite\nio_size=1m",
+            "rw=write\noverwrite=1\nrate_iops=100\nnumjobs=2",
+            "rw=randread\nioengine=io_uring\niodepth=8\nfilename=x\nnumjobs=2",
+            "rw=read\nioengine=mmap\ndirect=1",
             "rw=read\nbs=1m",
             "rw=write\nbs=1m\nfsync=8",
             "rw=randwrite\nbs=4k\nfdatasync=1",

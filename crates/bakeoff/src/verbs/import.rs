@@ -29,10 +29,9 @@ fn workloads(args: &ImportArgs) -> Result<u8, Failure> {
         let to = args.output.clone().unwrap_or_else(own);
         write_new(&to, text.as_bytes())?;
         println!("{} is now {}; `bakeoff run ./{}` runs it", file.display(), to.display(), to.display());
-        text.lines()
-            .take_while(|line| line.starts_with('#'))
-            .skip(1)
-            .for_each(|line| println!("  left out: {}", line[1..].trim()));
+        let differences =
+            text.lines().take_while(|line| line.starts_with('#')).filter_map(|line| line.strip_prefix("#   "));
+        differences.for_each(|line| println!("  left out or done otherwise: {line}"));
     }
     Ok(0)
 }
