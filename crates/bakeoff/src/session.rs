@@ -67,12 +67,12 @@ pub fn begin(
     carry_on(&mut ledger, &id, plan, filesystems, (output, server))
 }
 
-/// Goes on where the ledger says a run stands.
+/// Goes on with a run where its ledger ends. What is formatted and run comes from the ledger, so it must be trusted.
 pub fn resume(path: &Path, asked: &ResumeArgs) -> Result<u8, Failure> {
     if !path.exists() {
         return Err(Failure::new(format!("resuming: there is no ledger {}; name it with --ledger", path.display())));
     }
-    let mut ledger = Ledger::open(path, Access::Write)?;
+    let mut ledger = Ledger::open_trusted(path)?;
     let run = ledger.run(asked.run.as_deref())?;
     if run.new.origin != Origin::Measured {
         return Err(Failure::new(format!("resuming run {}: it was not measured here, but imported", run.id)));
@@ -106,15 +106,14 @@ fn clean_before(plan: &ResolvedPlan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a run whose programs somebody else could have named: the ledger says what runs, and with whose rights is the caller's affair.
+/// Refuses a run of programs, or a replay, from a ledger that the person who called sudo could have written: they run as root.
 fn trusted(id: &str, plan: &ResolvedPlan, ledger: &Path) -> Result<(), Failure> {
     if !plan.works.iter().any(resolve::runs_commands) {
         return Ok(());
     }
     system::owned_path(ledger).map_err(|untrusted| {
-        let why =
-            "it runs programs that the ledger names, or replays its traces, so the ledger must be nobody's but yours";
-        Failure::new(format!("resuming run {id}: {why}: {untrusted}; begin it anew"))
+        let why = "it runs programs that the ledger names, or replays its traces, so only you and root may own and write the ledger";
+        Failure::new(format!("resuming run {id}: {why}: {untrusted}; begin the run again"))
     })
 }
 

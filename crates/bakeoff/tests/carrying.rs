@@ -58,6 +58,14 @@ fn a_finished_run_goes_on_to_more_blocks() {
     };
     let (status, two, _) = blocks();
     assert_eq!((status, two), (RunStatus::Finished, vec![0, 1]));
+    // Another user's ledger decides nothing, whatever the run is, and is read as it is.
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(place.path("bakeoff.db"), Some(54321), None).expect("root may");
+        place.bakeoff("resume --samples 3 --plain --no-report").refused(&["bakeoff.db", "belongs to user 54321"]);
+        place.bakeoff("show").well();
+        std::os::unix::fs::chown(place.path("bakeoff.db"), Some(0), None).expect("root may");
+        assert_eq!(blocks().1, [0, 1]);
+    }
     place.bakeoff("resume --samples 3 --plain --no-report").well();
     let said = place.bakeoff("show --full").well().out;
     let (status, three, line) = blocks();

@@ -327,6 +327,21 @@ fn what_a_kept_state_showed_it_shows_again() {
     std::fs::write(&whole, known.to_string()).expect("written");
     let (status, said) = again(&whole.display().to_string());
     assert!(status == Some(1) && said.contains("nothing of it is found again"), "{said}");
+    // A description that others can write could name any program, and an image any filesystem.
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("mode is set");
+    };
+    let image = folder.path().join(known["image"].as_str().expect("an image"));
+    for open in [&whole, &image] {
+        mode(open, 0o666);
+        let (status, said) = again(&whole.display().to_string());
+        assert!(
+            status == Some(2) && said.contains(&format!("{} can be written by everybody", open.display())),
+            "{said}"
+        );
+        mode(open, 0o600);
+    }
     let (status, said) = again("/dev/null");
     assert!(status == Some(2) && said.contains("--again /dev/null"), "{said}");
 }

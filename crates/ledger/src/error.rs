@@ -28,6 +28,18 @@ pub enum LedgerError {
         /// What was found.
         why: String,
     },
+    /// Another user could have written it, or could replace it.
+    #[error(
+        "acting on the database file {path}: {untrusted}. It decides what is run and what is formatted, so it, the files next to it that \
+         begin with its name, and the folders above must belong to you or to root, and nobody else may write them. `bakeoff show` \
+         reads it as it is; to measure, begin a run with a database file of your own (--ledger)"
+    )]
+    Untrusted {
+        /// The ledger file.
+        path: PathBuf,
+        /// The file or folder at fault, its owner, and why it is not trusted.
+        untrusted: system::Untrusted,
+    },
     /// Another run writes to it.
     #[error(
         "opening the ledger {path} for a run: another bakeoff{holder} is using it; wait for it, or name another file with --ledger"

@@ -19,6 +19,9 @@ const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// Letters of a file's own text that an error shows.
 const SHOWN: usize = 300;
 
+/// Endings of the files that SQLite and the lock keep next to a ledger: a write-ahead log or a journal is taken into it.
+const NEXT_TO_IT: [&str; 4] = ["-wal", "-shm", "-journal", ".lock"];
+
 /// What a ledger is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -73,6 +76,38 @@ impl Ledger {
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
             .map_err(refused("setting up the ledger"))?;
         Ok(Self { connection, path: path.into(), file: identity(path), _lock: lock, _copy: None })
+    }
+
+    /// Opens a ledger for writing whose content decides what is run and formatted: only where nobody but the caller and root can
+    /// have written or replaced it.
+    ///
+    /// # Errors
+    /// Another user owns, or could write, the file, a folder above it, or a file that SQLite or the lock keeps next to it; else as
+    /// [`Ledger::open`].
+    pub fn open_trusted(path: &Path) -> Result<Self, LedgerError> {
+        let checked = |answer: Result<(), system::Untrusted>| {
+            answer.map_err(|untrusted| LedgerError::Untrusted { path: path.into(), untrusted })
+        };
+        checked(system::callers_path(path))?;
+        let refused = |error: std::io::Error| LedgerError::Refused {
+            doing: "opening the ledger",
+            path: path.into(),
+            answer: error.to_string(),
+        };
+        let real = path.canonicalize().map_err(refused)?;
+        let beside = NEXT_TO_IT.map(|ending| {
+            let mut name = real.clone().into_os_string();
+            name.push(ending);
+            PathBuf::from(name)
+        });
+        beside
+            .iter()
+            .filter(|file| file.symlink_metadata().is_ok())
+            .try_for_each(|file| checked(system::callers_path(file)))?;
+        let ledger = Self::open(path, Access::Write)?;
+        // In a folder such as /tmp another user may have made one of them since.
+        checked(system::callers_open_files(&real))?;
+        Ok(ledger)
     }
 
     /// Opens a ledger that can be read and not be written.

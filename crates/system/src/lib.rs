@@ -43,7 +43,7 @@ pub use machine::Machine;
 pub use noise::Remark;
 pub use openers::{Opener, Wanted};
 pub use tail::Tail;
-pub use trust::{Untrusted, owned_path};
+pub use trust::{Untrusted, callers_open_files, callers_path, owned_path};
 
 /// Writes a line to standard error; one that is closed or whose reader is gone loses it, and nothing else.
 pub fn note(line: &str) {

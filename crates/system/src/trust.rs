@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -56,6 +57,38 @@ pub fn owned_path(path: &Path) -> Result<(), Untrusted> {
     owned_by(path, &[rustix::process::geteuid().as_raw(), 0])
 }
 
+/// As [`owned_path`], where the person who called sudo is trusted, too: the working folder is usually theirs.
+pub fn callers_path(path: &Path) -> Result<(), Untrusted> {
+    owned_by(path, &callers())
+}
+
+/// Whether every file that this process has open, and whose path begins so, belongs to the caller as in [`callers_path`] and cannot
+/// be written by others. It finds a file that another user put in place between a check of its name and its opening.
+pub fn callers_open_files(beginning: &Path) -> Result<(), Untrusted> {
+    open_files_owned_by(beginning, &callers())
+}
+
+/// The caller, root, and the person who called sudo.
+fn callers() -> Vec<u32> {
+    [rustix::process::geteuid().as_raw(), 0].into_iter().chain(crate::way::behind_sudo()).collect()
+}
+
+fn open_files_owned_by(beginning: &Path, owners: &[u32]) -> Result<(), Untrusted> {
+    const OPEN: &str = "/proc/self/fd";
+    let failed = |error: std::io::Error| unseen(Path::new(OPEN), &error);
+    for entry in std::fs::read_dir(OPEN).map_err(failed)? {
+        let link = entry.map_err(failed)?.path();
+        // The descriptor of this very list is closed by the time that it is looked at.
+        let Ok(path) = std::fs::read_link(&link) else { continue };
+        if path.as_os_str().as_bytes().starts_with(beginning.as_os_str().as_bytes()) {
+            let facts = link.metadata().map_err(|error| unseen(&path, &error))?;
+            of_owner(&path, &facts, owners)?;
+            only_owner_writes(&path, &facts)?;
+        }
+    }
+    Ok(())
+}
+
 fn owned_by(path: &Path, owners: &[u32]) -> Result<(), Untrusted> {
     let absolute = std::path::absolute(path).map_err(|error| unseen(path, &error))?;
     let mut at = PathBuf::from("/");
@@ -98,13 +131,18 @@ fn names(path: &Path) -> VecDeque<OsString> {
 
 fn checked(path: &Path, owners: &[u32]) -> Result<Metadata, Untrusted> {
     let facts = path.symlink_metadata().map_err(|error| unseen(path, &error))?;
-    if !owners.contains(&facts.uid()) {
-        return Err(Untrusted { path: path.into(), why: Distrust::Foreign(facts.uid()) });
-    }
+    of_owner(path, &facts, owners)?;
     if !(facts.is_dir() && facts.mode() & STICKY != 0) {
         only_owner_writes(path, &facts)?;
     }
     Ok(facts)
+}
+
+fn of_owner(path: &Path, facts: &Metadata, owners: &[u32]) -> Result<(), Untrusted> {
+    match facts.uid() {
+        owner if owners.contains(&owner) => Ok(()),
+        stranger => Err(Untrusted { path: path.into(), why: Distrust::Foreign(stranger) }),
+    }
 }
 
 fn only_owner_writes(path: &Path, facts: &Metadata) -> Result<(), Untrusted> {
@@ -203,6 +241,22 @@ mod tests {
         assert_eq!((error.path, error.why), (link, Distrust::Foreign(12345)));
         chown(&file, Some(12345), None).expect("root may");
         assert_eq!(owned_path(&file).expect_err("of another").why, Distrust::Foreign(12345));
+    }
+
+    #[test]
+    fn an_open_file_of_another_user_is_found_by_the_beginning_of_its_name_also_after_it_was_removed() {
+        let (folder, file) = owned();
+        let beginning = folder.path().canonicalize().expect("there").join("fi");
+        let me = file.metadata().expect("there").uid();
+        let open = std::fs::File::open(&file).expect("opened");
+        assert_eq!(open_files_owned_by(&beginning, &[me]), Ok(()));
+        let error = open_files_owned_by(&beginning, &[me.wrapping_add(1)]).expect_err("of another");
+        assert_eq!(error.why, Distrust::Foreign(me));
+        open.set_permissions(std::fs::Permissions::from_mode(0o666)).expect("changed");
+        std::fs::remove_file(&file).expect("removed");
+        assert_eq!(open_files_owned_by(&beginning, &[me]).expect_err("open to all").why, Distrust::EverybodyWrites);
+        drop(open);
+        assert_eq!(open_files_owned_by(&beginning, &[me]), Ok(()));
     }
 
     #[test]

@@ -93,9 +93,12 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 
 /// Whose links are followed: those of root, of the caller, and of the person who called sudo.
 fn may_lead(user: u32) -> bool {
-    let caller = rustix::process::geteuid();
-    let behind_sudo = || std::env::var("SUDO_UID").ok().and_then(|id| id.parse::<u32>().ok());
-    user == 0 || user == caller.as_raw() || (caller.is_root() && behind_sudo() == Some(user))
+    user == 0 || user == rustix::process::geteuid().as_raw() || behind_sudo() == Some(user)
+}
+
+/// The user who called sudo, where this process has become root by it.
+pub(crate) fn behind_sudo() -> Option<u32> {
+    rustix::process::geteuid().is_root().then(|| std::env::var("SUDO_UID").ok()?.parse().ok()).flatten()
 }
 
 fn strangers(what: &dyn Display, user: u32) -> io::Error {

@@ -49,9 +49,20 @@ pub fn witness() -> Result<u8, Failure> {
     told.map(|()| 0).map_err(|error| Failure::new(format!("being told what to look at: {error}")))
 }
 
-/// Looks at a state that was kept: 0 where what was found then is found again, 1 where nothing is.
+/// Looks at a state that was kept: 0 where what was found then is found again, 1 where nothing is. Its description names a kernel, an
+/// image that is mounted, and the check of a program, so nobody else may have written it or the image.
 fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
     let unreadable = |error: std::io::Error| Failure::usage(format!("--again {}: {error}", path.display()));
+    let trusted = |file: &Path| {
+        system::owned_path(file).map_err(|untrusted| {
+            Failure::usage(format!(
+                "--again {}: {untrusted}. It decides which program is run, which kernel is booted and what is mounted, so only you and root \
+                 may own and write it, its image, and the folders above; copy both into a folder of your own once you have read them",
+                path.display()
+            ))
+        })
+    };
+    trusted(path)?;
     let mut kept = KeptState::read(path).map_err(unreadable)?;
     if let Some(kernel) = args.kernel.first() {
         kept.contender.kernel = Some(contenders::kernel_called(kernel)?);
@@ -59,6 +70,7 @@ fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
         kept.contender.kernel = mounted_by::asked(place)?;
     }
     let folder = path.parent().unwrap_or(Path::new("."));
+    trusted(&folder.join(&kept.image))?;
     let filesystems = served_disk::filesystems(&args.on)?;
     let look = |ground: &mut Ground<'_>, _: &mut Disk| kept.look(ground, folder);
     let again = served_disk::on_ground(&kept.contender, &filesystems, kept.bytes, look)

@@ -8,7 +8,7 @@ use crate::cluster::executions;
 use crate::cluster::job::{Job, of_task};
 use crate::failure::Failure;
 use crate::session;
-use ledger::{Access, Ledger};
+use ledger::Ledger;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn one(folder: &Path, job: &Job, index: u32, machine: &str) -> Result<u8, Failur
         println!("part {number} is being run here by another process, which goes on; this one ends");
         return Ok(0);
     };
-    if path.exists() && !Ledger::open(&path, Access::Write)?.runs()?.is_empty() {
+    if path.exists() && !Ledger::open_trusted(&path)?.runs()?.is_empty() {
         println!("it was begun here before, and goes on");
         return session::resume(&path, &ResumeArgs { output, ..ResumeArgs::default() });
     }

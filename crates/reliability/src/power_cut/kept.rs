@@ -68,7 +68,7 @@ pub struct KeptState {
     /// What of the writes that were not safe was left, in words.
     pub left: String,
     /// Name of the image, beside this.
-    image: PathBuf,
+    pub image: PathBuf,
     proof: Proof,
 }
 
