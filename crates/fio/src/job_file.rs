@@ -459,6 +459,97 @@ mod tests {
         assert!(read("[a]\nwait_for=b\n[b]\n").expect_err("later").to_string().contains("no job before"));
     }
 
+    /// Pieces from which hostile and common job files are put together.
+    const PIECES: [&str; 48] = [
+        "[",
+        "]",
+        "\n",
+        "\n",
+        "\n",
+        "=",
+        "=",
+        ":",
+        "\\:",
+        ",",
+        ";",
+        "#",
+        " ",
+        "\t",
+        "\r",
+        "\0",
+        "$",
+        "${TARGET}",
+        "${PLACE}",
+        "${KEY}",
+        "${LINES}",
+        "${SECTION}",
+        "${PAIR}",
+        "${COMMENT}",
+        "${",
+        "/",
+        "..",
+        "../",
+        "/dev/loop7",
+        "-",
+        "'",
+        "\"",
+        "global",
+        "[global]\n",
+        "[a]\n",
+        "[b]\nstonewall\n",
+        "filename=",
+        "directory=",
+        "filename_format=",
+        "$jobname",
+        "size=1m\n",
+        "rw=",
+        "randread\n",
+        "exec_prerun=",
+        "include ",
+        "mem=mmap",
+        "x",
+        "1",
+    ];
+
+    #[test]
+    fn whatever_is_taken_stays_inside_and_is_read_again_as_it_was_written() {
+        let mut state = 7_u64;
+        let mut draw = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let mut accepted = 0;
+        for _ in 0..1_500 {
+            let mut text = String::from("[job]\n");
+            for _ in 0..=draw(3) {
+                let key =
+                    ["filename=", "directory=", "filename_format=", "filename=a", "size=1m", "[x", "[global", "thread"];
+                text += if draw(4) > 0 { key[draw(key.len())] } else { "" };
+                (0..draw(4)).for_each(|_| text += PIECES[draw(PIECES.len())]);
+                text += if text.ends_with("[x") { "]\n" } else { "\n" };
+            }
+            let Ok(file) = read(&text) else { continue };
+            accepted += 1;
+            let written = JobFile::written(&file.jobs, 0);
+            for line in written.lines() {
+                let (key, value) = line.split_once('=').unwrap_or((line, ""));
+                let value = if key == "filename_format" {
+                    value.to_lowercase().replace("$job", "").replace("$file", "")
+                } else {
+                    value.into()
+                };
+                let inside = value.split([':', '/']).all(|name| name != "..")
+                    && !value.split(':').any(|name| name.starts_with('/'));
+                assert!(inside && !value.contains(['$', '\'', '"', '\\', ';', '#']), "{text:?} became {written:?}");
+                let section = line.starts_with('[') && !line.contains(['/', '$']) && !line.starts_with("[global");
+                assert!(section || options::is_known(key), "{text:?} became {written:?}");
+            }
+            let again = read(&written).unwrap_or_else(|problem| panic!("{text:?} became {written:?}: {problem}"));
+            assert_eq!(JobFile::written(&again.jobs, 0), written, "{text:?}");
+        }
+        assert!(accepted > 100, "{accepted} were taken");
+    }
+
     #[test]
     fn comments_hold_no_variables() {
         assert_eq!(taken("[load]\n; directory=${WHERE}\nsize=1m # ${WHERE}\n").jobs[0].text("size"), Some("1m"));

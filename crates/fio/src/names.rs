@@ -66,8 +66,8 @@ pub fn format(value: &str) -> Result<String, String> {
     // fio finds its keywords in capitals, too.
     let lower = value.to_ascii_lowercase();
     let bare = KEYWORDS.iter().fold(lower, |text, keyword| text.replace(keyword, "x"));
-    if bare.contains('/') {
-        return Err("is a path: name the folder with `directory=`".into());
+    if bare.contains(['/', ':']) {
+        return Err("is a path, or several: name the folder with `directory=`".into());
     }
     plain(&bare)?;
     Ok(value.into())
@@ -139,7 +139,7 @@ mod tests {
         for value in ["$jobname.$jobnum.$filenum", "$JobName", "data-$filenum.bin", "x"] {
             assert_eq!(format(value).as_deref(), Ok(value));
         }
-        for value in ["/dev/$jobname", "../$jobname", "$jobname/x", "$clientuid", "${X}", "$", "", "-", ".."] {
+        for value in ["/dev/$jobname", "../$jobname", "$jobname/x", "x:y", "$clientuid", "${X}", "$", "", "-", ".."] {
             format(value).expect_err(value);
         }
     }

@@ -296,10 +296,11 @@ fn value_of(key: &str, kind: Kind, value: &str) -> Result<String, String> {
     }
 }
 
-/// Numbers as fio writes them, with their units, ranges, shares and lists. No path begins like this, and nothing is quoted.
+/// Numbers as fio writes them, with their units, ranges, shares and lists. Nothing in them is quoted, or has the form of a path.
 fn numbers(value: &str) -> bool {
     let starts = value.trim_start_matches(['-', '+', ',', '.', ':']).starts_with(|c: char| c.is_ascii_digit());
-    starts && value.chars().all(|c| c.is_ascii_alphanumeric() || "-+,.:%/_".contains(c))
+    let path = value.contains("..") || value.split([':', ',']).any(|part| part.starts_with('/'));
+    starts && !path && value.chars().all(|c| c.is_ascii_alphanumeric() || "-+,.:%/_".contains(c))
 }
 
 /// Why a word may not be: for some of them fio has it, and it is refused for a reason.
@@ -318,6 +319,12 @@ fn not_among(key: &str, word: &str, words: &[&str]) -> String {
         }
         _ => format!("is none of {}", words.join(", ")),
     }
+}
+
+/// Whether an option may run.
+#[cfg(test)]
+pub fn is_known(key: &str) -> bool {
+    OPTIONS.iter().any(|(known, _)| *known == key)
 }
 
 /// Every option that may run, each with a value that it may have.
@@ -420,6 +427,8 @@ mod tests {
             ("zonemode", "zbd"),
             ("stats", "0"),
             ("size", "/dev/sda"),
+            ("size", "1m:/dev/sda"),
+            ("bssplit", "4k/../60"),
             ("size", "$mb_memory"),
             ("size", "1m;x"),
             ("size", "`reboot`"),
