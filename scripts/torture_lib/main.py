@@ -25,9 +25,10 @@ KILLS_AT_ONCE = 10
 # What is tried on every change: one of each kind, and the ways that destroyed data once.
 QUICK_LAYOUTS = ["mounted", "a second loop device over a mounted file", "unused, with data alone, on all of it",
                  "a scratch folder with a link by an image's name", "a user's folder",
-                 "a filesystem's file of a stranger"]
+                 "a filesystem's file of a stranger", "a job file that adds a file to a disk of the section before",
+                 "a job file whose comment is longer than fio reads"]
 QUICK_WAYS = ["--on", "--on another node --erase", "--mkfs btrfs=T", "--mkfs xfs=-l logdev", "--mount ext4=X-mount.subdir",
-              "a plan's mkfs", "clean --scratch", "report -o", "--ledger of run", "plan"]
+              "a plan's mkfs", "clean --scratch", "report -o", "--ledger of run", "plan", "run JOBFILE"]
 
 
 def arguments():
