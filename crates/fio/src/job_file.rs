@@ -2,7 +2,7 @@
 //! In: text and the environment's variables. Out: jobs with all that holds for each, every option checked; or the lines that cannot run.
 //! fio gets what [`written`](JobFile::written) makes of these jobs, never the text that was read.
 
-use crate::lines::{Line, Lookup, Section, sections};
+use crate::lines::{Line, Lookup, Section, sections, shown};
 use crate::{names, numbers, options};
 use std::fmt;
 
@@ -13,7 +13,7 @@ const JOBS_LIMIT: usize = 64;
 /// Jobs and their copies (`numjobs`): what fio runs at most.
 const COPIES_LIMIT: u64 = 4096;
 /// Problems that an error names.
-const PROBLEMS_LIMIT: usize = 12;
+const PROBLEMS_LIMIT: usize = 8;
 /// Takes the place of earlier jobs; no section may be called so.
 const EARLIER: &str = "-earlier-";
 
@@ -95,7 +95,7 @@ impl JobFile {
             if let Some(Setting { value, line }) = job.get("numjobs")
                 && plain_number(value).is_none()
             {
-                problems.push(format!("line {line}: `numjobs={value}` is no plain number"));
+                problems.push(format!("line {line}: `numjobs={}` is no plain number", shown(value)));
             }
             if let Some(other) = job.get("wait_for")
                 && self.jobs[..at].iter().all(|earlier| earlier.name != other.value)
@@ -108,7 +108,7 @@ impl JobFile {
                 problems.push(format!(
                     "line {}: `filename={}` and the `directory` of [{}] are in different sections, and fio takes the folder of the \
                      section that names the files: write both in [{}]",
-                    files.line, files.value, job.name, job.name
+                    files.line, shown(&files.value), job.name, job.name
                 ));
             }
         }
@@ -256,7 +256,7 @@ fn jobs(sections: &[Section], problems: &mut Vec<String>) -> Vec<Job> {
                 if job.files_in != folder && earlier.is_some() {
                     problems.push(format!(
                         "line {}: `{}` adds to the files of a section in another `directory`: name all files of a job in one section",
-                        line.number, line.written
+                        line.number, shown(&line.written)
                     ));
                 }
                 value = earlier.map(|earlier| earlier.value + ":").unwrap_or_default() + &value;
@@ -270,7 +270,7 @@ fn jobs(sections: &[Section], problems: &mut Vec<String>) -> Vec<Job> {
         }
         match names::job(&section.name) {
             Ok(name) => jobs.push(Job { name, line: section.number, ..job }),
-            Err(why) => problems.push(format!("line {}: `[{}]` {why}", section.number, section.name)),
+            Err(why) => problems.push(format!("line {}: `[{}]` {why}", section.number, shown(&section.name))),
         }
     }
     jobs
@@ -282,8 +282,8 @@ fn check<'a>(line: &'a Line, problems: &mut Vec<String>) -> Option<(&'a Line, op
         Err(why) => {
             let Line { number, key, value, written } = line;
             let expanded = value.as_ref().map_or_else(|| key.clone(), |value| format!("{key}={value}"));
-            let origin = if written.contains("${") { format!(", from `{written}`,") } else { String::new() };
-            problems.push(format!("line {number}: `{}`{origin} {why}", expanded.escape_debug()));
+            let origin = if written.contains("${") { format!(", from `{}`,", shown(written)) } else { String::new() };
+            problems.push(format!("line {number}: `{}`{origin} {why}", shown(&expanded)));
             None
         }
     }
@@ -456,6 +456,12 @@ mod tests {
         let many: String = (0..65).map(|number| format!("[j{number}]\n")).collect();
         assert!(read(&many).expect_err("many").to_string().contains("65 jobs"));
         assert!(read("[a]\nnumjobs=5000\n").expect_err("copies").to_string().contains("5000 times"));
+        let long = "x".repeat(1000);
+        let lines =
+            [format!("{long}=1"), format!("filename=/{long}"), format!("size={long}"), format!("include {long}")];
+        let lines: String = lines.iter().cycle().take(40).map(|line| format!("{line}\n")).collect();
+        let refusal = read(&format!("[a]\n{}", lines)).expect_err("long lines").to_string();
+        assert!(refusal.len() < 4096, "a refusal of {} bytes", refusal.len());
         assert!(read("[a]\nwait_for=b\n[b]\n").expect_err("later").to_string().contains("no job before"));
     }
 

@@ -5,6 +5,20 @@
 /// Bytes of a line, its end included, that fio reads as one: it takes the rest for a line of its own.
 const LINE_LIMIT: usize = 8191;
 
+/// Letters of a line that an error repeats.
+const SHOWN_LIMIT: usize = 160;
+
+/// A text as errors repeat it: its beginning, without signs that a terminal obeys.
+pub fn shown(text: &str) -> String {
+    let beginning: String = text.chars().take(SHOWN_LIMIT).collect();
+    let rest = if beginning.len() < text.len() { "..." } else { "" };
+    beginning
+        .chars()
+        .flat_map(|c| if c.is_control() { c.escape_debug().collect() } else { vec![c] })
+        .collect::<String>()
+        + rest
+}
+
 /// An option of a section, with its variables expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -64,16 +78,16 @@ pub fn sections(text: &str, variable: Lookup<'_>) -> (Vec<Section>, Vec<String>)
         if let Some(rest) = line.strip_prefix('[') {
             match rest.strip_suffix(']') {
                 Some(name) => sections.push(Section { number, name: name.into(), lines: Vec::new() }),
-                None => problem(&format!("`{line}` begins a section and does not end with `]`")),
+                None => problem(&format!("`{}` begins a section and does not end with `]`", shown(line))),
             }
             continue;
         }
         if line.starts_with("include") {
-            problem(&format!("`{line}` reads another file: put its lines here"));
+            problem(&format!("`{}` reads another file: put its lines here", shown(line)));
             continue;
         }
         let Some(section) = sections.last_mut() else {
-            problem(&format!("`{line}` is before the first [section]"));
+            problem(&format!("`{}` is before the first [section]", shown(line)));
             continue;
         };
         match expanded(line, variable) {
@@ -86,7 +100,7 @@ pub fn sections(text: &str, variable: Lookup<'_>) -> (Vec<Section>, Vec<String>)
                     written: line.into(),
                 });
             }
-            Err(why) => problem(&format!("`{line}` {why}")),
+            Err(why) => problem(&format!("`{}` {why}", shown(line))),
         }
     }
     (sections, problems)
@@ -103,13 +117,14 @@ fn expanded(line: &str, variable: Lookup<'_>) -> Result<String, String> {
     while let Some((before, after)) = rest.split_once("${") {
         let (name, after) = after.split_once('}').ok_or("has a `${` without a `}`")?;
         let value = variable(name).ok_or_else(|| {
+            let name = shown(name);
             format!("uses ${{{name}}}, which is not set in the environment: run it as `{name}=... bakeoff ...`")
         })?;
         text += before;
         text += &value;
         rest = after;
         if text.len() >= LINE_LIMIT {
-            return Err(format!("has {LINE_LIMIT} bytes or more once ${{{name}}} is expanded"));
+            return Err(format!("has {LINE_LIMIT} bytes or more once ${{{}}} is expanded", shown(name)));
         }
     }
     Ok(text + rest)
