@@ -2,6 +2,7 @@
 //! In: bytes. Out: nothing; what must hold is asserted, so that a parser that breaks a promise panics here.
 //! A refusal is as good as an answer, as long as it says something and comes in bounded time and memory.
 
+mod jobs;
 mod language;
 mod ledgers;
 mod literature;
@@ -32,6 +33,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "options", run: language::options, largest: 512 },
     Target { name: "words", run: language::words, largest: 128 },
     Target { name: "fio", run: results::fio, largest: 4096 },
+    Target { name: "jobs", run: jobs::file, largest: 4096 },
     Target { name: "bonnie", run: results::bonnie, largest: 2048 },
     Target { name: "dd", run: results::dd, largest: 2048 },
     Target { name: "portable", run: ledgers::portable, largest: 8192 },
