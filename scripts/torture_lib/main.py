@@ -17,6 +17,7 @@ import threading
 import time
 
 from . import layouts  # noqa: F401 (registers them)
+from . import files_and_fifos  # noqa: F401 (registers its layouts)
 from .target import LAYOUTS
 from .ways import WAYS
 
