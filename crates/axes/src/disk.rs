@@ -26,12 +26,12 @@ fn is_file(value: &str) -> bool {
 ///
 /// # Errors
 /// There is none, or it cannot be understood.
-pub fn described(value: &str, read: impl FnOnce(&Path) -> Option<String>) -> Result<Model, String> {
+pub fn described(value: &str, read: impl FnOnce(&Path) -> Result<String, String>) -> Result<Model, String> {
     if !is_file(value) {
         return disk_model::named(value).cloned().ok_or_else(|| unknown(value));
     }
-    let text = read(Path::new(value)).ok_or_else(|| format!("{value} cannot be read"))?;
-    Model::parse(name(value), &text).map_err(|error| error.to_string())
+    let text = read(Path::new(value)).map_err(|why| format!("reading the disk's description {value}: {why}"))?;
+    Model::parse(name(value), &text).map_err(|error| format!("{value} describes no disk: {error}"))
 }
 
 /// Name and title of each disk that is shipped.
@@ -42,6 +42,10 @@ pub fn disks() -> impl Iterator<Item = (&'static str, &'static str)> {
 fn unknown(value: &str) -> String {
     let names: Vec<&str> = disks().map(|(name, _)| name).collect();
     format!("no disk `{value}` is described; there are {}, and files of your own (PATH.toml)", names.join(", "))
+}
+
+fn unread() -> String {
+    "it cannot be read any more".into()
 }
 
 /// What the kernel is to say of such a disk: whether it turns.
@@ -67,7 +71,7 @@ impl Axis for ModelledDisk {
     }
 
     fn apply(&self, _: &str, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
-        let model = described(value, |path| ground.read(path))?;
+        let model = described(value, |path| ground.read(path).ok_or_else(unread))?;
         ground.disk().ok_or("a modelled disk is one that this kernel shows")?;
         let mut applied = turns(&model)?.apply(ground)?;
         let remark = format!("{} is modelled: {}; no figure here is one of a real disk", model.name(), model.title());
@@ -76,7 +80,7 @@ impl Axis for ModelledDisk {
     }
 
     fn read_back(&self, seen: &Seen) -> Result<Vec<OptionFound>, String> {
-        let model = described(seen.value, |path| seen.machine.read(path))?;
+        let model = described(seen.value, |path| seen.machine.read(path).ok_or_else(unread))?;
         let found = turns(&model)?.read_back(seen)?.into_iter();
         let of_disk = |one: OptionFound| OptionFound {
             asked: format!("disk {}", seen.value),
@@ -102,7 +106,9 @@ mod tests {
         assert_eq!(ModelledDisk.check("", "hdd-7200"), Ok(()));
         let said = ModelledDisk.check("", "hdd").expect_err("refused");
         assert!(said.contains("`hdd`") && said.contains("hdd-7200, nvme-qlc"), "{said}");
-        let missing = described("mine.toml", |_| None).expect_err("refused");
-        assert_eq!(missing, "mine.toml cannot be read");
+        let missing = described("mine.toml", |_| Err("no such file".into())).expect_err("refused");
+        assert_eq!(missing, "reading the disk's description mine.toml: no such file");
+        let garbage = described("mine.toml", |_| Ok("garbage".into())).expect_err("refused");
+        assert!(garbage.starts_with("mine.toml describes no disk: "), "{garbage}");
     }
 }

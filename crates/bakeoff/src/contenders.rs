@@ -69,6 +69,7 @@ pub fn entries(
     let modelled = |contender: &Contender| axes::value(contender, "disk").is_some();
     let apart = "figures of a modelled disk are never ranked with those of a real one";
     all_or_none(&contenders, modelled, apart)?;
+    contenders.iter().try_for_each(staging::check_disk)?;
     // Instructions and times are figures of different operations, and every contender has all of a run's.
     let apart = "instructions are counted for all contenders or for none (--count-instructions)";
     all_or_none(&contenders, is_counted, apart)?;

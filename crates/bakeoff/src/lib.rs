@@ -20,6 +20,7 @@ mod estimate;
 mod failure;
 mod fault_table;
 mod features;
+mod file_limit;
 mod findings;
 mod fio_jobs;
 mod forecast;
@@ -66,10 +67,11 @@ pub fn main() -> ExitCode {
     ) {
         out::go_on_unread();
     }
+    let too_large = file_limit::watch();
     match carry_out(&arguments) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
-            eprintln!("bakeoff: {}", failure.text);
+            eprintln!("bakeoff: {}{}", failure.text, file_limit::reason(&too_large));
             ExitCode::from(failure.status)
         }
     }

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::fio_jobs::name_of;
 use crate::text::{line_of, shortened};
 use std::path::Path;
+use system::input::Unreadable;
 use trace::Trace;
 use workload::written::{self, File, Phase, Work};
 
@@ -26,8 +27,8 @@ pub fn read(path: &Path) -> Result<Trace, Failure> {
 /// It cannot be read.
 pub fn workload(path: &Path, own: &Own) -> Result<File, Failure> {
     let trace = read(path)?;
-    let failed = |error: std::io::Error| Failure::usage(format!("reading the trace {}: {error}", path.display()));
-    let file = std::path::absolute(path).map_err(failed)?.to_string_lossy().into_owned();
+    let failed = |why: Unreadable| Failure::usage(format!("reading the trace {}: {why}", path.display()));
+    let file = std::path::absolute(path).map_err(|error| failed(error.into()))?.to_string_lossy().into_owned();
     let checksum = trace::checksum(path).map_err(failed)?;
     let of = |step| {
         let trace = written::Trace { file: file.clone(), step, think: !own.full_speed, checksum: checksum.clone() };

@@ -63,7 +63,7 @@ fn without_root_images_are_refused_with_the_way_out() {
         return;
     }
     let place = Place::new();
-    let open = std::fs::Permissions::from_mode(0o777);
+    let open = std::fs::Permissions::from_mode(0o1777);
     std::fs::set_permissions(place.folder(), open).expect("anybody may write there");
     // The folder of this build may be closed to others; a copy beside the work is not.
     let program = place.path("program");

@@ -109,7 +109,11 @@ fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
         place.bakeoff(&format!("run small-files --no-report --scratch . {words}")).refused(said);
     };
     refused("--fs ext4 --disk hdd", &["no disk `hdd` is described", "hdd-7200, nvme-qlc"]);
-    refused("--fs ext4 --disk missing.toml", &["missing.toml cannot be read"]);
+    place.write("garbage.toml", "garbage");
+    for (disk, why) in [("missing.toml", "No such file"), ("garbage.toml", "describes no disk")] {
+        refused(&format!("--fs ext4 --disk {disk}"), &[disk, why]);
+        place.bakeoff(&format!("plan small-files --fs ext4 --disk {disk}")).refused(&[disk, why]);
+    }
     refused("--fs f2fs --disk hdd-7200", &["virtual machine"]);
     refused("--fs ext4 --disk hdd-7200 --age used", &["aged images lie on the scratch folder's disk"]);
     refused("--fs ext4 --disk hdd-7200 --dir .", &["--disk", "--dir"]);

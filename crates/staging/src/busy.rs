@@ -2,7 +2,13 @@
 //! and what a process has just closed a child that it is starting at the same moment may hold until it runs.
 //! In: an attempt, and how long it is worth waiting. Out: what the last attempt came to.
 
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// How long a device is waited for that another process looks at.
+pub(crate) const PASSING: Duration = Duration::from_secs(1);
 
 /// The first pause between two attempts; each later one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -26,9 +32,50 @@ pub(crate) fn when_free<Done, Why>(
     }
 }
 
+/// Waits until no other process has one of these devices for itself, for [`PASSING`] at most each. Whether one had, and all are free now.
+pub(crate) fn await_free<'p>(devices: impl IntoIterator<Item = &'p Path>) -> bool {
+    let mut had = false;
+    for device in devices {
+        if !is_held(device) {
+            continue;
+        }
+        if when_free(PASSING, || if is_held(device) { Err(()) } else { Ok(()) }).is_err() {
+            return false;
+        }
+        had = true;
+    }
+    had
+}
+
+/// Whether a process, a mount or another device has this one for itself.
+fn is_held(device: &Path) -> bool {
+    let alone = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    matches!(rustix::fs::open(device, alone, Mode::empty()), Err(Errno::BUSY))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_another_opener_holds_for_a_moment_is_waited_for() {
+        prerequisites::needs!(root);
+        let image = tempfile::NamedTempFile::new().expect("a file");
+        image.as_file().set_len(1 << 20).expect("sized");
+        let node = system::loops::attach(image.as_file(), image.path(), 0).expect("attached");
+        let hold = || rustix::fs::open(&node, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty());
+        assert!(!await_free([node.as_path()]), "free from the beginning");
+        let held = hold().expect("held");
+        assert!(!await_free([node.as_path()]), "held for longer than it is waited for");
+        let ends = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            drop(held);
+        });
+        assert!(await_free([node.as_path()]));
+        ends.join().expect("ended");
+        let detach = system::Command::new(["losetup", "--detach", &node.display().to_string()]);
+        detach.run(&system::Journal::new()).expect("detached");
+    }
 
     #[test]
     fn it_is_tried_until_it_succeeds_or_the_time_is_over() {

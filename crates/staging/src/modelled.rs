@@ -8,7 +8,7 @@ use crate::stage::target::Where;
 use disk_model::Model;
 use records::{Contender, show_bytes};
 use std::path::{Path, PathBuf};
-use system::{BlockDevice, Journal};
+use system::{BlockDevice, Journal, input};
 
 mod ceiling;
 
@@ -26,8 +26,17 @@ pub(crate) struct Modelled {
 }
 
 fn described(disk: &str) -> Result<Model, StagingError> {
-    axes::described(disk, |path| std::fs::read_to_string(path).ok())
+    let read = |path: &Path| input::text_file(path, input::TEXT_LIMIT).map_err(|why| why.to_string());
+    axes::described(disk, read)
         .map_err(|problem| StagingError::contender(disk, problem, "docs/disks.md says how disks are described"))
+}
+
+/// Whether the modelled disk that a contender asks for, if any, is described.
+///
+/// # Errors
+/// There is none of this name, or the description cannot be read or understood.
+pub fn check_disk(contender: &Contender) -> Result<(), StagingError> {
+    axes::value(contender, "disk").map_or(Ok(()), |disk| described(&disk).map(drop))
 }
 
 /// Whether a contender can be put on the modelled disk that it asks for, if any.

@@ -222,12 +222,34 @@ fn what_was_put_in_the_place_of_a_killed_runs_image_stays() {
         assert!(of(pid, folder).is_empty(), "{kind}: it is said once and stops nobody");
         assert!(image.symlink_metadata().is_ok() && elsewhere.exists(), "{kind}");
         assert_eq!(std::fs::read_to_string(&target).expect("there"), "precious");
-        for device in system::BlockDevice::all() {
-            if device.backing_file.is_some_and(|file| file == elsewhere || file == image) {
-                common::run(&["losetup", "--detach", &device.path.display().to_string()]);
-            }
-        }
+        let on_it = |device: &system::BlockDevice| device.backing_file.as_ref().is_some_and(|file| *file == elsewhere);
+        assert!(!system::BlockDevice::all().iter().any(on_it), "{kind}: the renamed image has a loop device");
     }
+}
+
+#[test]
+fn loop_devices_of_an_image_that_was_renamed_are_found_without_its_mark() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let (pid, image) = killed_with_image(folder);
+    let found = of(pid, folder);
+    unmount_of(&found[0].id);
+    lose_mark(&found[0].id);
+    let elsewhere = folder.join("renamed");
+    std::fs::rename(&image, &elsewhere).expect("renamed");
+    std::fs::write(&image, "precious").expect("written");
+    let recorded = of(pid, folder);
+    assert!(format!("{recorded:?}").contains("on the image that was"), "{recorded:?}");
+    let cleaned = clean(&recorded, &bench);
+    assert!(cleaned[0].problems.is_empty() && !cleaned[0].left_alone.is_empty(), "{cleaned:?}");
+    assert_eq!(std::fs::read_to_string(&image).expect("there"), "precious");
+    let on_it = |device: &system::BlockDevice| device.backing_file.as_ref().is_some_and(|file| *file == elsewhere);
+    assert!(!system::BlockDevice::all().iter().any(on_it), "it has a loop device");
+    assert!(of(pid, folder).is_empty());
+    let _ = std::fs::remove_dir_all(format!("/run/bakeoff/{}", found[0].id));
 }
 
 #[test]

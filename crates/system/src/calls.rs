@@ -6,8 +6,7 @@
 // Three requests without an argument, and one call that has no wrapper yet.
 #![allow(unsafe_code)]
 
-use crate::cause;
-use crate::command::{CommandError, Failure};
+use crate::command::{CommandError, within};
 use crate::journal::{Journal, Record, typed};
 use rustix::fs::{Mode, OFlags};
 use rustix::ioctl::{NoArg, Opcode, ioctl};
@@ -66,7 +65,8 @@ impl Call {
     pub fn make(&self, limit: Duration, journal: &Journal) -> Result<(), CommandError> {
         let mut record = Record::begun(self.words(), journal);
         let began = Instant::now();
-        let made = if journal.is_planning() { Ok(()) } else { within(limit, self.clone()) };
+        let call = self.clone();
+        let made = if journal.is_planning() { Ok(()) } else { within(limit, move || call.carry_out()) };
         if !journal.is_planning() {
             record.elapsed_ns = Some(began.elapsed().as_nanos() as u64);
         }
@@ -137,19 +137,6 @@ fn request<const CODE: Opcode>(file: impl AsFd) -> std::io::Result<()> {
 
 fn opened(path: &Path) -> std::io::Result<std::os::fd::OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
-}
-
-fn within(limit: Duration, call: Call) -> Result<(), Failure> {
-    let (send, done) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        // Nobody waits any more where the limit was over first.
-        let _ = send.send(call.carry_out());
-    });
-    match done.recv_timeout(limit) {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(Failure::Refused(error.to_string().into(), cause::of_io(&error))),
-        Err(_) => Err(Failure::OutOfTime(limit.as_secs())),
-    }
 }
 
 #[cfg(test)]

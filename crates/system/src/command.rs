@@ -5,6 +5,7 @@
 use crate::cause;
 use crate::journal::{self, Journal, Record, typed};
 use crate::process::{OWNER_VARIABLE, Process};
+use crate::tool_environment;
 use records::Cause;
 use std::fs::File;
 use std::io::Read;
@@ -83,7 +84,7 @@ pub enum Failure {
     #[error("was killed: it took longer than {0} s")]
     OutOfTime(u64),
     /// A signal ended it.
-    #[error("was ended by signal {0}")]
+    #[error("was ended by signal {}", signal_in_words(*.0))]
     Signal(i32),
     /// It ended with a status that does not mean success.
     #[error("failed with status {0}")]
@@ -109,6 +110,13 @@ impl CommandError {
     /// Whether it may work the next time.
     pub fn cause(&self) -> Cause {
         self.what.cause()
+    }
+}
+
+fn signal_in_words(signal: i32) -> String {
+    match signal {
+        libc::SIGXFSZ => format!("{signal} (SIGXFSZ: a file would exceed RLIMIT_FSIZE, see `ulimit -f`)"),
+        _ => signal.to_string(),
     }
 }
 
@@ -198,6 +206,35 @@ impl Command {
         outcome
     }
 
+    /// Makes a system call in its place, for files that are open already; the journal shows the command that does the same.
+    /// What the call returns takes the place of standard output.
+    pub fn in_place(
+        &self,
+        journal: &Journal,
+        call: impl FnOnce() -> std::io::Result<String> + Send + 'static,
+    ) -> Result<Answer, CommandError> {
+        let mut record = Record::begun(self.argv.clone(), journal);
+        let began = Instant::now();
+        let made = if journal.is_planning() { Ok(String::new()) } else { within(self.limit, call) };
+        let elapsed = began.elapsed();
+        if !journal.is_planning() {
+            record.elapsed_ns = Some(elapsed.as_nanos() as u64);
+            record.status = made.is_ok().then_some(0);
+        }
+        let outcome = match made {
+            Ok(stdout) => {
+                record.stdout.clone_from(&stdout);
+                Ok(Answer { status: 0, stdout, stderr: String::new(), elapsed })
+            }
+            Err(failure) => {
+                record.remark = Some(failure.to_string());
+                Err(self.error(failure, &record))
+            }
+        };
+        journal.add(record);
+        outcome
+    }
+
     /// Starts it and leaves it running, with its output going to `log`. The caller ends it.
     pub fn start(&self, journal: &Journal, log: &Path) -> Result<(Child, Process), CommandError> {
         self.started(journal, log, |mut command| command.spawn())
@@ -255,6 +292,7 @@ impl Command {
             .env("LC_ALL", "C")
             .env(OWNER_VARIABLE, Process::current().to_string())
             .process_group(0);
+        tool_environment::here().apply(&mut command);
         command
     }
 
@@ -314,12 +352,33 @@ impl Command {
             .find(|text| !text.is_empty())
             .unwrap_or("");
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let mut hints: Vec<String> = self.hint.iter().cloned().collect();
+        if what == Failure::Missing {
+            hints.extend(tool_environment::here().remarks().iter().cloned());
+        }
         CommandError {
             command: self.typed(),
             what,
             answer: lines[lines.len().saturating_sub(6)..].join("; "),
-            hint: self.hint.clone().unwrap_or_default(),
+            hint: hints.join("; "),
         }
+    }
+}
+
+/// Makes a call in a thread of its own, which is left behind where a device does not answer within the limit.
+pub(crate) fn within<Done: Send + 'static>(
+    limit: Duration,
+    call: impl FnOnce() -> std::io::Result<Done> + Send + 'static,
+) -> Result<Done, Failure> {
+    let (send, done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // Nothing receives it where the limit was over first.
+        let _ = send.send(call());
+    });
+    match done.recv_timeout(limit) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => Err(Failure::Refused(error.to_string().into(), cause::of_io(&error))),
+        Err(_) => Err(Failure::OutOfTime(limit.as_secs())),
     }
 }
 
@@ -374,21 +433,9 @@ fn gathered(gathering: Gathering) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Folders in which programs are looked for besides `PATH`: the tools of filesystems live in sbin, which a user's path lacks.
-const SYSTEM_FOLDERS: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
-
-/// Where a program is; None where it is nowhere.
+/// Where a program is; None where it is nowhere. As root, only one that no other user can exchange is found.
 pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
-    let runs =
-        |path: &std::path::PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file();
-    if name.contains('/') {
-        return Some(std::path::PathBuf::from(name)).filter(runs);
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain(SYSTEM_FOLDERS.iter().map(std::path::PathBuf::from))
-        .map(|folder| folder.join(name))
-        .find(runs)
+    tool_environment::here().find(name)
 }
 
 fn resolved(name: &str) -> std::path::PathBuf {

@@ -23,6 +23,9 @@ const NAMES_LIMIT: usize = 100_000;
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 
+/// Mode of files that only their owner can open.
+const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
+
 /// An open folder: whatever is renamed or linked above it afterwards, files go into this one.
 #[derive(Debug)]
 pub struct Folder {
@@ -101,8 +104,20 @@ impl Folder {
     /// # Errors
     /// [`ErrorKind::AlreadyExists`], a name that leads elsewhere, or what the system answers.
     pub fn new_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.new_with_mode(name.as_ref(), FILE_MODE)
+    }
+
+    /// As [`Folder::new_file`], with mode 0600 from its creation on: no other user can ever open it.
+    ///
+    /// # Errors
+    /// As [`Folder::new_file`].
+    pub fn new_private_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.new_with_mode(name.as_ref(), PRIVATE_MODE)
+    }
+
+    fn new_with_mode(&self, name: &OsStr, mode: Mode) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(File::from(fs::openat(&self.handle, plain(name.as_ref())?, flags, FILE_MODE)?))
+        Ok(File::from(fs::openat(&self.handle, plain(name)?, flags, mode)?))
     }
 
     /// A file that is read and written in place (a lock, a log, which is appended to); made where it is missing, never truncated.
@@ -324,6 +339,14 @@ mod tests {
         std::fs::remove_file(&hard).expect("removed");
         kept_file(&victim, true).expect("a plain file").write_all(b" data").expect("appended");
         assert_eq!(std::fs::read_to_string(&victim).expect("read"), "precious data");
+    }
+
+    #[test]
+    fn a_private_file_is_private_from_its_creation_on() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = place();
+        let file = Folder::open(place.path()).expect("there").new_private_file("private").expect("made");
+        assert_eq!(file.metadata().expect("open").permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads the files that people name or lay down: plans, workloads, descriptions, claims.
 //! In: a path and a limit. Out: text, or [`Unreadable`], in bounded time and memory whatever the path leads to.
 
-use rustix::fs::OFlags;
+use rustix::fs::{FsWord, OFlags};
 use std::fs::{File, FileType};
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -17,7 +17,7 @@ pub enum Unreadable {
     #[error("{0}")]
     Refused(String),
     /// It is something else.
-    #[error("it is {0}, not a file with text")]
+    #[error("it is {0}, not a regular file")]
     NoFile(&'static str),
     /// It has too many bytes.
     #[error("it is larger than {0} bytes, which is the limit")]
@@ -33,26 +33,63 @@ pub enum Unreadable {
 /// [`Unreadable`]
 pub fn text_file(path: &Path, limit: u64) -> Result<String, Unreadable> {
     let mut bytes = Vec::new();
-    open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(refused)?;
+    open_up_to(path, limit)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    // It may have grown since it was opened.
     if bytes.len() as u64 > limit {
         return Err(Unreadable::TooLarge(limit));
     }
     String::from_utf8(bytes).map_err(|error| Unreadable::NoText(error.utf8_error().valid_up_to()))
 }
 
-/// Opens a regular file for reading, and nothing else: a FIFO would be waited for, and a device may act on being opened.
+/// Opens a regular file of at most `limit` bytes for reading; as [`open`].
+///
+/// # Errors
+/// [`Unreadable::Refused`], [`Unreadable::NoFile`] and [`Unreadable::TooLarge`]
+pub fn open_up_to(path: &Path, limit: u64) -> Result<File, Unreadable> {
+    let file = open(path)?;
+    let bytes = file.metadata()?.len();
+    if bytes > limit { Err(Unreadable::TooLarge(limit)) } else { Ok(file) }
+}
+
+/// Opens a regular file for reading, and nothing else: a FIFO would be waited for, a device may act on being opened, and what
+/// /proc and /sys show as files may wait (/proc/kmsg), or take away what is read.
 ///
 /// # Errors
 /// [`Unreadable::Refused`] and [`Unreadable::NoFile`]
 pub fn open(path: &Path) -> Result<File, Unreadable> {
     let check = |kind: FileType| if kind.is_file() { Ok(()) } else { Err(Unreadable::NoFile(named(kind))) };
-    check(std::fs::metadata(path).map_err(refused)?.file_type())?;
+    check(std::fs::metadata(path)?.file_type())?;
     let flags = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits() as i32;
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refused)?;
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     // It may have been exchanged in between.
-    check(file.metadata().map_err(refused)?.file_type())?;
+    check(file.metadata()?.file_type())?;
+    let kind = rustix::fs::fstatfs(&file).map_err(std::io::Error::from)?.f_type;
+    if KERNEL_FILESYSTEMS.contains(&kind) {
+        return Err(Unreadable::NoFile("an interface of the kernel"));
+    }
     Ok(file)
 }
+
+/// Filesystems whose files are interfaces of the kernel (linux/magic.h): proc, sysfs, debugfs, tracefs, securityfs, both of control
+/// groups, configfs, pstore, efivarfs, binfmt_misc, SELinux, bpf, FUSE's control, message queues and namespaces.
+const KERNEL_FILESYSTEMS: [FsWord; 16] = [
+    0x9fa0,
+    0x6265_6572,
+    0x6462_6720,
+    0x7472_6163,
+    0x7363_6673,
+    0x6367_7270,
+    0x0027_e0eb,
+    0x6265_6570,
+    0x6165_676c,
+    0xde5e_81e4,
+    0x4249_4e4d,
+    0xf97c_ff8c,
+    0xcafe_4a11,
+    0x6573_5543,
+    0x1980_0202,
+    0x6e73_6673,
+];
 
 fn named(kind: FileType) -> &'static str {
     match kind {
@@ -64,8 +101,10 @@ fn named(kind: FileType) -> &'static str {
     }
 }
 
-fn refused(error: std::io::Error) -> Unreadable {
-    Unreadable::Refused(error.to_string())
+impl From<std::io::Error> for Unreadable {
+    fn from(error: std::io::Error) -> Unreadable {
+        Unreadable::Refused(error.to_string())
+    }
 }
 
 #[cfg(test)]
@@ -81,6 +120,15 @@ mod tests {
         assert_eq!(text_file(&fifo, 10), Err(Unreadable::NoFile("a FIFO")));
         assert_eq!(text_file(Path::new("/dev/zero"), 10), Err(Unreadable::NoFile("a device")));
         assert_eq!(text_file(place.path(), 10), Err(Unreadable::NoFile("a folder")));
+        for kernels in ["/proc/kmsg", "/proc/self/status", "/proc/self/mem"].map(Path::new) {
+            // As another user than root one of them is refused by the kernel.
+            let answer = open(kernels).expect_err("no file of anybody's");
+            let is_refused = matches!(answer, Unreadable::Refused(_));
+            assert!(is_refused || answer == Unreadable::NoFile("an interface of the kernel"), "{answer}");
+        }
+        let socket = place.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
+        assert_eq!(text_file(&socket, 10), Err(Unreadable::NoFile("a socket")));
         assert!(matches!(text_file(&place.path().join("none"), 10), Err(Unreadable::Refused(_))));
     }
 
@@ -95,5 +143,7 @@ mod tests {
         assert_eq!(text_file(&path, 10), Err(Unreadable::NoText(2)));
         std::fs::File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
         assert_eq!(text_file(&path, TEXT_LIMIT), Err(Unreadable::TooLarge(TEXT_LIMIT)));
+        assert!(matches!(open_up_to(&path, 1 << 39), Err(Unreadable::TooLarge(_))));
+        open_up_to(&path, 1 << 40).expect("just within the limit");
     }
 }

@@ -28,6 +28,7 @@ pub mod presence;
 pub mod process;
 pub mod tail;
 mod tied;
+pub mod tool_environment;
 pub mod touched;
 pub mod trust;
 mod way;

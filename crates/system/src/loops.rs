@@ -1,5 +1,5 @@
 //! Loop devices: which file is behind each, by its identity, and which of its bytes.
-//! In: the kernel's own word (LOOP_GET_STATUS64). Out: [`Loop`]s; names of files are for people only.
+//! In: the kernel's own word (LOOP_GET_STATUS64), or an open file to attach. Out: [`Loop`]s; names of files are for people only.
 //! A file has many names (hard links, other mounts, other namespaces) and may have lost them all.
 
 // The request fills a structure that this module lays out.
@@ -9,7 +9,11 @@ use crate::block::{BlockDevice, Number, Sysfs as _, number_from_raw};
 pub use records::custody::FileId;
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
 use rustix::ioctl::{Getter, Opcode, ioctl};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +81,30 @@ pub fn of(device: &BlockDevice) -> Option<Loop> {
     Some(Loop { name, number, target, file, offset, size_bytes: device.size_bytes })
 }
 
+/// The file behind a loop device, by the kernel's own word, whatever its name leads to; None where the kernel tells of none.
+pub fn file_behind(device: &BlockDevice) -> Option<FileId> {
+    match status(&device.path)?.target() {
+        Target::File(file) => Some(file),
+        Target::Block(_) | Target::Other => None,
+    }
+}
+
 const LOOP_GET_STATUS64: Opcode = 0x4C05;
+/// The requests of linux/loop.h that attach a file: all in one since Linux 5.8, one by one before.
+const LOOP_CONFIGURE: Opcode = 0x4C0A;
+const LOOP_SET_FD: Opcode = 0x4C00;
+const LOOP_CLR_FD: Opcode = 0x4C01;
+const LOOP_SET_DIRECT_IO: Opcode = 0x4C08;
+const LOOP_SET_BLOCK_SIZE: Opcode = 0x4C09;
+const LOOP_CTL_GET_FREE: Opcode = 0x4C82;
+/// `LO_FLAGS_DIRECT_IO`.
+const DIRECT_IO: u32 = 16;
+
+/// How often a free loop device is asked for, where other processes take each one first.
+const ATTEMPTS: u32 = 100;
+
+/// Bytes of a file's name that the kernel keeps with the device, the last of which is 0.
+const NAME_ROOM: usize = 64;
 
 /// `struct loop_info64` of linux/loop.h.
 #[repr(C)]
@@ -94,6 +121,16 @@ struct LoopInfo {
 }
 
 impl LoopInfo {
+    fn named(name: &Path) -> LoopInfo {
+        let mut names = [0; 160];
+        let bytes = name.as_os_str().as_bytes();
+        let length = bytes.len().min(NAME_ROOM - 1);
+        names[..length].copy_from_slice(&bytes[..length]);
+        // The third of these numbers is the key's length, the last one the flags.
+        let numbers = [0, 0, 0, DIRECT_IO];
+        LoopInfo { device: 0, inode: 0, special: 0, offset: 0, size_limit: 0, numbers, names, init: [0; 2] }
+    }
+
     /// The kernel tells the number of a device file; of a regular file it is 0.
     fn target(&self) -> Target {
         match self.special {
@@ -103,8 +140,75 @@ impl LoopInfo {
     }
 }
 
+/// `struct loop_config` of linux/loop.h.
+#[repr(C)]
+struct LoopConfig {
+    file: u32,
+    block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+/// Attaches an open file to a free loop device, and returns its node. The file is that one whatever its name leads to by now.
+/// `name` is what the kernel shows; `sector`: bytes of a logical sector, 0 for the kernel's choice. The page cache is bypassed where
+/// the file's filesystem allows that.
+///
+/// # Errors
+/// What the system answered: no loop driver, no right, no free device.
+pub fn attach(file: &File, name: &Path, sector: u32) -> std::io::Result<PathBuf> {
+    let control = std::fs::OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
+    let mut last = std::io::Error::from(std::io::ErrorKind::ResourceBusy);
+    for _ in 0..ATTEMPTS {
+        let free = number_request(&control, LOOP_CTL_GET_FREE, 0)?;
+        let node = PathBuf::from(format!("/dev/loop{free}"));
+        let device = std::fs::OpenOptions::new().read(true).write(true).open(&node)?;
+        let attached = match configure(&device, file, name, sector) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOTTY)) => {
+                set_one_by_one(&device, file, sector)
+            }
+            answer => answer,
+        };
+        match attached {
+            Ok(()) => return Ok(node),
+            // Another process has taken it meanwhile, or has it open.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN)) => last = error,
+            Err(error) => return Err(error),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(last)
+}
+
+fn configure(device: &File, file: &File, name: &Path, sector: u32) -> std::io::Result<()> {
+    let number = file.as_raw_fd().cast_unsigned();
+    let config = LoopConfig { file: number, block_size: sector, info: LoopInfo::named(name), reserved: [0; 8] };
+    // SAFETY: the request reads one `struct loop_config`, which is what the type is laid out as, and which lives until it returns.
+    let answer = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &raw const config) };
+    if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// As kernels before 5.8 take it.
+fn set_one_by_one(device: &File, file: &File, sector: u32) -> std::io::Result<()> {
+    number_request(device, LOOP_SET_FD, file.as_raw_fd().into())?;
+    let sized = if sector == 0 { Ok(0) } else { number_request(device, LOOP_SET_BLOCK_SIZE, sector.into()) };
+    if let Err(error) = sized {
+        number_request(device, LOOP_CLR_FD, 0)?;
+        return Err(error);
+    }
+    // Without it the page cache is between; the device's own attribute shows that.
+    let _ = number_request(device, LOOP_SET_DIRECT_IO, 1);
+    Ok(())
+}
+
+/// A request that takes a number at most and returns one.
+fn number_request(device: &File, request: Opcode, number: libc::c_long) -> std::io::Result<i32> {
+    // SAFETY: these requests take a number as their argument, or none, and write nothing to this process's memory.
+    let answer = unsafe { libc::ioctl(device.as_raw_fd(), request as _, number) };
+    if answer < 0 { Err(std::io::Error::last_os_error()) } else { Ok(answer) }
+}
+
 fn status(node: &Path) -> Option<LoopInfo> {
-    let file = std::fs::File::open(node).ok()?;
+    let file = File::open(node).ok()?;
     // SAFETY: the request writes one `struct loop_info64`, which is what the type is laid out as, and any bits are a value of it.
     unsafe { ioctl(&file, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }.ok()
 }
@@ -115,7 +219,44 @@ mod tests {
 
     #[test]
     fn the_structure_has_the_size_that_the_kernel_writes() {
-        assert_eq!(std::mem::size_of::<LoopInfo>(), 232);
+        assert_eq!((std::mem::size_of::<LoopInfo>(), std::mem::size_of::<LoopConfig>()), (232, 304));
+    }
+
+    #[test]
+    fn an_open_file_is_attached_wherever_its_name_leads_by_then() {
+        prerequisites::needs!(root);
+        let folder = tempfile::tempdir().expect("a folder");
+        let (name, moved) = (folder.path().join("image"), folder.path().join("moved"));
+        let file = std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(&name).expect("made");
+        file.set_len(1 << 20).expect("sized");
+        std::fs::rename(&name, &moved).expect("renamed");
+        std::fs::write(&name, vec![7; 1 << 20]).expect("another file");
+        for old in [false, true] {
+            let node = match old {
+                false => attach(&file, &name, 0).expect("attached"),
+                true => {
+                    let node = attach(&file, &name, 0).expect("attached");
+                    let device = std::fs::OpenOptions::new().read(true).write(true).open(&node).expect("opened");
+                    number_request(&device, LOOP_CLR_FD, 0).expect("detached");
+                    drop(device);
+                    let again = || {
+                        let device = std::fs::OpenOptions::new().read(true).write(true).open(&node)?;
+                        set_one_by_one(&device, &file, 0)
+                    };
+                    // The kernel detaches with the last close.
+                    let tries = (0..100).find_map(|_| {
+                        std::thread::sleep(Duration::from_millis(10));
+                        again().ok()
+                    });
+                    tries.expect("attached as older kernels do it");
+                    node
+                }
+            };
+            let target = status(&node).map(|info| info.target());
+            let device = File::open(&node).expect("opened");
+            number_request(&device, LOOP_CLR_FD, 0).expect("detached");
+            assert_eq!(target, Target::of(&moved), "older requests: {old}");
+        }
     }
 
     #[test]

@@ -160,6 +160,11 @@ pub fn stay_in_memory() {
     let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT);
 }
 
+/// Bytes that a file of this process may have (RLIMIT_FSIZE); None without a limit.
+pub fn file_size_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current
+}
+
 /// Whether the caller is root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

@@ -17,7 +17,7 @@ pub fn percent(folder: &Path, entries: &[Entry]) -> u8 {
     let step = files.len().div_ceil(FILES).max(1);
     let (mut whole, mut saved) = (0.0, 0.0);
     for (path, size) in files.iter().step_by(step) {
-        let Ok(file) = std::fs::File::open(folder.join(path)) else { continue };
+        let Ok(file) = system::input::open(&folder.join(path)) else { continue };
         let mut data = Vec::new();
         if file.take(BYTES).read_to_end(&mut data).is_err() || data.is_empty() {
             continue;

@@ -4,9 +4,9 @@
 use crate::trace::{ACTIONS_LIMIT, Action, ENTRIES_LIMIT, Entry, FORMAT, Header, Trace};
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use serde::de::DeserializeOwned;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
+use system::input::{self, Unreadable};
 
 /// Bytes of one line.
 const LINE_LIMIT: u64 = 64 << 10;
@@ -22,9 +22,9 @@ pub fn is_trace_file(name: &str) -> bool {
 /// What tells a trace file's contents from others': the checksum and length that gzip uses (RFC 1952), of the file itself.
 ///
 /// # Errors
-/// What the system answered.
-pub fn checksum(path: &Path) -> io::Result<String> {
-    let mut from = File::open(path)?;
+/// It is no regular file, or what the system answered.
+pub fn checksum(path: &Path) -> Result<String, Unreadable> {
+    let mut from = input::open(path)?;
     let mut sum = flate2::Crc::new();
     let mut buffer = vec![0; 1 << 20];
     loop {
@@ -39,11 +39,11 @@ pub fn checksum(path: &Path) -> io::Result<String> {
 ///
 /// # Errors
 /// Never in practice: all of it is text and numbers.
-pub fn packed(trace: &Trace) -> io::Result<Vec<u8>> {
+pub fn packed(trace: &Trace) -> std::io::Result<Vec<u8>> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     let header =
         Header { entries: trace.tree.len() as u64, actions: trace.actions.len() as u64, ..trace.header.clone() };
-    let mut line = |value: &dyn erased::Line| -> io::Result<()> {
+    let mut line = |value: &dyn erased::Line| -> std::io::Result<()> {
         packed.write_all(&value.json()?)?;
         packed.write_all(b"\n")
     };
@@ -71,7 +71,7 @@ mod erased {
 /// # Errors
 /// It cannot be read, is none, or asks for what cannot be; in a sentence.
 pub fn read(path: &Path) -> Result<Trace, String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = input::open(path).map_err(|why| why.to_string())?;
     from_lines(BufReader::new(MultiGzDecoder::new(BufReader::new(file))))
 }
 

@@ -3,13 +3,14 @@
 
 use crate::args::ServeDiskArgs;
 use crate::failure::Failure;
+use system::input::{TEXT_LIMIT, text_file};
 
 /// Serves until nobody asks any more.
 pub fn serve_disk(args: &ServeDiskArgs) -> Result<u8, Failure> {
     system::process::stay_in_memory();
     // Without the right to say so it serves all the same: only a machine that is short of memory could then wait for itself.
     let _ = system::calls::serve_blocks();
-    let read = |path: &std::path::Path| std::fs::read_to_string(path).ok();
+    let read = |path: &std::path::Path| text_file(path, TEXT_LIMIT).map_err(|why| why.to_string());
     let model = args.model.as_ref().map(|model| axes::described(model, read)).transpose().map_err(Failure::usage)?;
     disk::serve(&args.folder, args.room, model.as_ref(), std::io::stdin(), std::io::stdout())
         .map_err(|error| Failure::new(format!("serving a disk in {}: {error}", args.folder.display())))?;

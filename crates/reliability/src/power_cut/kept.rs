@@ -13,10 +13,12 @@ use records::Contender;
 use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use system::create::Folder;
+use system::input;
 
 /// Version of the description.
 const FORMAT: u32 = 1;
@@ -93,13 +95,14 @@ pub(crate) fn keep(
     (folder, lying): (&Path, bool),
 ) -> Result<Vec<PathBuf>, ReliabilityError> {
     let served = place.image().ok_or(ReliabilityError::NoImage)?;
-    std::fs::create_dir_all(folder).map_err(doing(format!("making the folder {}", folder.display())))?;
+    let to = Folder::make(folder).map_err(doing(format!("making the folder {}", folder.display())))?;
     let mut kept = Vec::new();
     for one in shown {
         disk.offer(&one.state, lying)?;
         let name = file_name(&contender.label, &one.name);
-        let (image, description) = (format!("{name}.img"), folder.join(format!("{name}.json")));
-        let bytes = copy(&served, &folder.join(&image), true).map_err(doing(format!("keeping {image}")))?;
+        let (image, description) = (format!("{name}.img"), format!("{name}.json"));
+        let copied = fresh(&to, &image).and_then(|file| copy(&served, &file, true));
+        let bytes = copied.map_err(doing(format!("keeping {image}")))?;
         let state = KeptState {
             format: FORMAT,
             contender: contender.clone(),
@@ -111,7 +114,8 @@ pub(crate) fn keep(
             proof: one.proof,
         };
         let text = serde_json::to_vec_pretty(&state).map_err(io::Error::other);
-        let written = text.and_then(|text| std::fs::write(&description, text));
+        let written = text.and_then(|text| to.replace(&description, &text));
+        let description = folder.join(description);
         written.map_err(doing(format!("writing {}", description.display())))?;
         kept.push(description);
     }
@@ -136,16 +140,24 @@ fn file_name(label: &str, what: &str) -> String {
     format!("{}-{}", plain(label), plain(what))
 }
 
-/// Copies a disk's content, without what is zeros; its size. `fresh`: into a file that is made or made empty.
-fn copy(from: &Path, to: &Path, fresh: bool) -> io::Result<u64> {
-    let source = File::open(from)?;
+/// A new file in the place of one that an earlier run kept. A link of that name goes, and what it leads to stays. No other user can
+/// open it: a disk holds files that programs keep for themselves.
+fn fresh(folder: &Folder, name: &str) -> io::Result<File> {
+    match folder.remove(name) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => folder.new_private_file(name),
+    }
+}
+
+/// Copies a disk's content, without what is zeros; its size. `fresh`: into a file that is empty.
+fn copy(from: &Path, target: &File, fresh: bool) -> io::Result<u64> {
+    let source = input::open(from).map_err(io::Error::other)?;
     let bytes = source.metadata()?.len();
-    let target = File::options().write(true).create(fresh).truncate(fresh).open(to)?;
     target.set_len(bytes)?;
     if !fresh {
         // What was there before goes where the state has zeros.
         let clears = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        rustix::fs::fallocate(&target, clears, 0, bytes)?;
+        rustix::fs::fallocate(target, clears, 0, bytes)?;
     }
     let mut piece = vec![0; PIECE];
     let mut at = 0;
@@ -169,10 +181,14 @@ impl KeptState {
     /// # Errors
     /// It cannot be read, or is none.
     pub fn read(path: &Path) -> io::Result<KeptState> {
-        let mut text = String::new();
-        File::open(path)?.take(DESCRIPTION_LIMIT).read_to_string(&mut text)?;
+        let text = input::text_file(path, DESCRIPTION_LIMIT).map_err(io::Error::other)?;
         let kept: KeptState = serde_json::from_str(&text)?;
+        let is_name = Path::new(&kept.image).file_name().is_some_and(|name| name == kept.image.as_os_str());
         match kept.format {
+            FORMAT if !is_name => {
+                let problem = format!("its image {} is not the name of a file", kept.image.display());
+                Err(io::Error::new(ErrorKind::InvalidData, problem))
+            }
             FORMAT => Ok(kept),
             other => {
                 Err(io::Error::new(ErrorKind::InvalidData, format!("its format is {other}, and {FORMAT} is known")))
@@ -189,7 +205,8 @@ impl KeptState {
         let served = place.image().ok_or(ReliabilityError::NoImage)?;
         place.unmount()?;
         let image = folder.join(&self.image);
-        copy(&image, &served, false).map_err(doing(format!("putting {} in the disk's place", image.display())))?;
+        let copied = File::options().write(true).open(&served).and_then(|target| copy(&image, &target, false));
+        copied.map_err(doing(format!("putting {} in the disk's place", image.display())))?;
         let question = Question { proofs: vec![self.proof.clone()], diary: 0 };
         let found = match place.state(&question, false)? {
             AfterCut::Mounted { seen, .. } => seen.findings.into_iter().next().and_then(|finding| finding.broken),
@@ -227,13 +244,46 @@ mod tests {
         let disk = File::create(path("disk")).expect("made");
         disk.set_len(8 << 20).expect("sized");
         disk.write_all_at(&[7; 5000], (3 << 20) + 100).expect("written");
-        assert_eq!(copy(&path("disk"), &path("kept"), true).expect("copied"), 8 << 20);
+        let victim = folder.path().join("victim");
+        std::fs::write(&victim, "precious").expect("written");
+        std::os::unix::fs::symlink(&victim, path("kept")).expect("linked");
+        let kept = fresh(&Folder::open(folder.path()).expect("there"), "kept").expect("made");
+        assert_eq!(copy(&path("disk"), &kept, true).expect("copied"), 8 << 20);
+        assert_eq!(std::fs::read_to_string(&victim).expect("read"), "precious");
+        assert_eq!(std::fs::symlink_metadata(path("kept")).expect("there").mode() & 0o777, 0o600);
         assert_eq!(std::fs::read(path("kept")).expect("read"), std::fs::read(path("disk")).expect("read"));
         assert!(std::fs::metadata(path("kept")).expect("there").blocks() * 512 < 1 << 20);
         // Over another content nothing of that is left.
         std::fs::write(path("served"), vec![9; 8 << 20]).expect("written");
-        copy(&path("kept"), &path("served"), false).expect("copied");
+        let served = File::options().write(true).open(path("served")).expect("opened");
+        copy(&path("kept"), &served, false).expect("copied");
         assert_eq!(std::fs::read(path("served")).expect("read"), std::fs::read(path("disk")).expect("read"));
+    }
+
+    #[test]
+    fn a_description_that_is_no_file_or_names_another_folder_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("kept.json");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .expect("made");
+        assert!(KeptState::read(&path).expect_err("a FIFO").to_string().contains("it is a FIFO"));
+        assert!(copy(&path, &File::open("/dev/null").expect("there"), true).is_err(), "nor is one copied from");
+        std::fs::remove_file(&path).expect("removed");
+        let state = |image: &str| KeptState {
+            format: FORMAT,
+            contender: Contender::plain("ext4"),
+            kernel: "6.1".into(),
+            bytes: 1,
+            found: String::new(),
+            left: String::new(),
+            image: image.into(),
+            proof: Proof::Mount,
+        };
+        for (image, is_fine) in [("a.img", true), ("../a.img", false), ("/dev/sda", false), ("..", false), ("", false)]
+        {
+            std::fs::write(&path, serde_json::to_vec(&state(image)).expect("text")).expect("written");
+            assert_eq!(KeptState::read(&path).is_ok(), is_fine, "{image}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod content;
 mod record;
 
 use crate::cleanup::leftover::Stranger;
+use crate::devices::custody::zeroing;
 use crate::error::StagingError;
 use crate::ownership::life::Maker;
 use crate::ownership::owned::{self, Identity, OwnedImage};
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use system::create::Folder;
-use system::{Command, Journal};
+use system::{BlockDevice, Command, Journal, Sysfs as _};
 
 /// How long copying an image may take.
 const COPY_LIMIT: Duration = Duration::from_secs(6 * 3600);
@@ -306,7 +307,7 @@ impl AgedCache {
         journal: &Journal,
     ) -> Result<(), StagingError> {
         let to_text = to.display().to_string();
-        let zero = Command::new(["blkdiscard", "--zeroout", &to_text]).limit(COPY_LIMIT);
+        let zero = zeroing(to, BlockDevice::find(to).ok().as_ref()).limit(COPY_LIMIT);
         zero.run(journal).map_err(StagingError::command(format!("emptying {to_text}")))?;
         let words = [
             "dd".to_string(),

@@ -6,7 +6,7 @@ use crate::devices::loops;
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::{self, Content, Made, Written};
 use crate::ownership::life::Life;
-use crate::ownership::owned::{self, Claim};
+use crate::ownership::owned::{self, Claim, Identity};
 use crate::ownership::state;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -140,7 +140,17 @@ fn scan(found: &mut Survey, folder: &Path, known: &BTreeSet<PathBuf>) {
             Claim::Living => {}
             Claim::Left(record, _) => {
                 let this_boot = record.maker.is_of_this_boot();
-                match facts.filter(|facts| !owned::is_the_one(facts, record.identity, this_boot)) {
+                let moved = facts.filter(|facts| !owned::is_the_one(facts, record.identity, this_boot));
+                let attached =
+                    if this_boot && moved.is_some() { devices_on(&path, record.identity) } else { Vec::new() };
+                match moved {
+                    Some(_) if !attached.is_empty() => found.leftovers.push(Leftover {
+                        id: record.id,
+                        pid: Some(record.maker.owner.pid),
+                        what: vec![format!("{} on the image that was {}", attached.join(", "), path.display())],
+                        problems: Vec::new(),
+                        source: Source::Image(path),
+                    }),
                     Some(_) => found
                         .strangers
                         .push(Stranger { path, why: "it is not the file that the record beside it describes".into() }),
@@ -169,9 +179,8 @@ pub(crate) fn in_words(made: &Made) -> Option<String> {
         }),
         Made::Work { path } => is_there(path).then(|| format!("folder {}", path.display())),
         Made::Image { path, identity } => {
-            let attached = loops::on(path, *identity);
-            let loops: Vec<String> = attached.iter().map(|device| device.name.clone()).collect();
-            let on = if loops.is_empty() { String::new() } else { format!(" on {}", loops.join(", ")) };
+            let attached = devices_on(path, *identity);
+            let on = if attached.is_empty() { String::new() } else { format!(" on {}", attached.join(", ")) };
             (is_there(path) || !attached.is_empty()).then(|| format!("image {}{on}", path.display()))
         }
         Made::Formatted { path, .. } => Some(format!("a filesystem on {}", path.display())),
@@ -179,6 +188,11 @@ pub(crate) fn in_words(made: &Made) -> Option<String> {
         Made::Group { path } => is_there(path).then(|| format!("control group {}", path.display())),
         Made::Setting { path, was } => Some(format!("{} was {was}", path.display())),
     }
+}
+
+/// Names of the loop devices on an image.
+fn devices_on(path: &Path, identity: Option<Identity>) -> Vec<String> {
+    loops::on(path, identity).into_iter().map(|device| device.name).collect()
 }
 
 /// Name of the file that remembers which strangers were reported, beside the marks: each in a line of JSON.

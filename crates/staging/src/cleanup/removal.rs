@@ -60,6 +60,10 @@ pub(crate) fn remove_image(path: &Path, id: &str, proof: &Proof, journal: &Journ
         Proof::NamedByMark => (facts.as_ref().is_none_or(is_plain_and_mine), None),
     };
     if !ours {
+        // The image has another name by now, or none, and its loop devices are still ours to detach.
+        if let Proof::Made(Some(_), true) = proof {
+            let_go(path, id, identity, journal)?;
+        }
         return Ok(Left::Alone(format!("{} is not the image that run {id} made there", path.display())));
     }
     let identity = facts.as_ref().map(owned::identity).or(identity);

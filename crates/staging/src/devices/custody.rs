@@ -8,8 +8,9 @@ mod lock;
 mod signatures;
 mod users;
 
-pub(crate) use signatures::{carries_label, emptying};
+pub(crate) use signatures::{carries_label, emptying, zeroing};
 
+use crate::busy::{PASSING, when_free};
 use crate::error::StagingError;
 use identity::{differences, identity, in_words, is_named, names};
 use records::custody::{Identity, Promise, Terms};
@@ -116,8 +117,13 @@ impl Erasable {
         }
     }
 
-    /// Still the same device, and used by nobody; with what lies beside it in use.
+    /// Still the same device, and used by nobody; with what lies beside it in use. Programs that look at every device have it open for
+    /// a moment.
     fn unused(&self) -> Result<(BlockDevice, Vec<String>), StagingError> {
+        when_free(PASSING, || self.unused_now())
+    }
+
+    fn unused_now(&self) -> Result<(BlockDevice, Vec<String>), StagingError> {
         let now = find(&self.device.path)?;
         let loops = loops::loops();
         let found = identity(&now, &loops);
@@ -181,19 +187,16 @@ impl Erasable {
         if self.held.is_some() {
             return Ok(());
         }
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(rustix::fs::OFlags::EXCL.bits() as i32)
-            .open(&self.device.path)
-            .map_err(|error| {
-                let reason = format!("opening it exclusively answered: {error}");
-                StagingError::refused(
-                    &self.device.path,
-                    reason,
-                    "another program, mount or device holds it; lsblk and fuser show which",
-                )
-            })?;
+        let alone = rustix::fs::OFlags::EXCL.bits() as i32;
+        let open = || OpenOptions::new().read(true).write(true).custom_flags(alone).open(&self.device.path);
+        let opened = when_free(PASSING, open).map_err(|error| {
+            let reason = format!("opening it exclusively answered: {error}");
+            StagingError::refused(
+                &self.device.path,
+                reason,
+                "another program, mount or device holds it; lsblk and fuser show which",
+            )
+        })?;
         self.held = Some(opened);
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::Identity;
 use records::Cause;
 use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +42,14 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
         // It may hold more than the memory does.
         free = free.min(system::in_memory::available());
     }
+    if let Some(most) = system::process::file_size_limit().filter(|most| *most < bytes) {
+        let (bytes, most) = (records::show_bytes(bytes), records::show_bytes(most));
+        return Err(StagingError::Other {
+            problem: format!("an image of {bytes} is too large: files of this process may have {most} (RLIMIT_FSIZE)"),
+            way_out: "raise the limit with `ulimit -f unlimited`, or name a smaller --image".into(),
+            cause: Cause::Lasting,
+        });
+    }
     // Sparse images take only what is written, but nobody knows beforehand how much that is.
     if bytes > free {
         let (bytes, free) = (records::show_bytes(bytes), records::show_bytes(free));
@@ -54,10 +62,21 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
     Ok(())
 }
 
-/// Refuses a scratch folder that is none.
+/// Permission of other users to make and rename files in a folder.
+const OTHERS_WRITE: u32 = 0o002;
+/// With this bit, only the owner of a file in a folder renames or removes it.
+const STICKY: u32 = 0o1000;
+
+/// Refuses a scratch folder that is no folder, or in which every user can replace files of others.
 pub(crate) fn is_folder(folder: &Path) -> Result<(), StagingError> {
     let doing = "use the scratch folder";
     match std::fs::metadata(folder) {
+        Ok(facts) if facts.is_dir() && facts.mode() & (OTHERS_WRITE | STICKY) == OTHERS_WRITE => {
+            let way = format!("`chmod +t {0}` or `chmod o-w {0}`, or name another folder", folder.display());
+            let mode = facts.mode() & 0o7777;
+            let problem = format!("every user can replace files in it (mode {mode:04o}, without the sticky bit)");
+            Err(StagingError::file(doing, folder, problem.as_str()).with_way(&way))
+        }
         Ok(facts) if facts.is_dir() => Ok(()),
         Ok(_) => {
             let way = "name a folder in which images can be made";
@@ -102,19 +121,18 @@ fn run_making(
     let folder = file.parent().unwrap_or(Path::new("/"));
     let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
     for (command, doing) in commands(sector, &file) {
-        let command = match doing == ATTACHING {
-            true if takes_direct(&file) => command,
-            // What stands between is said of the image.
-            true => attaching(&file.display().to_string(), sector, false),
-            false => command.through(&file, &handle),
-        };
-        let answer = command.run(journal).map_err(StagingError::command(format!("{doing} {}", file.display())))?;
+        let failed = StagingError::command(format!("{doing} {}", file.display()));
         if doing != ATTACHING {
+            command.through(&file, &handle).run(journal).map_err(failed)?;
             continue;
         }
+        // The open file is attached: its name may lead to another one by now.
+        let (open, name) = (Arc::clone(&handle), file.clone());
+        let call = move || loops::attach(&open, &name, sector_size(sector)).map(|node| node.display().to_string());
+        let answer = command.in_place(journal, call).map_err(failed)?;
         let node = PathBuf::from(answer.stdout.trim());
         let device = BlockDevice::find(&node).map_err(|error| StagingError::refused(&node, error.to_string(), ""))?;
-        let mut image = checked(file, handle, device, identity, journal)?;
+        let mut image = checked(file, handle, device, identity)?;
         if image.device.read_only {
             // A loop device keeps the flag that its former user set with `blockdev --setro`.
             let writable = Command::new(["blockdev", "--setrw", answer.stdout.trim()]);
@@ -145,43 +163,31 @@ pub(crate) fn making(file: &Path, bytes: u64, filled: u64, sector: u32) -> Vec<(
         ];
         commands.push((Command::new(words).limit(FILL_LIMIT), "filling"));
     }
-    commands.push((attaching(&path, sector, true), ATTACHING));
+    commands.push((attaching(path, sector), ATTACHING));
     commands
 }
 
-fn attaching(path: &str, sector: u32, direct: bool) -> Command {
-    let mut words = vec!["losetup".to_string(), "--find".into(), "--show".into()];
-    words.extend(direct.then(|| "--direct-io=on".into()));
-    if sector > 512 {
-        // Direct I/O to the backing file needs its disk's sectors.
+/// What a person would type to attach an image.
+fn attaching(path: String, sector: u32) -> Command {
+    let mut words = vec!["losetup".to_string(), "--find".into(), "--show".into(), "--direct-io=on".into()];
+    if sector_size(sector) > 0 {
         words.extend(["--sector-size".into(), sector.to_string()]);
     }
-    words.push(path.into());
+    words.push(path);
     Command::new(words).hint("loop devices need the kernel's loop driver: `modprobe loop`")
 }
 
-/// Whether the folder's filesystem takes direct I/O; tmpfs does since Linux 6.6, and losetup refuses what does not.
-fn takes_direct(file: &Path) -> bool {
-    let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
-    File::options().read(true).custom_flags(flags).open(file).is_ok()
+/// The size of sectors that a loop device is asked for; 0 for the kernel's choice. Direct I/O to a file needs the sectors of its disk.
+fn sector_size(sector: u32) -> u32 {
+    if sector > 512 { sector } else { 0 }
 }
 
-/// The loop device must be on our file: another process may have been quicker to take the same number, and in a folder where
-/// others can write, the name may lead elsewhere by now. A device on another file is let go of untouched.
-fn checked(
-    file: PathBuf,
-    handle: Arc<File>,
-    device: BlockDevice,
-    identity: Identity,
-    journal: &Journal,
-) -> Result<Image, StagingError> {
+/// The loop device must be on our file: another process may have detached it and taken the same number. A device on another file is
+/// left as it is.
+fn checked(file: PathBuf, handle: Arc<File>, device: BlockDevice, identity: Identity) -> Result<Image, StagingError> {
     if loops::is_on(&device, identity) != Some(true) {
         let backing = device.backing_file.clone().unwrap_or_default();
         let reason = format!("it is attached to {}, which is not the image that was made", backing.display());
-        if backing.file_name() == file.file_name() {
-            let words = ["losetup", "--detach", &device.path.display().to_string()].map(String::from);
-            Command::new(words).run(journal).map_err(StagingError::command(format!("detaching {}", device.name)))?;
-        }
         return Err(StagingError::failed(&device.name, reason, "", records::Cause::Passing));
     }
     let mut remarks = Vec::new();
@@ -247,4 +253,68 @@ pub(crate) fn detach(journal: &Journal, mark: &Mark, file: &Path) -> Result<(), 
     let identity = mark.image(file).map(|owned| owned.identity);
     loops::detach(journal, file, identity)?;
     loops::await_detached(file, identity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_scratch_folder_in_which_every_user_can_replace_files_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path();
+        for (mode, is_fine) in [(0o777, false), (0o1777, true), (0o773, false), (0o775, true), (0o700, true)] {
+            std::fs::set_permissions(place, Permissions::from_mode(mode)).expect("ours");
+            let answer = is_folder(place).map_err(|error| error.to_string());
+            assert_eq!(answer.is_ok(), is_fine, "{mode:o}: {answer:?}");
+            if let Err(text) = answer {
+                assert!(text.contains("without the sticky bit") && text.contains("chmod +t"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_image_that_is_exchanged_meanwhile_is_attached_all_the_same_and_nothing_else_is() {
+        prerequisites::needs!(root);
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path();
+        let victim = place.join("victim");
+        std::fs::write(&victim, vec![7; 1 << 20]).expect("written");
+        let journal = Journal::new();
+        for kind in ["FIFO", "link to a user's file", "file", "folder", "nothing"] {
+            let mut mark = Mark::new(false).expect("random numbers are there");
+            let path = mark.make_image(place, 1).expect("made");
+            let mode = std::fs::metadata(&path).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "nobody else reads what is copied into it");
+            std::fs::rename(&path, place.join("moved")).expect("renamed");
+            match kind {
+                "FIFO" => rustix::fs::mknodat(
+                    rustix::fs::CWD,
+                    &path,
+                    rustix::fs::FileType::Fifo,
+                    rustix::fs::Mode::from_raw_mode(0o666),
+                    0,
+                )
+                .expect("made"),
+                "link to a user's file" => std::os::unix::fs::symlink(&victim, &path).expect("linked"),
+                "file" => std::fs::write(&path, "precious").expect("written"),
+                "folder" => std::fs::create_dir(&path).expect("made"),
+                _ => {}
+            }
+            let attach = |sector, file: &Path| making(file, 1 << 20, 4096, sector);
+            let image = run_making(&journal, &mark, path.clone(), attach).expect("attached");
+            let identity = mark.image(&path).expect("made").identity;
+            assert_eq!(loops::is_on(&image.device, identity), Some(true), "{kind}");
+            assert_eq!(image.device.size_bytes, 1 << 20, "{kind}");
+            image.remove(&journal, &mut mark).expect("removed");
+            assert!(loops::on(&path, Some(identity)).is_empty(), "{kind}");
+            assert_eq!(path.symlink_metadata().is_ok(), kind != "nothing", "{kind}: what was put there stays");
+            assert_eq!(std::fs::metadata(place.join("moved")).expect("there").len(), 1 << 20);
+            if path.is_dir() { std::fs::remove_dir(&path) } else { std::fs::remove_file(&path) }.ok();
+            std::fs::remove_file(place.join("moved")).expect("removed");
+        }
+        assert_eq!(std::fs::read(&victim).expect("there"), vec![7; 1 << 20]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Loop devices on an image: found by the file that they are on, not by the name that it had, and detached.
+//! Loop devices on an image: attached to the open file, found by the file that they are on, not by the name that it had, and detached.
 //! In: an image's path and identity. Out: its loop devices, who else uses them, and that they are gone.
 //! The kernel shows a path as it was when attached; in another container the same path is another file.
 
@@ -7,8 +7,9 @@ use crate::ownership::cleanup_journal::RUN_FOLDER;
 use crate::ownership::owned::Identity;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use system::block::Number;
-use system::{BlockDevice, Command, Journal, Sysfs as _, mounts};
+use system::{BlockDevice, Command, FileId, Journal, Sysfs as _, mounts};
+
+pub(crate) use system::loops::attach;
 
 /// How long the last user of a loop device is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -21,8 +22,11 @@ pub(crate) fn on(file: &Path, identity: Option<Identity>) -> Vec<BlockDevice> {
         .filter(|device| {
             let Some(backing) = device.backing_file.as_deref() else { return false };
             match identity {
-                // One that cannot be asked counts: the name carries the run's id, and an image is not removed under it.
-                Some(identity) => backing.file_name() == file.file_name() && is_on(device, identity) != Some(false),
+                Some(identity) => match is_on(device, identity) {
+                    Some(is_on) => is_on,
+                    // One that the kernel tells nothing of counts: the name carries the run's id, and an image is not removed under it.
+                    None => backing.file_name() == file.file_name(),
+                },
                 None => backing == file || Some(backing) == resolved.as_deref(),
             }
         })
@@ -31,14 +35,8 @@ pub(crate) fn on(file: &Path, identity: Option<Identity>) -> Vec<BlockDevice> {
 
 /// Whether a loop device is on this very file; None where it cannot be asked.
 pub(crate) fn is_on(device: &BlockDevice, identity: Identity) -> Option<bool> {
-    let words = ["losetup", "--noheadings", "--output", "BACK-INO,BACK-MAJ:MIN"].map(String::from);
-    let ask = Command::new(words.into_iter().chain([device.path.display().to_string()]));
-    // Asking is not acting: only what changes something goes into the journal.
-    let answer = ask.run(&Journal::new()).ok()?;
-    let mut words = answer.stdout.split_whitespace();
-    let inode: u64 = words.next()?.parse().ok()?;
-    let number = Number::parse(words.next()?)?;
-    Some(inode == identity.inode && number == system::block::number_from_raw(identity.device))
+    let file = FileId { device: system::block::number_from_raw(identity.device), inode: identity.inode };
+    system::loops::file_behind(device).map(|behind| behind == file)
 }
 
 /// Who uses a loop device that is ours: something mounted outside the run's own folder, swap, a mapping. None where nobody does.

@@ -1,15 +1,11 @@
 //! Emptying a device: its signatures, and what lies where custody looks for data.
 //! In: a device that custody has verified. Out: commands, or their failure. Nothing here asks whose the device is.
 
-use crate::busy::when_free;
+use crate::busy::{PASSING, when_free};
 use crate::devices::custody::emptying;
 use crate::error::StagingError;
 use std::path::Path;
-use std::time::Duration;
 use system::{BlockDevice, Command, CommandError, Journal, Sysfs as _};
-
-/// How long a device that is busy is waited for.
-const BUSY: Duration = Duration::from_secs(1);
 
 /// Removes all signatures, so that no tool finds yesterday's filesystem under today's.
 pub(crate) fn unsign(device: &Path, journal: &Journal) -> Result<(), StagingError> {
@@ -19,7 +15,7 @@ pub(crate) fn unsign(device: &Path, journal: &Journal) -> Result<(), StagingErro
 
 /// Runs a command that needs a device for itself.
 fn run_when_free(command: &Command, journal: &Journal) -> Result<(), CommandError> {
-    when_free(BUSY, || command.run(journal).map(drop))
+    when_free(PASSING, || command.run(journal).map(drop))
 }
 
 /// The command that removes all signatures.
@@ -30,7 +26,7 @@ pub(crate) fn unsigning(device: &Path) -> Command {
 /// Removes all signatures, and what lies at the places where custody looks for data: whoever comes next finds it empty.
 pub(crate) fn wipe(device: &Path, journal: &Journal) -> Result<(), StagingError> {
     let found = BlockDevice::find(device).map_err(|error| StagingError::refused(device, error.to_string(), ""))?;
-    for command in [unsigning(device), emptying(device, found.size_bytes)] {
+    for command in [unsigning(device), emptying(device, Some(&found))] {
         run_when_free(&command, journal).map_err(StagingError::command(format!("emptying {}", device.display())))?;
     }
     Ok(())

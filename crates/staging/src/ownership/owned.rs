@@ -141,7 +141,7 @@ impl OwnedImage {
             maker: maker.clone(),
         };
         write(record, &content)?;
-        let file = folder.new_file(name)?;
+        let file = folder.new_private_file(name)?;
         let facts = fstat(&file)?;
         let identity = identity(&facts);
         content.identity = Some(identity);

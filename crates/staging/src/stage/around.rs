@@ -12,7 +12,7 @@ use axes::{Acting, Applied, Disk, Ground, Look, Seen};
 use records::{Contender, OptionFound};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use system::{Command, Journal};
+use system::{Command, Journal, input};
 
 /// How long a group is waited for that a process is still leaving.
 const LEAVING: Duration = Duration::from_secs(5);
@@ -30,7 +30,12 @@ pub(crate) struct Here;
 
 impl Look for Here {
     fn read(&self, path: &Path) -> Option<String> {
-        std::fs::read_to_string(path).ok()
+        // What the kernel shows has no size; the description of a disk is a user's file.
+        let is_kernels = ["/sys", "/proc"].iter().any(|top| path.starts_with(top));
+        match is_kernels {
+            true => std::fs::read_to_string(path).ok(),
+            false => input::text_file(path, input::TEXT_LIMIT).ok(),
+        }
     }
 
     fn names(&self, folder: &Path) -> Vec<String> {

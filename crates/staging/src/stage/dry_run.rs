@@ -116,8 +116,7 @@ fn planned_devices(registry: &Registry, contender: &Contender) -> Result<Vec<Com
 /// What is done to a real device in the end.
 fn given_back(journal: &Journal, device: &Path) {
     add(journal, unsigning(device));
-    let bytes = BlockDevice::find(device).map_or(0, |device| device.size_bytes);
-    add(journal, emptying(device, bytes));
+    add(journal, emptying(device, BlockDevice::find(device).ok().as_ref()));
 }
 
 fn plan_filesystem(

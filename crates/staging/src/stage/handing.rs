@@ -2,7 +2,7 @@
 //! In: the device under test, and those that contenders name beside it. Out: both verified anew, marked, and held again afterwards.
 //! The one place in which a real device of a run is let go and emptied.
 
-use crate::devices::custody::Erasable;
+use crate::devices::custody::{Erasable, zeroing};
 use crate::devices::wipe::{unsign, wipe};
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
@@ -13,7 +13,7 @@ use crate::stage::target::{MAKE_LIMIT, Target, Where};
 use records::Contender;
 use records::custody::Promise;
 use std::path::Path;
-use system::{BlockDevice, Command, Journal, Sysfs as _};
+use system::{BlockDevice, Journal, Sysfs as _};
 
 /// A device that contenders name beside the one under test.
 #[derive(Debug)]
@@ -119,15 +119,13 @@ impl Target {
     /// Tells a real device that nothing of its content is needed, so that what is not written reads as zeros and a copy of it
     /// is small.
     pub(crate) fn empty_device(&mut self) -> Result<(), StagingError> {
-        let Some(path) = self.device().map(|device| device.path.display().to_string()) else {
-            return Ok(());
-        };
+        let Some(device) = self.device().cloned() else { return Ok(()) };
         self.hand_over()?;
-        Command::new(["blkdiscard", "--zeroout", &path])
+        zeroing(&device.path, Some(&device))
             .limit(MAKE_LIMIT)
             .run(&self.journal)
             .map(|_| ())
-            .map_err(StagingError::command(format!("emptying {path}")))
+            .map_err(StagingError::command(format!("emptying {}", device.path.display())))
     }
 
     /// Empties real devices of what we made on them and holds them again. What could not be given back, in words.

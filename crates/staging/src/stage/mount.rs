@@ -2,6 +2,7 @@
 //! In: a stage with its device. Out: the same stage, mounted.
 //! Every step is a command that a person could type.
 
+use crate::busy::await_free;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::gone::gone;
@@ -13,7 +14,8 @@ use crate::stage::daemon::Daemon;
 use crate::stage::target::of_contender;
 use records::Contender;
 use std::time::{Duration, Instant};
-use system::{Command, Journal, Sysfs as _};
+use system::command::Answer;
+use system::{Command, CommandError, Journal, Sysfs as _};
 
 /// How long the device may be busy after mkfs and mount before it is only remarked upon.
 const SETTLE_LIMIT: Duration = Duration::from_secs(60);
@@ -44,7 +46,9 @@ impl Stage<'_> {
         self.state.own = own;
         let command = self.state.places.fill(self.state.spread(filesystem).make(), &options);
         let began = Instant::now();
-        let made = Command::new(command).prefixed(self.enter()).limit(self.limits().make()).run(&self.target.journal);
+        // mkfs wants the device for itself, and programs that look at every device have it for a moment.
+        self.await_free();
+        let made = self.run_when_free(&Command::new(command).prefixed(self.enter()).limit(self.limits().make()));
         made.map_err(|error| {
             let options = template::asked_words(filesystem, contender);
             let way =
@@ -59,6 +63,18 @@ impl Stage<'_> {
             self.state.found.remarks.push("the device was still busy a minute after mkfs".into());
         }
         Ok(())
+    }
+
+    fn await_free(&self) -> bool {
+        await_free(self.state.devices().map(|device| device.path.as_path()))
+    }
+
+    /// Runs a command, and once more where another process had a device for itself meanwhile, and let go.
+    fn run_when_free(&self, command: &Command) -> Result<Answer, CommandError> {
+        match command.run(&self.target.journal) {
+            Err(_) if self.await_free() => command.run(&self.target.journal),
+            answer => answer,
+        }
     }
 
     /// Makes the contender's own devices ready, where mkfs does not.
@@ -82,7 +98,7 @@ impl Stage<'_> {
             let uptime = uptime();
             let began = Instant::now();
             let mounted =
-                Command::new(command).prefixed(self.enter()).limit(self.limits().mount()).run(&self.target.journal);
+                self.run_when_free(&Command::new(command).prefixed(self.enter()).limit(self.limits().mount()));
             let answer = mounted
                 .map_err(|error| self.explained(mount_refused(filesystem, contender, &error, uptime), "mounting"))?;
             // Some servers answer so before they have understood their options.

@@ -309,6 +309,7 @@ impl Target {
         state.found.remarks = image.as_ref().map(|image| image.remarks.clone()).unwrap_or_default();
         state.image = image;
         state.found.remarks.extend(modelled.iter().map(Modelled::remark));
+        state.found.remarks.extend(system::tool_environment::here().remarks().iter().cloned());
         state.modelled = modelled;
         state.join(self.more_devices(beginning)?);
         for device in state.devices() {

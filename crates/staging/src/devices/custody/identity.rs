@@ -114,7 +114,10 @@ pub(super) fn is_named(identity: &Identity, word: &str, names: &[String]) -> boo
         word.contains('/') && leads && file_name(identity).is_some()
     };
     let uuid = word.strip_prefix("PARTUUID=").unwrap_or(word);
-    names.iter().any(|name| name == word || name.eq_ignore_ascii_case(uuid)) || by_path()
+    // Only a UUID is the same in capitals: files, links and serial numbers may differ in nothing else.
+    let own_uuid = identity.partition.as_ref().and_then(|partition| partition.uuid.as_ref());
+    let is_uuid = |name: &String| Some(name) == own_uuid && name.eq_ignore_ascii_case(uuid);
+    names.iter().any(|name| name == word || is_uuid(name)) || by_path()
 }
 
 fn partitions_with(uuid: &str) -> usize {
@@ -167,6 +170,20 @@ mod tests {
         let other = Identity { serial: Some("S2".into()), by_id: vec!["disk-S2".into()], ..disk() };
         assert_eq!(differences(&disk(), &other), ["its serial number", "its by-id name"]);
         assert!(in_words(&disk()).contains("S1") && in_words(&other).contains("S2"));
+    }
+
+    #[test]
+    fn only_a_uuid_means_the_same_device_in_capitals() {
+        let uuid = "0a1b2c3d-01".to_string();
+        let partition = PartitionIdentity { number: 1, start: 0, uuid: Some(uuid.clone()), table_uuid: None };
+        let one = Identity { partition: Some(partition), ..disk() };
+        let names = ["disk-S1".to_string(), "/images/e.img".into(), uuid];
+        for word in ["disk-S1", "/images/e.img", "0a1b2c3d-01", "0A1B2C3D-01", "PARTUUID=0A1B2C3D-01"] {
+            assert!(is_named(&one, word, &names), "{word}");
+        }
+        for word in ["disk-s1", "/images/E.img", "/IMAGES/e.img", "0a1b2c3d-02"] {
+            assert!(!is_named(&one, word, &names), "{word}");
+        }
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub(super) fn first_data(device: &BlockDevice) -> Result<Option<u64>, StagingErr
     let mut room = vec![0u8; MIB as usize + ALIGNED];
     let start = room.as_ptr().align_offset(ALIGNED).min(ALIGNED);
     let buffer = &mut room[start..start + MIB as usize];
-    for (from, length) in places(device.size_bytes) {
+    for (from, length) in places(whole_sectors(device)) {
         let mut at = from;
         while at < from + length {
             let want = (from + length - at).min(MIB) as usize;
@@ -123,16 +123,42 @@ fn open(path: &Path) -> std::io::Result<File> {
     opened.or_else(|_| File::open(path))
 }
 
+/// The bytes of a device that are whole sectors: a loop device over a file of an odd length has some more, which cannot be written.
+pub(crate) fn whole_sectors(device: &BlockDevice) -> u64 {
+    device.size_bytes - device.size_bytes % u64::from(device.logical_sector.max(1))
+}
+
+/// Whether a device has bytes at its end that are no whole sector.
+fn is_odd(device: &BlockDevice) -> bool {
+    whole_sectors(device) < device.size_bytes
+}
+
+/// Without it blkdiscard looks for signatures first, and reading the last bytes of an odd device answers EIO.
+const UNPROBED: &str = "--force";
+
+/// The command that writes zeros to the whole of a device; as far as is known of one that is not there.
+pub(crate) fn zeroing(path: &Path, found: Option<&BlockDevice>) -> Command {
+    let mut words = vec!["blkdiscard".to_string(), "--zeroout".into()];
+    // It takes whole sectors only, and by itself the whole length.
+    if let Some(device) = found.filter(|device| is_odd(device)) {
+        words.extend([UNPROBED.into(), "--length".into(), whole_sectors(device).to_string()]);
+    }
+    words.push(path.display().to_string());
+    Command::new(words)
+}
+
 /// The command that writes zeros to every place that is looked at.
-pub(crate) fn emptying(path: &Path, bytes: u64) -> Command {
-    let device = path.display().to_string();
+pub(crate) fn emptying(path: &Path, found: Option<&BlockDevice>) -> Command {
+    let bytes = found.map_or(0, whole_sectors);
+    let device = path.display();
     let places = if bytes <= SMALL { vec![(0, bytes)] } else { places(bytes) };
     let zero = match places.as_slice() {
-        [_] => Command::new(["blkdiscard", "--zeroout", &device]),
+        [_] => zeroing(path, found),
         many => {
             let starts: Vec<String> = many.iter().map(|(start, _)| start.to_string()).collect();
+            let unprobed = if found.is_some_and(is_odd) { format!("{UNPROBED} ") } else { String::new() };
             Command::shell(format!(
-                "for at in {}; do blkdiscard --zeroout --offset $at --length {MIB} {device} || exit 1; done",
+                "for at in {}; do blkdiscard {unprobed}--zeroout --offset $at --length {MIB} {device} || exit 1; done",
                 starts.join(" ")
             ))
         }
@@ -155,5 +181,22 @@ mod tests {
             assert!(places.iter().all(|(from, length)| from + length <= bytes && from % 512 == 0), "{bytes}");
         }
         assert!(places(200 << 20).contains(&(128 * MIB, MIB)));
+    }
+
+    #[test]
+    fn only_whole_sectors_are_emptied() {
+        let of =
+            |size_bytes: u64, logical_sector: u32| BlockDevice { size_bytes, logical_sector, ..BlockDevice::default() };
+        let typed = |device: &BlockDevice| emptying(Path::new("/dev/x"), Some(device)).typed();
+        assert_eq!(typed(&of(MIB, 4096)), "blkdiscard --zeroout /dev/x");
+        assert_eq!(typed(&of(MIB + 512, 4096)), "blkdiscard --zeroout --force --length 1048576 /dev/x");
+        assert_eq!(typed(&of(MIB + 512, 512)), "blkdiscard --zeroout /dev/x");
+        assert_eq!(emptying(Path::new("/dev/x"), None).typed(), "blkdiscard --zeroout /dev/x");
+        // The last place begins at a whole sector, and ends with one.
+        let odd = of(629_146_112, 4096);
+        assert_eq!((whole_sectors(&odd), typed(&odd).contains(" 628097024;")), (629_145_600, true), "{}", typed(&odd));
+        let size = zeroing(Path::new("/dev/x"), Some(&odd)).typed();
+        assert_eq!(size, "blkdiscard --zeroout --force --length 629145600 /dev/x");
+        assert!(typed(&odd).contains("blkdiscard --force --zeroout --offset"), "{}", typed(&odd));
     }
 }
