@@ -70,7 +70,7 @@ pub fn count(program: &Program, phase: usize) -> Result<Reply, String> {
 
 /// Visit the files of a phase, at most so many, evenly spread. Answers how many there were.
 fn visit_phase(program: &Program, phase: usize, limit: u64, visit: &mut Visit) -> Result<u64, String> {
-    let root = sys::open_root(&program.root)?;
+    let root = sys::open_work(program)?;
     let mut visited = 0;
     let mut seen = Vec::new();
     for group in &program.phases[phase].groups {

@@ -67,8 +67,8 @@ pub fn perform(
 ) -> io::Result<Reply> {
     let failed = |reason: String| Reply::Failed { phase, partial: None, reason, killed: false };
     // What is not mounted has no root to be opened.
-    let place = if program.phases[phase].is_unmounted() { Path::new("/") } else { &program.root };
-    let root = match sys::open_root(place) {
+    let unmounted = program.phases[phase].is_unmounted();
+    let root = match if unmounted { sys::open_root(Path::new("/")) } else { sys::open_work(program) } {
         Ok(root) => root,
         Err(reason) => return Ok(failed(reason)),
     };

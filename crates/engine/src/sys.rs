@@ -8,8 +8,9 @@ use rustix::io::{self, ReadWriteFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::CStr;
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::path::Path;
+use workload::program::{Inode, Program};
 
 pub use rustix::io::Errno;
 
@@ -182,6 +183,37 @@ pub(crate) fn open_path(path: &Path, flags: OFlags) -> Result<OwnedFd, String> {
 /// Opens a root, as the base of other calls.
 pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, String> {
     open_path(root, OFlags::DIRECTORY)
+}
+
+/// Opens the folder of a program's work, which must be the one that was made for it.
+pub(crate) fn open_work(program: &Program) -> Result<OwnedFd, String> {
+    let Some(made) = program.root_inode else { return open_root(&program.root) };
+    // A link or a file here means the same.
+    let opened = fs::open(&program.root, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+    match opened {
+        Ok(root) if inode(&root)? == made => Ok(root),
+        Ok(_) | Err(Errno::NOTDIR | Errno::LOOP) => Err(replaced(&program.root)),
+        Err(error) => Err(format!("opening {}: {error}", program.root.display())),
+    }
+}
+
+/// A descriptor of one's own of an open folder.
+pub(crate) fn kept(fd: Fd) -> Result<OwnedFd, String> {
+    of(fd).try_clone_to_owned().map_err(|error| format!("keeping a folder open: {error}"))
+}
+
+/// The error of a work folder in whose place something else was put.
+pub(crate) fn replaced(root: &Path) -> String {
+    format!(
+        "opening {}: this is not the folder that was made for the trial, another process has put something else in its place; name a folder in which no other user can write",
+        root.display()
+    )
+}
+
+/// Device and number of an open file.
+pub(crate) fn inode(file: impl AsFd) -> Result<Inode, String> {
+    let facts = fs::fstat(file).map_err(|error| format!("looking at an open folder: {error}"))?;
+    Ok(Inode { device: facts.st_dev, number: facts.st_ino })
 }
 
 /// The caller's own user and group.

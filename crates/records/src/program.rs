@@ -34,6 +34,9 @@ pub struct Program {
     pub seed: u64,
     /// Directory in which to work; it exists, and nothing outside it is touched.
     pub root: PathBuf,
+    /// Its inode, where others than root could put another folder in its place; the work is done in no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_inode: Option<Inode>,
     /// Block device that phases over [`Over::Device`] read. Never written.
     pub device: Option<PathBuf>,
     /// What makes written data safe after a phase.
@@ -52,6 +55,16 @@ pub struct Program {
     /// Which of several clients this is, where several carry it out side by side; groups have the workers of all of them together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
+}
+
+/// What a folder is, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inode {
+    /// Number of the device that its filesystem shows.
+    pub device: u64,
+    /// Number of the inode there.
+    pub number: u64,
 }
 
 /// How data is made safe: done in this order after the last call of a phase has returned.

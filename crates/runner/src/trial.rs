@@ -250,6 +250,7 @@ fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, 
     }
     Ok(Program {
         root: setup.root.clone(),
+        root_inode: setup.root_inode,
         device: setup.device.clone(),
         durable: setup.durable.clone(),
         tools: setup.tools.clone(),

@@ -7,7 +7,7 @@ mod beneath;
 mod check;
 mod cold;
 mod daemon;
-mod directory;
+pub(crate) mod directory;
 pub(crate) mod drop_caches;
 pub(crate) mod dry_run;
 mod handing;
@@ -36,6 +36,7 @@ use limits::Limits;
 use members::Members;
 use records::program::Durable;
 use records::{Closing, Found, Usage};
+use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -120,6 +121,8 @@ pub(crate) struct State {
     pub found: Found,
     /// A folder in a user's directory that is removed with its content.
     pub work: Option<PathBuf>,
+    /// That folder, open since it was made, so that no other gets its inode.
+    pub work_folder: Option<OwnedFd>,
     /// Devices of the contender's own, beside the one under test.
     pub own: Vec<Companion>,
     /// What axes did around it.

@@ -3,10 +3,11 @@
 //! [`crate::Remote`] answers the same for a stage elsewhere.
 
 use crate::error::StagingError;
+use crate::stage::directory;
 use crate::stage::drop_caches::Dropped;
 use crate::stage::volume_tools::Tools;
 use crate::stage::{BUSY_LIMIT, Settled, Stage};
-use records::program::Durable;
+use records::program::{Durable, Inode};
 use records::{Closing, Found, Usage};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -24,6 +25,8 @@ const PATIENCE_SHARED: Duration = Duration::from_secs(1);
 pub struct Setup {
     /// Directory in which to work. It exists and is empty.
     pub root: PathBuf,
+    /// Its inode, where others than root could put another folder in its place.
+    pub root_inode: Option<Inode>,
     /// Device under test, as the engine names it; None where the directory is on none.
     pub device: Option<PathBuf>,
     /// What makes written data safe there.
@@ -147,6 +150,7 @@ impl Staged for Stage<'_> {
     fn setup(&self) -> Setup {
         Setup {
             root: self.root().into(),
+            root_inode: self.state.work_folder.as_ref().and_then(|folder| directory::inode(folder).ok()),
             device: self.device().map(|device| device.path.clone()),
             durable: self.durable().clone(),
             tools: self.tools(),

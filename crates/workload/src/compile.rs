@@ -67,6 +67,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
         workload: name.clone(),
         seed,
         root: PathBuf::new(),
+        root_inode: None,
         device: None,
         durable: Durable::default(),
         tools: BTreeMap::new(),

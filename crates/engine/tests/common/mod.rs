@@ -159,6 +159,7 @@ pub fn program(root: &Path, filesets: Vec<Fileset>, phases: Vec<Phase>) -> Progr
         workload: "test".into(),
         seed: 11,
         root: PathBuf::from(root),
+        root_inode: None,
         device: None,
         durable: Durable { syncfs: true, ..Durable::default() },
         tools: Default::default(),

@@ -351,6 +351,7 @@ impl Staged for Stage<'_> {
     fn setup(&self) -> Setup {
         Setup {
             root: "/nowhere".into(),
+            root_inode: None,
             device: None,
             durable: Durable::default(),
             tools: Default::default(),

@@ -57,6 +57,7 @@ pub fn compiled() -> Compiled {
             workload: "small".into(),
             seed: 0,
             root: PathBuf::new(),
+            root_inode: None,
             device: None,
             durable: Durable::default(),
             tools: BTreeMap::new(),

@@ -9,7 +9,9 @@ use crate::stage::target::{Target, Where};
 use crate::stage::{Stage, State, usage};
 use records::Contender;
 use records::Durability;
-use records::program::Durable;
+use records::program::{Durable, Inode};
+use rustix::fd::OwnedFd;
+use rustix::fs::{self, Mode, OFlags};
 use std::path::{Path, PathBuf};
 use system::{BlockDevice, Sysfs as _, mounts};
 
@@ -48,14 +50,39 @@ impl Target {
         let directory = directory.canonicalize().map_err(|error| StagingError::file("look at", &directory, error))?;
         let root = directory.join(format!("bakeoff-{}-work", self.mark.id()));
         self.mark.will_make(Made::Work { path: root.clone() })?;
-        std::fs::create_dir(&root).map_err(|error| StagingError::file("make", &root, error))?;
+        let folder = made(&directory, &root)?;
         let device = BlockDevice::beneath(&root);
         let state = directory_state(contender, &directory, root, device, self.mark.label());
         let mut stage = Stage { target: self, state };
+        stage.state.work_folder = Some(folder);
         stage.describe_directory(contender, &directory)?;
         stage.apply(contender, axes::on_mounted(contender))?;
         Ok(stage)
     }
+}
+
+/// Makes the work folder and keeps it open. What another user may have put in its place meanwhile is refused, unless it is an empty folder.
+fn made(directory: &Path, root: &Path) -> Result<OwnedFd, StagingError> {
+    let failed = |error: rustix::io::Errno| StagingError::file("make", root, error);
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let name = root.file_name().unwrap_or_default();
+    let parent = fs::open(directory, flags, Mode::empty()).map_err(failed)?;
+    fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)).map_err(failed)?;
+    let folder = fs::openat(&parent, name, flags, Mode::empty()).map_err(failed)?;
+    let entries = fs::Dir::read_from(&folder).map_err(failed)?;
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        if ![&b"."[..], b".."].contains(&entry.file_name().to_bytes()) {
+            let problem = "it is not empty: another process has put another folder in its place";
+            return Err(StagingError::file("work in", root, problem));
+        }
+    }
+    Ok(folder)
+}
+
+/// Device and number of an open folder.
+pub(crate) fn inode(folder: &OwnedFd) -> Result<Inode, rustix::io::Errno> {
+    fs::fstat(folder).map(|facts| Inode { device: facts.st_dev, number: facts.st_ino })
 }
 
 fn directory_state(
