@@ -58,14 +58,14 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
     }
     let mut phases = Vec::new();
     if let Some(folder) = &own.copy_in {
-        phases.push(beside(None, "copy-in", copying(folder)?, phases.len()));
+        phases.push(beside("copy-in", untimed(copying(folder)?), phases.len()));
         if let Some(user) = &own.user {
             let words = ["chown", "--recursive", "--no-dereference", "--", user, "."].map(str::to_owned);
-            phases.push(beside(None, "hand-over", words.into(), phases.len()));
+            phases.push(beside("hand-over", untimed(words.into()), phases.len()));
         }
     }
     for text in &own.prepare {
-        phases.push(beside(own.user.as_deref(), "prepare", words("--prepare", text, own.shell)?, phases.len()));
+        phases.push(beside("prepare", work(own, words("--prepare", text, own.shell)?), phases.len()));
     }
     for (at, text) in own.command.iter().enumerate() {
         let words = words("--command", text, own.shell)?;
@@ -79,7 +79,7 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
     for (option, texts) in [("--check", &own.check), ("--cleanup", &own.cleanup)] {
         for text in texts {
             let words = words(option, text, own.shell)?;
-            phases.push(beside(own.user.as_deref(), &option[2..], words, phases.len()));
+            phases.push(beside(&option[2..], work(own, words), phases.len()));
         }
     }
     let file = File {
@@ -98,8 +98,8 @@ fn timed(own: &Own, name: String, text: &str, command: Vec<String>) -> Phase {
     let line = shortened(text.trim(), TITLE_LENGTH);
     let title = if own.name.contains(&name) { name.clone() } else { line.clone() };
     let cache = own.start.into();
-    let work = Work { command, user: own.user.clone(), ..Work::default() };
-    Phase { doing: format!("running `{line}`"), name, title, cache, work: vec![work], ..Phase::default() }
+    let work = vec![work(own, command)];
+    Phase { doing: format!("running `{line}`"), name, title, cache, work, ..Phase::default() }
 }
 
 /// What the last command prints of itself.
@@ -120,11 +120,21 @@ fn figures(own: &Own) -> Result<Vec<Printed>, Failure> {
     .collect()
 }
 
+/// A command of the user's own.
+fn work(own: &Own, command: Vec<String>) -> Work {
+    let (user, private) = (own.user.clone(), own.private.clone());
+    Work { command, user, private, unconfined: own.unconfined, ..Work::default() }
+}
+
+/// A command of Bakeoff's own.
+fn untimed(command: Vec<String>) -> Work {
+    Work { command, ..Work::default() }
+}
+
 /// What is not timed.
-fn beside(user: Option<&str>, what: &str, command: Vec<String>, number: usize) -> Phase {
+fn beside(what: &str, work: Work, number: usize) -> Phase {
     let title = what.replace('-', " ");
     let name = format!("{what}-{}", number + 1);
-    let work = Work { command, user: user.map(str::to_owned), ..Work::default() };
     Phase::preparation(name, title, work)
 }
 

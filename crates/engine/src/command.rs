@@ -6,17 +6,18 @@
 use crate::clock::kernel_ns;
 use crate::confine::{self, Handle, Hold, Waited};
 use crate::fio;
-use crate::mounts::Outside;
+use crate::mounts::{self, Outside};
 use crate::ops::Ops;
 use crate::printed::{parts, printed};
 use crate::process::{self, Ending, Event};
+use crate::sandbox::{self, Sandbox};
 use crate::shared::{Count, Note};
+use crate::sys;
 use crate::worker::Task;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 use workload::outcome::{CommandRun, CpuTime, GroupOutcome};
@@ -93,15 +94,50 @@ pub fn user_ids(user: &str) -> Result<(u32, u32), String> {
     ids.ok_or_else(|| format!("there is no user `{user}` on this machine"))
 }
 
-fn prepared(command: &Command, root: &Path) -> Result<std::process::Command, String> {
-    let [program, arguments @ ..] = command.words.as_slice() else { return Err("a command without a program".into()) };
-    let mut ready = std::process::Command::new(program);
-    ready.args(arguments).current_dir(root).env_clear().envs(["HOME", "PWD", "TMPDIR"].map(|name| (name, root)));
-    ready.envs(&command.environment).stdin(input(&command.input)?).stdout(Stdio::piped()).stderr(Stdio::piped());
-    if let Some((user, group)) = identity(command)? {
-        ready.uid(user).gid(group);
+/// Where a command works and what it may do there.
+struct Ground {
+    path: PathBuf,
+    folder: OwnedFd,
+    /// Absent for tools of the filesystem, and for commands that are not to be confined.
+    sandbox: Option<Sandbox>,
+    /// What confines, by name.
+    by: Vec<String>,
+    lack: Option<String>,
+}
+
+impl Ground {
+    /// Of all commands of a task, which are the same but for tools of the filesystem; in the process that holds them.
+    fn of(task: &Task, hold: Hold, command: Option<&Command>) -> Result<Ground, String> {
+        let tools = task.group().over == Over::Volume;
+        let confined = !tools && command.is_none_or(|command| !command.unconfined);
+        confine::settle(hold, &task.program.root, if confined { "/run/" } else { mounts::RUNS });
+        // A tool may make the root anew, or find it not mounted.
+        let path = if tools { PathBuf::from("/") } else { task.program.root.clone() };
+        let folder = if tools { sys::open_root(&path)? } else { sys::kept(task.root)? };
+        if !confined {
+            let lack = (!tools).then(|| "was not confined to its folder, as was asked for".to_owned());
+            return Ok(Ground { path, folder, sandbox: None, by: Vec::new(), lack });
+        }
+        let private: Vec<PathBuf> =
+            command.into_iter().flat_map(|command| &command.private).map(PathBuf::from).collect();
+        let sandbox = Sandbox::build(hold, &folder, &path, &private)?;
+        let (by, lack) = (sandbox.by(), sandbox.lack());
+        Ok(Ground { path, folder, sandbox: Some(sandbox), by, lack })
     }
-    Ok(ready)
+
+    /// A command, ready to be started here. Of those that are confined there is one.
+    fn prepared(&mut self, command: &Command) -> Result<std::process::Command, String> {
+        let [program, arguments @ ..] = command.words.as_slice() else {
+            return Err("a command without a program".into());
+        };
+        let mut ready = std::process::Command::new(program);
+        ready.args(arguments).env_clear().envs(["HOME", "PWD", "TMPDIR"].map(|name| (name, &self.path)));
+        ready.envs(&command.environment).stdin(input(&command.input)?).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let folder =
+            self.folder.try_clone().map_err(|error| format!("keeping {} open: {error}", self.path.display()))?;
+        sandbox::begin_in(&mut ready, folder, identity(command)?, self.sandbox.take());
+        Ok(ready)
+    }
 }
 
 /// A standard input that holds a text: a pipe, which takes so much at once.
@@ -214,17 +250,15 @@ impl Running {
 }
 
 fn keep(task: &Task, items: &[Vec<Command>], hold: Hold, worker: &Worker) -> Result<(), String> {
-    confine::settle(hold, &task.program.root);
-    // A tool may make the root anew, or find it not mounted.
-    let root = if task.group().over == Over::Volume { Path::new("/") } else { &task.program.root };
-    let mut first = items.iter().flatten().next().map(|command| prepared(command, root)).transpose()?;
+    let mut ground = Ground::of(task, hold, items.iter().flatten().next())?;
+    let mut first = items.iter().flatten().next().map(|command| ground.prepared(command)).transpose()?;
     let ops = Ops::new(task.group());
     task.wait_for_start();
     let mut tally = task.tally(&ops);
     let mut last = None;
     'items: for commands in items {
         for (number, command) in commands.iter().enumerate() {
-            let ready = first.take().map_or_else(|| prepared(command, root), Ok)?;
+            let ready = first.take().map_or_else(|| ground.prepared(command), Ok)?;
             let mut running = Running::start(ready).map_err(|e| cannot_start(command, &e))?;
             let line = command.line();
             let Some(how) = watch(&mut running, &line, hold, worker, &|| tally.running())? else { return Ok(()) };
@@ -233,7 +267,9 @@ fn keep(task: &Task, items: &[Vec<Command>], hold: Hold, worker: &Worker) -> Res
                 tally.items(1);
             }
             tally.fold(line.bytes().fold(0, |hash, byte| crate::hash::mix(hash ^ u64::from(byte))));
-            let ended = Ended::of(running, command, how, hold);
+            let mut ended = Ended::of(running, command, how, hold);
+            ended.run.confined_by.clone_from(&ground.by);
+            ended.lack.clone_from(&ground.lack);
             let failed = ended.failure.is_some();
             last = Some(ended);
             if failed || !tally.running() {
@@ -251,6 +287,8 @@ struct Ended {
     cpu: CpuTime,
     reported: Vec<GroupOutcome>,
     failure: Option<String>,
+    /// What it was not kept from.
+    lack: Option<String>,
 }
 
 impl Ended {
@@ -272,6 +310,7 @@ impl Ended {
             error_bytes: running.errors.bytes,
             errors: running.errors.tail(),
             figures: BTreeMap::new(),
+            confined_by: Vec::new(),
         };
         let missing = running.output.figures(command, usage.peak_memory, &mut run.figures);
         let output = String::from_utf8_lossy(&running.output.kept);
@@ -279,7 +318,7 @@ impl Ended {
         let reported = parts(command.reports.as_ref(), &output);
         let (reported, unclear) = reported.map_or_else(|why| (Vec::new(), Some(why)), |parts| (parts, None));
         let failure = failure(&run, errors).or(missing.or(unclear).filter(|_| run.status == Some(0)));
-        Ended { run, cpu: usage.cpu, reported, failure }
+        Ended { run, cpu: usage.cpu, reported, failure, lack: None }
     }
 
     /// Puts it into the worker's slot; why it failed, if it did.
@@ -287,7 +326,8 @@ impl Ended {
         let slot = task.shared.slot(task.slot);
         slot.set(Count::User, self.cpu.user_ns);
         slot.set(Count::System, self.cpu.system_ns);
-        if let Some(remark) = remark(&self.run) {
+        let unconfined = self.lack.map(|lack| format!("`{}` {lack}", self.run.line));
+        for remark in remark(&self.run).into_iter().chain(unconfined) {
             slot.note(&Note::Remark(remark));
         }
         slot.note(&Note::Ran(Box::new(self.run)));

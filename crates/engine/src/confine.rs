@@ -14,6 +14,8 @@ use workload::outcome::CpuTime;
 pub enum Hold {
     /// In a namespace of process numbers: its first process ends them all.
     Namespace,
+    /// The same within a namespace of users, in which what is mounted cannot be taken off.
+    UserNamespace,
     /// As descendants that were adopted.
     Adoption,
 }
@@ -22,7 +24,7 @@ pub enum Hold {
 pub fn separate() -> Hold {
     // SAFETY: both take nothing.
     let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
-    let spaces = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
+    let spaces = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
     // SAFETY: takes a number; this process has one thread and shares its memory with nobody who would notice.
     if unsafe { libc::unshare(spaces) } == 0 {
         return Hold::Namespace;
@@ -40,15 +42,15 @@ pub fn separate() -> Hold {
     for (file, line) in lines {
         let _ = std::fs::write(format!("/proc/self/{file}"), line);
     }
-    Hold::Namespace
+    Hold::UserNamespace
 }
 
 /// Open files that programs may have, as in a login shell.
 const OPEN_FILES: u64 = 1024;
 
 /// Makes this process the one that holds: in a session without terminal, with a /proc that shows what is held and nothing else, never made to
-/// wait by what it holds. `root`: where the programs work.
-pub fn settle(hold: Hold, root: &Path) {
+/// wait by what it holds. `root`: where the programs work. `unneeded`: mounts below this path, except the root's, are let go of.
+pub fn settle(hold: Hold, root: &Path, unneeded: &str) {
     // SAFETY: all of these take numbers, or C strings and structures that outlive the calls. What is refused is done without.
     unsafe {
         libc::setsid();
@@ -66,9 +68,11 @@ pub fn settle(hold: Hold, root: &Path) {
             libc::prctl(libc::PR_SET_PDEATHSIG, 0);
             return;
         }
-        let (none, slave) = (std::ptr::null(), libc::MS_REC | libc::MS_SLAVE);
-        if libc::mount(none, c"/".as_ptr(), none, slave, std::ptr::null()) == 0 {
-            mounts::leave_other_runs(root);
+        // What may not be taken off here goes when it goes outside.
+        let kind = if hold == Hold::UserNamespace { libc::MS_SLAVE } else { libc::MS_PRIVATE };
+        let none = std::ptr::null();
+        if libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | kind, std::ptr::null()) == 0 {
+            mounts::leave(unneeded, root);
             let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
             libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), flags, std::ptr::null());
         }
@@ -77,7 +81,7 @@ pub fn settle(hold: Hold, root: &Path) {
 
 /// Sends a signal to everything that is held.
 pub fn signal_all(hold: Hold, signal: i32) {
-    if hold == Hold::Namespace {
+    if hold != Hold::Adoption {
         // SAFETY: takes numbers; the first process of a namespace reaches what is in it and nothing else.
         unsafe { libc::kill(-1, signal) };
         return;

@@ -40,6 +40,7 @@ mod protocol;
 mod readdir;
 mod region;
 mod replay;
+mod sandbox;
 mod shared;
 mod space;
 mod stamp;

@@ -1,6 +1,6 @@
 //! What is mounted in the namespace of a command, which begins as a copy of the machine's.
 //! In: the machine's mounts. Out: the copies that nobody needs are let go of, for each keeps its device in use as long as the command lives.
-//! Where the machine's mounts are shared the kernel passes an unmount on; elsewhere this does.
+//! The copies are private, so that nothing that is mounted later gets in; an unmount outside is followed here.
 #![allow(unsafe_code)]
 
 use crate::process::Event;
@@ -12,44 +12,52 @@ use std::path::Path;
 
 /// The mounts of a namespace, as the kernel lists them.
 const LIST: &str = "/proc/self/mountinfo";
-/// Below it each run has its mountpoints.
-const RUNS: &str = "/run/bakeoff/";
+/// Path below which each run has its mountpoints.
+pub const RUNS: &str = "/run/bakeoff/";
 
 /// The machine's mounts, for those who have left its namespace.
-pub struct Outside(Option<File>);
+pub struct Outside {
+    list: Option<File>,
+    /// What was mounted when the namespace was copied.
+    copied: String,
+}
 
 impl Outside {
     /// Those that this process sees now, and what becomes of them.
     pub fn here() -> Outside {
-        Outside(File::open(LIST).ok())
+        let mut list = File::open(LIST).ok();
+        let mut copied = String::new();
+        let _ = list.as_mut().map(|file| file.read_to_string(&mut copied));
+        Outside { list, copied }
     }
 
     /// For [`crate::process::wait_for`]: whether they changed.
     pub fn changes(&self) -> (i32, Event) {
-        (self.0.as_ref().map_or(-1, AsRawFd::as_raw_fd), Event::Changed)
+        (self.list.as_ref().map_or(-1, AsRawFd::as_raw_fd), Event::Changed)
     }
 
     /// Lets go of copies of what is not mounted there any more. A user's own namespace may not: Linux locks what it copies for it.
     pub fn follow(&self) {
-        let Some(mut file) = self.0.as_ref() else { return };
+        let Some(mut file) = self.list.as_ref() else { return };
         let mut outside = String::new();
         let read = file.rewind().and_then(|()| file.read_to_string(&mut outside));
         if read.is_err() || outside.is_empty() {
             return;
         }
         let outside: Vec<Mount> = mounts(&outside).collect();
+        let copied: Vec<Mount> = mounts(&self.copied).collect();
         let inside = std::fs::read_to_string(LIST).unwrap_or_default();
-        // The one thing that is mounted here and was nowhere else is /proc.
-        let gone = mounts(&inside).filter(|mount| mount.point != "/proc" && !outside.contains(mount));
+        let gone = mounts(&inside).filter(|mount| copied.contains(mount) && !outside.contains(mount));
         detach(gone.map(|mount| mount.point));
     }
 }
 
-/// Lets go of what other runs have mounted, which they will unmount many times and nobody here needs. `root`: where programs work.
-pub fn leave_other_runs(root: &Path) {
+/// Lets go of what is mounted below a path and is not needed here, such as what other runs mount and unmount many times. `root`: where programs
+/// work.
+pub fn leave(below: &str, root: &Path) {
     let inside = std::fs::read_to_string(LIST).unwrap_or_default();
     let points = mounts(&inside).map(|mount| mount.point);
-    detach(points.filter(|point| point.starts_with(RUNS) && !root.starts_with(point)));
+    detach(points.filter(|point| point.starts_with(below) && !root.starts_with(point)));
 }
 
 /// What is mounted where, in the kernel's writing.

@@ -7,9 +7,10 @@ mod ending;
 mod threads;
 mod tree;
 
+use crate::sandbox;
+use crate::sys;
 use crate::worker::Task;
 use rustix::fd::OwnedFd;
-use rustix::fs::{CWD, Mode, OFlags, openat};
 use trace::Trace;
 use workload::program::Replay;
 
@@ -23,14 +24,13 @@ struct Root {
 }
 
 impl Root {
-    /// Enters the root. Who may not make it this process' own can still work in it, with links that lead nowhere else.
+    /// Enters the root, makes it this process' own root where that is allowed, and gives up all other rights. Without its own root, links that
+    /// lead out of the folder are not made.
     fn enter(task: &Task) -> Result<Root, String> {
-        let root = &task.program.root;
-        let failed = |error| format!("opening {}: {error}", root.display());
-        let fd =
-            openat(CWD, root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
-        rustix::process::chdir(root).map_err(failed)?;
-        let closed = rustix::process::chroot(root).is_ok();
+        let fd = sys::open_work(task.program)?;
+        rustix::process::fchdir(&fd).map_err(|error| format!("entering {}: {error}", task.program.root.display()))?;
+        let closed = rustix::process::chroot(c".").is_ok();
+        sandbox::confine_thread(&fd)?;
         Ok(Root { fd, closed })
     }
 

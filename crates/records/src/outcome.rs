@@ -80,6 +80,9 @@ pub struct CommandRun {
     /// Figures of its own that were found in what it wrote, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
+    /// What kept its writes in the contender's folder: `mount namespace`, `Landlock`; empty where nothing did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confined_by: Vec<String>,
 }
 
 /// One group's part of a pass.

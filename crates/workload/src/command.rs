@@ -11,12 +11,15 @@ use crate::syntax::{RawOwnFigure, RawWork, Scalar};
 use include_dir::{Dir, include_dir};
 use regex::Regex;
 use std::collections::BTreeMap;
+use std::path::{Component, Path};
 use toml::Spanned;
 
 /// Scripts that come with Bakeoff, for commands of its own workloads and of users'.
 static SCRIPTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/workloads/scripts");
 /// Where programs are looked for, unless the environment says otherwise.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Private folders of one command.
+const PRIVATE_LIMIT: usize = 16;
 /// Words of one command.
 const WORDS_LIMIT: usize = 4096;
 /// Bytes of the words and the environment of one command together: what execve(2) takes of one word.
@@ -50,9 +53,33 @@ pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>>
     let user = work.user.as_ref().map(|user| text(user, scope)).transpose()?;
     let input = input(work)?;
     let reports = work.reports.as_ref().map(|reports| reports.get_ref().clone());
-    let command = Command { words, environment, user, input, figures: Vec::new(), reports };
+    let private = private(&work.private)?;
+    let unconfined = work.unconfined.as_ref().is_some_and(|asked| *asked.get_ref());
+    let command = Command { words, environment, user, input, private, unconfined, figures: Vec::new(), reports };
     sound(&command).map_err(|problem| problem.at(place))?;
     Ok(Some(command))
+}
+
+/// Folders that a command is to have for itself. Those without which no program works are not among them.
+fn private(folders: &[Spanned<String>]) -> Outcome<Vec<String>> {
+    const NEEDED: [&str; 3] = ["/dev", "/proc", "/sys"];
+    if let Some(one) = folders.get(PRIVATE_LIMIT) {
+        return Err(Problem::new(format!("more than {PRIVATE_LIMIT} private folders")).at(one.span()));
+    }
+    let each = folders.iter().map(|folder| {
+        let path = Path::new(folder.get_ref());
+        let mut parts = path.components();
+        let plain = parts.next() == Some(Component::RootDir) && parts.all(|part| matches!(part, Component::Normal(_)));
+        let whole = path.parent().is_some() && !folder.get_ref().contains('\0');
+        if plain && whole && !NEEDED.iter().any(|needed| path.starts_with(needed)) {
+            return Ok(folder.get_ref().clone());
+        }
+        let problem = Problem::new(format!("`{}` cannot be a private folder", folder.get_ref()));
+        Err(problem
+            .help("name a folder by its whole path, such as `/tmp`; not /, /dev, /proc or /sys")
+            .at(folder.span()))
+    });
+    each.collect()
 }
 
 /// What a command finds on its standard input: a text, or a script that comes with Bakeoff.
@@ -74,10 +101,12 @@ fn input(work: &RawWork) -> Outcome<String> {
 }
 
 fn belongs_to_commands(work: &RawWork) -> Outcome<()> {
-    let RawWork { environment, user, input, script, reports, .. } = work;
+    let RawWork { environment, user, private, unconfined, input, script, reports, .. } = work;
     let strays = [
         environment.values().next().map(|value| ("environment", value.span())),
         user.as_ref().map(|user| ("user", user.span())),
+        private.first().map(|folder| ("private", folder.span())),
+        unconfined.as_ref().map(|asked| ("unconfined", asked.span())),
         input.as_ref().map(|input| ("input", input.span())),
         script.as_ref().map(|script| ("script", script.span())),
         reports.as_ref().map(|reports| ("reports", reports.span())),
@@ -99,7 +128,7 @@ fn known(word: &Scalar, place: std::ops::Range<usize>, scope: &Scope) -> Outcome
 }
 
 fn sound(command: &Command) -> Outcome<()> {
-    let Command { words, environment, user, input, figures: _, reports } = command;
+    let Command { words, environment, user, input, private: _, unconfined: _, figures: _, reports } = command;
     if words.first().is_none_or(String::is_empty) {
         return Err(Problem::new("a command without a program").help("write `command = [\"tar\", \"xf\", ...]`"));
     }

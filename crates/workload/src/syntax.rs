@@ -242,6 +242,9 @@ pub(crate) struct RawWork {
     #[serde(default)]
     pub environment: BTreeMap<String, Field>,
     pub user: Option<Field>,
+    #[serde(default)]
+    pub private: Vec<Spanned<String>>,
+    pub unconfined: Option<Spanned<bool>>,
     pub input: Option<Spanned<String>>,
     pub script: Option<Spanned<String>>,
     pub reports: Option<Spanned<Reports>>,

@@ -136,6 +136,12 @@ pub struct Work {
     pub command: Vec<String>,
     /// As whom it runs.
     pub user: Option<String>,
+    /// Folders that it has for itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub private: Vec<String>,
+    /// Whether it is not confined to the contender's folder.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unconfined: bool,
     /// Its standard input.
     pub input: Option<String>,
     /// Parts that it reports.

@@ -34,6 +34,13 @@ pub struct Own {
     /// The user as whom these commands, or fio with a job file, run [default: yourself, which is root where bakeoff formats]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
+    /// A folder that these commands find empty and may write to, in memory and gone with each of them, such as /tmp; elsewhere they can write
+    /// only in the contender's folder
+    #[arg(long, value_name = "FOLDER", requires = "command")]
+    pub private: Vec<String>,
+    /// Do not confine these commands to the contender's folder: they keep all rights of their user
+    #[arg(long, requires = "command")]
+    pub unconfined: bool,
     /// What a command, or fio with a job file, finds in memory of what was written before it
     #[arg(long, value_enum, default_value_t)]
     pub start: Start,

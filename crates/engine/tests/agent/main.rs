@@ -8,6 +8,7 @@ mod ageing;
 mod blocks;
 mod clients;
 mod commands;
+mod confinement;
 mod engines;
 mod faults;
 mod files;

@@ -19,6 +19,12 @@ pub struct Command {
     /// What it finds on its standard input; empty: nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub input: String,
+    /// Folders that it finds empty and may write to, in memory and gone with it: `/tmp`, a folder for sockets in `/run`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub private: Vec<String>,
+    /// It is not confined to the root: it keeps all rights of its user, and writes wherever that may.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unconfined: bool,
     /// What it says of itself that is to be judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<OwnFigure>,
