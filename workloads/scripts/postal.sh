@@ -93,8 +93,9 @@ deliver)
     done
     ended=$(date +%s%N)
     postfix -c "$top/etc" stop </dev/null >/dev/null 2>&1
-    # The server's children work in the queue, and end a little after it.
-    while ls -l /proc/[0-9]*/cwd 2>/dev/null | grep -qF " $top/queue"; do
+    # The server's children work in the queue, and end a little after it. Another Postfix may run where /proc shows all processes.
+    for _ in $(seq 50); do
+        cat /proc/[0-9]*/comm 2>/dev/null | grep -qxE 'master|smtpd|cleanup|qmgr|pickup|virtual|trivial-rewrite|bounce|anvil|postlogd' || break
         sleep 0.1
     done
     count=$(delivered)
