@@ -116,6 +116,179 @@ fn dd_is_read_in_english_and_in_german() {
     assert!(close(rate(phase(&german, 0, "read")), 1_073_741_824.0 / 0.35));
 }
 
+/// Contenders by name, and the rates of each phase, in the order of the trials.
+fn rates(imported: &Imported, contender: &str, name: &str) -> Vec<f64> {
+    let index = imported.contenders.iter().find(|one| one.label == contender).map(|one| one.index);
+    let trials = imported.trials.iter().filter(|trial| Some(trial.contender) == index);
+    trials.flat_map(|trial| trial.phases.iter().filter(|phase| phase.name == name).filter_map(rate)).collect()
+}
+
+fn labels(imported: &Imported) -> Vec<&str> {
+    imported.contenders.iter().map(|contender| contender.label.as_str()).collect()
+}
+
+/// The right figures of small files, most of which were once read wrongly.
+#[test]
+fn every_known_file_gives_the_figures_that_its_program_measured() {
+    const MB: f64 = 1e6;
+    let known: [(&str, &str, &[f64]); 18] = [
+        ("fio-2.16-kib-sequential.json", "big-write", &[107.3741824 * MB]),
+        ("fio-2.1.9-no-total-ios.json", "big-write", &[107.3741824 * MB]),
+        ("fio-3.33-unified-mixed.json", "mix-mixed", &[4096.0 / 0.284]),
+        ("fio-status-interval-fast-then-slow.json", "w-write", &[62_914_560.0 / 3.001]),
+        ("fio-status-interval-fast-then-slow.json", "r-read", &[125_829_120.0 / 3.001]),
+        ("fio-two-runs-appended.json", "w-write", &[62_914_560.0 / 3.001, 31_457_280.0 / 3.001]),
+        ("fio-two-runs-appended.json", "r-read", &[125_829_120.0 / 3.001, 62_914_560.0 / 3.001]),
+        ("fio-client-server.json", "w-write", &[62_914_560.0 / 3.001]),
+        ("dd-progress-nl.txt", "write", &[52.4288 * MB]),
+        ("dd-progress-cr.txt", "write", &[52.4288 * MB]),
+        ("dd-cached-then-cold.txt", "read", &[5368.70912 * MB]),
+        ("dd-cached-then-cold.txt", "read after the cache was dropped", &[107.3741824 * MB]),
+        ("dd-mixed-languages.txt", "write", &[104.8576 * MB, 26.2144 * MB]),
+        ("dd-french.txt", "write", &[26.2144 * MB]),
+        ("bonnie-whole-output.txt", "block-write", &[102.4 * MB]),
+        ("bonnie-whole-output.txt", "per-char-write", &[900.0 * 1024.0]),
+        ("bonnie-1.03.csv", "per-char-write-stdio", &[59_821.0 * 1024.0]),
+        ("bonnie-1.03.csv", "per-char-write", &[]),
+    ];
+    for (file, name, right) in known {
+        let imported = read(file);
+        let found = rates(&imported, &imported.contenders[0].label, name);
+        let fits =
+            found.len() == right.len() && found.iter().zip(right).all(|(found, right)| close(Some(*found), *right));
+        assert!(fits, "{file}, {name}: {found:?}, and not {right:?}");
+    }
+    assert_eq!(phase(&read("fio-2.1.9-no-total-ios.json"), 0, "big-write").outcome.items, 1024);
+    assert_eq!(labels(&read("fio-client-server.json")), ["clienta"]);
+    assert_eq!(labels(&read("bonnie-whole-output.txt")), ["alpha"]);
+    let reports = read("fio-status-interval-fast-then-slow.json");
+    assert!(reports.trials[0].remarks[0].contains("reported 2 times"), "{:?}", reports.trials[0].remarks);
+}
+
+fn text_of(name: &str) -> String {
+    String::from_utf8(sample(name)).expect("text")
+}
+
+#[test]
+fn a_fio_job_that_failed_has_a_remark_and_no_figure() {
+    let text = text_of("fio-two-runs-appended.json");
+    let failed = text.replacen("\"groupid\": 0, \"error\": 0", "\"groupid\": 0, \"error\": 28", 1);
+    assert_ne!(failed, text);
+    let imported = import_bytes(failed.as_bytes(), "runs.json").expect("the rest is read");
+    assert_eq!(names(&imported, 0), ["r-read"]);
+    assert_eq!(names(&imported, 1), ["w-write", "r-read"]);
+    let remark = &imported.trials[0].remarks[0];
+    assert!(remark.contains("job w") && remark.contains("28") && remark.contains("No space left"), "{remark}");
+    let all = text.replace("\"error\": 0", "\"error\": 5");
+    let refused = import_bytes(all.as_bytes(), "runs.json").expect_err("nothing is left").to_string();
+    assert!(refused.contains("job w ended with error 5"), "{refused}");
+}
+
+#[test]
+fn a_clone_that_failed_takes_the_sum_of_its_job_away() {
+    let text = text_of("fio-write.json");
+    let failed = text.replacen("\"error\" : 0", "\"error\" : 5", 1);
+    assert_ne!(failed, text);
+    let refused = import_bytes(failed.as_bytes(), "w.json").expect_err("half of a sum is none").to_string();
+    assert!(refused.contains("job w"), "{refused}");
+}
+
+#[test]
+fn clients_of_a_fio_server_are_contenders_and_their_sum_is_none() {
+    let text = text_of("fio-client-server.json");
+    let (head, json) = text.split_at(text.find('{').expect("JSON"));
+    let mut output: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    let mut second = output["client_stats"][0].clone();
+    second["hostname"] = "clientb".into();
+    second["write"]["io_bytes"] = 31_457_280.into();
+    output["client_stats"].as_array_mut().expect("clients").insert(1, second);
+    let imported = import_bytes(format!("{head}{output}").as_bytes(), "clients.json").expect("it is read");
+    assert_eq!(labels(&imported), ["clienta", "clientb"]);
+    assert!(close(rates(&imported, "clientb", "w-write").first().copied(), 31_457_280.0 / 3.001));
+}
+
+#[test]
+fn runs_of_fio_one_right_after_the_other_are_samples_and_reports_of_one_are_not() {
+    let run = |began: i64, elapsed: i64, bytes: u64| {
+        format!(
+            "{{\"fio version\": \"fio-3.36\", \"timestamp\": {}, \"jobs\": [{{\"jobname\": \"w\", \"elapsed\": {elapsed}, \"job options\": \
+             {{\"rw\": \"write\"}}, \"write\": {{\"io_bytes\": {bytes}, \"io_kbytes\": 1, \"total_ios\": 9, \"runtime\": {}}}}}]}}\n",
+            began + elapsed,
+            elapsed * 1000
+        )
+    };
+    let samples =
+        |texts: [String; 3]| import_bytes(texts.concat().as_bytes(), "fio.json").expect("it is read").trials.len();
+    for seconds in [1, 2, 7, 60] {
+        let one_by_one = [0, 1, 2].map(|number| run(1000 + number * seconds, seconds, 1 << 20));
+        assert_eq!(samples(one_by_one), 3, "runs of {seconds} s");
+        let reports = [1, 2, 3].map(|number| run(1000, number * seconds, (number as u64) << 20));
+        assert_eq!(samples(reports), 1, "reports every {seconds} s");
+    }
+}
+
+#[test]
+fn a_second_result_of_fio_that_is_torn_is_refused_and_not_dropped() {
+    let text = text_of("fio-two-runs-appended.json");
+    let refused = import_bytes(&text.as_bytes()[..text.len() - 100], "torn.json").expect_err("torn").to_string();
+    assert!(refused.contains("after 1 whole results"), "{refused}");
+}
+
+#[test]
+fn dd_is_read_in_any_language() {
+    for line in [
+        "104857600 bytes (105 MB, 100 MiB) copied, 4 s, 26.2 MB/s",
+        "104857600 bytes transferred in 4.000000 secs (26214400 bytes/sec)",
+        "104857600字节（105 MB，100 MiB）已复制，4 s，26.2 MB/s",
+        "104857600 バイト (105 MB, 100 MiB) コピーされました、 4 s、26.2 MB/s",
+        "скопировано 104857600 байт (105 MB, 100 MiB), 4 s, 26,2 MB/s",
+        "104857600 bytes (105 MB, 100 MiB) copiati, 4 s, 26,2 MB/s",
+        "104857600 octets (105 Mo, 100 Mio) copiés, 4 s, 26,2 Mo/s",
+    ] {
+        let imported = import_bytes(line.as_bytes(), "dd.txt").expect(line);
+        assert!(close(rate(phase(&imported, 0, "copy")), 26.2144e6), "{line}");
+    }
+    for line in ["104857600 bytes (105 MB) copied, 4 s, 99.2 MB/s", "104857600 bytes copied", "read 5 of 7, 3 MB/s"] {
+        assert!(import_bytes(line.as_bytes(), "dd.txt").is_err(), "{line}");
+    }
+}
+
+#[test]
+fn machines_and_disks_in_one_log_of_dd_are_contenders_of_their_own() {
+    let figure =
+        |seconds: u32| format!("1+0 in\n1+0 out\n1000000000 bytes copied, {seconds} s, {} MB/s\n", 1000 / seconds);
+    let disks = format!(
+        "# dd if=/dev/zero of=/mnt/a/t bs=1M\n{}# dd if=/dev/zero of=/mnt/b/t bs=1M\n{}# dd if=/dev/zero of=/mnt/a/u bs=1M\n{}",
+        figure(1),
+        figure(2),
+        figure(4)
+    );
+    let imported = import_bytes(disks.as_bytes(), "disks.txt").expect("it is read");
+    assert_eq!(labels(&imported), ["/mnt/a", "/mnt/b"]);
+    assert_eq!(rates(&imported, "/mnt/a", "write"), [1e9, 2.5e8]);
+    let machines =
+        format!("root@alpha:~# dd if=/dev/zero of=t\n{}root@beta:~# dd if=/dev/zero of=t\n{}", figure(1), figure(2));
+    let imported = import_bytes(machines.as_bytes(), "machines.txt").expect("it is read");
+    assert_eq!(labels(&imported), ["alpha", "beta"]);
+    let ways = format!("$ dd if=/dev/zero of=t conv=fsync\n{}$ dd if=/dev/zero of=t\n{}", figure(2), figure(1));
+    let imported = import_bytes(ways.as_bytes(), "ways.txt").expect("it is read");
+    assert_eq!(names(&imported, 0), ["write (conv=fsync)", "write"]);
+}
+
+#[test]
+fn versions_and_machines_of_bonnie_are_not_set_side_by_side() {
+    let middle = text_of("bonnie-1.96.csv");
+    let other = middle.replace(",ext4,", ",beta,");
+    let larger = middle.replace(",16G,", ",32G,");
+    let imported = import_bytes(format!("{middle}{other}{larger}").as_bytes(), "b.csv").expect("it is read");
+    assert_eq!(labels(&imported), ["ext4 (16G)", "beta", "ext4 (32G)"]);
+    let both = import_bytes(format!("{}{middle}", text_of("bonnie-1.03.csv")).as_bytes(), "b.csv").expect("it is read");
+    assert!(matches!(&both.run.new.origin, Origin::Foreign { program, .. } if program == "Bonnie++ 1.03, 1.96"));
+    assert_eq!(rates(&both, "xfs", "per-char-write").len() + rates(&both, "ext4", "per-char-write-stdio").len(), 0);
+    let torn = format!("{}1.96,1.96,ext4,1,1,16G,,701,98,1,21,66031,9,2391,96,188113,12,301.2,9,16\n", middle);
+    assert!(import_bytes(torn.as_bytes(), "b.csv").is_err(), "a torn line is not dropped");
+}
+
 #[test]
 fn what_is_of_no_known_kind_is_refused() {
     for text in ["", "hello", "{}", "{\"jobs\": []}", "a,b,c\n", "1 bytes copied\n"] {

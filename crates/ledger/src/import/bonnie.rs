@@ -1,9 +1,11 @@
 //! The CSV of Bonnie++: 1.03 (27 fields), 1.96 and 1.97 (48), 1.98 and 2.00 (50).
-//! In: text. Out: a round for each line; the machine's name in it names the contender.
+//! In: text, with or without what else Bonnie++ prints. Out: a round for each line of CSV; the machine's name in it names the contender,
+//! with the size of the file and the number of processes where one machine has several.
 //! `+++++` stands for work that ended too soon to be timed, and stays missing.
 
 use super::records::{Pass, Round, Source, imported};
 use super::{COUNT_LIMIT, Imported, shortened, stem};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes that the per-character part of 2.00 is limited to.
 const CHARACTERS: u64 = 20 << 20;
@@ -20,12 +22,55 @@ struct Form {
     files: usize,
     /// First of twelve fields of work on files.
     creating: usize,
+    /// Field with the number of processes, where there is one.
+    processes: Option<usize>,
+    /// Whether characters go through stdio one by one; later versions call write(2) and read(2) for each.
+    stdio: bool,
 }
 
 const FORMS: [(usize, Form); 3] = [
-    (27, Form { version: "1.03", name: 0, size: 1, blocks: 2, seeks: None, files: 14, creating: 15 }),
-    (48, Form { version: "1.96", name: 2, size: 5, blocks: 7, seeks: None, files: 19, creating: 24 }),
-    (50, Form { version: "2.00", name: 2, size: 5, blocks: 9, seeks: Some(7), files: 21, creating: 26 }),
+    (
+        27,
+        Form {
+            version: "1.03",
+            name: 0,
+            size: 1,
+            blocks: 2,
+            seeks: None,
+            files: 14,
+            creating: 15,
+            processes: None,
+            stdio: true,
+        },
+    ),
+    (
+        48,
+        Form {
+            version: "1.96",
+            name: 2,
+            size: 5,
+            blocks: 7,
+            seeks: None,
+            files: 19,
+            creating: 24,
+            processes: Some(3),
+            stdio: false,
+        },
+    ),
+    (
+        50,
+        Form {
+            version: "2.00",
+            name: 2,
+            size: 5,
+            blocks: 9,
+            seeks: Some(7),
+            files: 21,
+            creating: 26,
+            processes: Some(3),
+            stdio: false,
+        },
+    ),
 ];
 
 const BLOCKS: [(&str, &str, bool); 5] = [
@@ -35,6 +80,13 @@ const BLOCKS: [(&str, &str, bool); 5] = [
     ("per-char-read", "Read, per character", false),
     ("block-read", "Read, in blocks", false),
 ];
+/// What version 1.03 does per character is other work than what later ones do.
+const STDIO: [(&str, &str); 2] = [
+    ("per-char-write-stdio", "Write, per character through stdio (1.03)"),
+    ("per-char-read-stdio", "Read, per character through stdio (1.03)"),
+];
+/// Commas that only a line of CSV has.
+const COMMAS: usize = 12;
 const FILES: [(&str, &str, bool); 6] = [
     ("sequential-create", "Create, in order", true),
     ("sequential-stat", "Stat, in order", false),
@@ -44,37 +96,65 @@ const FILES: [(&str, &str, bool); 6] = [
     ("random-delete", "Delete, at random", true),
 ];
 
-/// Whether the first line that holds anything has the fields of Bonnie++.
+/// Whether a line has the fields of Bonnie++.
 pub(super) fn looks_like(text: &str) -> bool {
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !is_heading(line));
-    first.is_some_and(|line| form_of(&fields(line)).is_some())
+    results(text).any(|(_, line)| form_of(&fields(line)).is_some())
+}
+
+/// Lines of CSV with their numbers; the table for people and the progress around them are passed over.
+fn results(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().map(str::trim).enumerate();
+    lines.filter(|(_, line)| !is_heading(line) && line.bytes().filter(|byte| *byte == b',').count() >= COMMAS)
 }
 
 /// Reads every line.
 pub(super) fn read(text: &str, file: &str) -> Result<Imported, String> {
-    let mut rounds = Vec::new();
-    let mut version = String::new();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || is_heading(line) {
-            continue;
-        }
-        if rounds.len() >= COUNT_LIMIT {
+    let mut read: Vec<(Vec<&str>, &Form)> = Vec::new();
+    for (number, line) in results(text) {
+        if read.len() >= COUNT_LIMIT {
             return Err(format!("it holds more than {COUNT_LIMIT} lines"));
         }
         let fields = fields(line);
         let form = form_of(&fields)
             .ok_or_else(|| format!("line {} has {} fields; Bonnie++ writes 27, 48 or 50", number + 1, fields.len()))?;
-        version = if form.name == 0 { form.version.into() } else { shortened(fields[1]) };
-        rounds.push(round(&fields, form, file));
+        read.push((fields, form));
     }
+    let mut versions: Vec<String> = read
+        .iter()
+        .map(|(fields, form)| if form.name == 0 { form.version.into() } else { shortened(fields[1]) })
+        .collect();
+    versions.dedup();
+    let mut works: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (fields, form) in &read {
+        works.entry(machine(fields, form, file)).or_default().insert(work(fields, form));
+    }
+    let rounds = read.iter().map(|(fields, form)| {
+        let machine = machine(fields, form, file);
+        let several = works.get(&machine).is_some_and(|works| works.len() > 1);
+        let contender = if several { shortened(&format!("{machine} ({})", work(fields, form))) } else { machine };
+        Round { contender, passes: passes(fields, form), ..Round::default() }
+    });
     let source = Source {
-        program: format!("Bonnie++ {version}"),
+        program: shortened(&format!("Bonnie++ {}", versions.join(", "))),
         file,
         workload: "bonnie",
         title: "What Bonnie++ measures".into(),
     };
-    imported(&source, rounds)
+    imported(&source, rounds.collect())
+}
+
+/// The name of the machine in a line, else of the file.
+fn machine(fields: &[&str], form: &Form, file: &str) -> String {
+    let name = shortened(fields[form.name]);
+    if name.is_empty() { stem(file) } else { name }
+}
+
+/// How large the file is, and how many processes work: figures of others are no samples of the same.
+fn work(fields: &[&str], form: &Form) -> String {
+    match form.processes.map(|at| fields[at]).filter(|count| !count.is_empty() && *count != "1") {
+        Some(count) => format!("{}, {count} processes", fields[form.size]),
+        None => fields[form.size].to_owned(),
+    }
 }
 
 fn fields(line: &str) -> Vec<&str> {
@@ -94,15 +174,16 @@ fn form_of(fields: &[&str]) -> Option<&'static Form> {
     (versioned && has_figures).then_some(form)
 }
 
-fn round(fields: &[&str], form: &Form, file: &str) -> Round {
-    let name = shortened(fields[form.name]);
+fn passes(fields: &[&str], form: &Form) -> Vec<Pass> {
     let size = fields[form.size].split(':').next().and_then(bytes_of).unwrap_or(0);
     let mut passes = Vec::new();
     for (number, (name, title, writes)) in BLOCKS.into_iter().enumerate() {
         let at = form.blocks + 2 * number;
+        let stdio = STDIO.iter().find(|(later, _)| form.stdio && later.strip_suffix("-stdio") == Some(name));
         let limited = form.seeks.is_some() && name.starts_with("per-char");
         let bytes = if limited { size.min(CHARACTERS) } else { size };
         let rate = figure(fields[at]).map(|rate| rate * 1024.0);
+        let (name, title) = stdio.copied().unwrap_or((name, title));
         let pass = Pass { bytes, writes, ..named(name, title) };
         passes.extend(timed(pass, bytes as f64, rate, fields[at + 1]));
     }
@@ -116,7 +197,7 @@ fn round(fields: &[&str], form: &Form, file: &str) -> Round {
         let pass = Pass { items, items_lead: true, writes, ..named(name, title) };
         passes.extend(timed(pass, items as f64, figure(fields[at]), fields[at + 1]));
     }
-    Round { contender: if name.is_empty() { stem(file) } else { name }, began_ms: None, passes }
+    passes
 }
 
 fn named(name: &str, title: &str) -> Pass {

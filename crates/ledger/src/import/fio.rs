@@ -1,5 +1,6 @@
-//! fio's JSON, with histograms (json+) or without (json).
-//! In: text that begins with the object. Out: one round; each job and direction is a phase, clones of a job together.
+//! fio's JSON, with histograms (json+) or without (json), of one process or of several clients.
+//! In: text that begins with the first object. Out: a round for each run of fio, and for each client of it; each job and direction is a
+//! phase, clones of a job together. Of the reports of one run (--status-interval) the last counts.
 //! The bins of json+ become HDR histograms; percentiles alone are no histogram, so plain json has no latencies.
 
 use super::records::{Pass, Round, Source, imported};
@@ -10,16 +11,25 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use records::outcome::Histogram;
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a server calls the sum over its clients.
+const ALL_CLIENTS: &str = "All clients";
 
 #[derive(Deserialize)]
 struct Output {
     #[serde(rename = "fio version")]
     version: String,
+    /// Seconds.
+    timestamp: Option<i64>,
     timestamp_ms: Option<i64>,
     #[serde(rename = "global options", default)]
     global: BTreeMap<String, Value>,
+    #[serde(default)]
     jobs: Vec<Job>,
+    /// The same of clients, which a server gathers.
+    #[serde(default)]
+    client_stats: Vec<Job>,
 }
 
 #[derive(Deserialize)]
@@ -29,11 +39,18 @@ struct Job {
     groupid: u64,
     #[serde(default)]
     error: i64,
+    /// Seconds since fio began.
+    #[serde(default)]
+    elapsed: i64,
+    /// Of a client.
+    hostname: Option<String>,
     #[serde(rename = "job options", default)]
     options: BTreeMap<String, Value>,
     read: Option<Direction>,
     write: Option<Direction>,
     trim: Option<Direction>,
+    /// All directions together, with unified_rw_reporting.
+    mixed: Option<Direction>,
     job_runtime: Option<f64>,
     usr_cpu: Option<f64>,
     sys_cpu: Option<f64>,
@@ -43,9 +60,13 @@ struct Job {
 #[serde(default)]
 struct Direction {
     io_bytes: u64,
+    /// Absent before fio 2.99, where `io_bytes` counts KiB.
+    io_kbytes: Option<u64>,
     /// Milliseconds.
     runtime: f64,
-    total_ios: u64,
+    iops: f64,
+    /// Absent in old versions.
+    total_ios: Option<u64>,
     lat_ns: Option<Latency>,
     clat_ns: Option<Latency>,
 }
@@ -59,35 +80,146 @@ struct Latency {
     bins: Option<BTreeMap<String, u64>>,
 }
 
-/// Whether a JSON text is of fio.
-pub(super) fn looks_like(json: &str) -> bool {
-    json.contains("\"fio version\"") && json.contains("\"jobs\"")
+impl Direction {
+    fn operations(&self) -> u64 {
+        // The cast saturates.
+        self.total_ios.unwrap_or_else(|| (self.iops * self.runtime / 1e3).round() as u64)
+    }
+
+    fn bytes(&self, version: &str) -> u64 {
+        if self.io_kbytes.is_none() && counts_kib(version) { self.io_bytes.saturating_mul(1024) } else { self.io_bytes }
+    }
 }
 
-/// Reads the first object of a text.
-pub(super) fn read(json: &str, file: &str) -> Result<Imported, String> {
-    let mut objects = serde_json::Deserializer::from_str(json).into_iter::<Output>();
-    let output = objects.next().ok_or("it is empty")?.map_err(|error| said(&error))?;
-    if output.jobs.len() > COUNT_LIMIT {
-        return Err(format!("it holds more than {COUNT_LIMIT} jobs"));
+/// Whether a version, such as `fio-2.16`, counts `io_bytes` in KiB.
+fn counts_kib(version: &str) -> bool {
+    let mut numbers = version.trim_start_matches("fio-").split(['.', '-']).map(str::parse::<u32>);
+    matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) < (2, 99))
+}
+
+impl Output {
+    /// The jobs of all clients, or of the one process; the sum that a server adds is none.
+    fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().chain(self.client_stats.iter().filter(|job| job.jobname != ALL_CLIENTS))
     }
-    let mut passes: Vec<Pass> = Vec::new();
-    for job in &output.jobs {
-        let directions = [("read", &job.read), ("write", &job.write), ("trim", &job.trim)];
-        let active = directions.iter().filter(|(_, part)| part.as_ref().is_some_and(|part| part.total_ios > 0)).count();
-        for (name, part) in directions {
-            if let Some(part) = part.as_ref().filter(|part| part.total_ios > 0) {
-                add(&mut passes, pass(&output, job, name, part, active > 1));
+
+    /// When it was written, in milliseconds; only the last versions have them, and they must agree with the seconds.
+    fn written_ms(&self) -> Option<i64> {
+        let agrees = |ms: &i64| self.timestamp.is_none_or(|seconds| ms / 1000 == seconds);
+        self.timestamp_ms.filter(agrees).or(self.timestamp.map(|seconds| seconds.saturating_mul(1000)))
+    }
+
+    fn elapsed(&self) -> i64 {
+        self.jobs().map(|job| job.elapsed).max().unwrap_or(0)
+    }
+
+    /// Whether this is a later report of the same run of fio: the clock has gone on by as much as the run has, and the run began
+    /// before the other report was written.
+    fn continues(&self, other: &Output) -> bool {
+        let jobs = |output: &Output| {
+            output.jobs().map(|job| (job.jobname.clone(), job.groupid, job.hostname.clone())).collect::<Vec<_>>()
+        };
+        let (Some(now), Some(then)) = (self.written_ms(), other.written_ms()) else { return false };
+        let between = now.saturating_sub(then) / 1000;
+        let grown = self.elapsed().saturating_sub(other.elapsed());
+        // fio rounds the seconds that it has run up.
+        let began_before = between < if grown > 0 { self.elapsed() } else { (self.elapsed() - 1).max(1) };
+        between >= 0 && grown >= 0 && (between - grown).abs() <= 1 && began_before && jobs(self) == jobs(other)
+    }
+}
+
+/// Whether a JSON text is of fio.
+pub(super) fn looks_like(json: &str) -> bool {
+    json.contains("\"fio version\"") && (json.contains("\"jobs\"") || json.contains("\"client_stats\""))
+}
+
+/// Reads all objects of a text.
+pub(super) fn read(json: &str, file: &str) -> Result<Imported, String> {
+    let mut outputs: Vec<(Output, usize)> = Vec::new();
+    let mut rest = json;
+    let (mut jobs, mut torn) = (0, None);
+    // Between the objects fio may print what it thinks of its options.
+    while let Some(at) = rest.find('{') {
+        let mut objects = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Output>();
+        let output = match objects.next() {
+            Some(Ok(output)) => output,
+            Some(Err(error)) if outputs.is_empty() => return Err(said(&error)),
+            Some(Err(error)) => {
+                torn = Some(said(&error));
+                break;
             }
+            None => break,
+        };
+        rest = &rest[at + objects.byte_offset()..];
+        jobs += output.jobs().count();
+        if jobs > COUNT_LIMIT {
+            return Err(format!("it holds more than {COUNT_LIMIT} jobs"));
+        }
+        match outputs.last_mut() {
+            Some((last, reports)) if output.continues(last) => (*last, *reports) = (output, *reports + 1),
+            _ => outputs.push((output, 1)),
         }
     }
+    if let Some(why) = torn {
+        return Err(format!("after {} whole results: {why}", outputs.len()));
+    }
+    let first = outputs.first().ok_or("it is empty")?;
     let source = Source {
-        program: shortened(&output.version).replace("fio-", "fio "),
+        program: shortened(&first.0.version).replace("fio-", "fio "),
         file,
         workload: "fio",
         title: "What fio measured".into(),
     };
-    imported(&source, vec![Round { contender: stem(file), began_ms: output.timestamp_ms, passes }])
+    let rounds: Vec<Round> = outputs.iter().flat_map(|(output, reports)| rounds(output, *reports, file)).collect();
+    if rounds.iter().all(|round| round.passes.is_empty())
+        && let Some(failed) = rounds.iter().flat_map(|round| &round.remarks).next()
+    {
+        return Err(failed.clone());
+    }
+    imported(&source, rounds)
+}
+
+/// A round for each client, or the one of the process.
+fn rounds(output: &Output, reports: usize, file: &str) -> Vec<Round> {
+    let mut rounds: Vec<Round> = Vec::new();
+    // The sum of a job's clones is none without the one that failed.
+    let clones = |job: &Job| (job.jobname.clone(), job.groupid, job.hostname.clone());
+    let failed: BTreeSet<_> = output.jobs().filter(|job| job.error != 0).map(clones).collect();
+    for job in output.jobs() {
+        let contender = job.hostname.as_deref().filter(|host| !host.is_empty()).map_or_else(|| stem(file), shortened);
+        let at = rounds.iter().position(|round| round.contender == contender).unwrap_or_else(|| {
+            rounds.push(Round { contender, began_ms: output.written_ms(), ..Round::default() });
+            rounds.len() - 1
+        });
+        let round = &mut rounds[at];
+        if failed.contains(&clones(job)) {
+            // What a failed job did until then is not what it was asked to do.
+            if job.error != 0 {
+                let name = shortened(&job.jobname);
+                round.remarks.push(format!("fio's job {name} ended with {}: it has no figure", errno(job.error)));
+            }
+            continue;
+        }
+        let directions = [("read", &job.read), ("write", &job.write), ("trim", &job.trim), ("mixed", &job.mixed)];
+        let is_active = |part: &&Direction| part.operations() > 0 || part.io_bytes > 0;
+        let active = directions.iter().filter(|(_, part)| part.as_ref().is_some_and(|part| is_active(&part))).count();
+        for (name, part) in directions {
+            if let Some(part) = part.as_ref().filter(is_active) {
+                add(&mut round.passes, pass(output, job, name, part, active > 1));
+            }
+        }
+    }
+    if reports > 1 {
+        let remark = format!("fio reported {reports} times (--status-interval); the last report counts");
+        rounds.iter_mut().for_each(|round| round.remarks.push(remark.clone()));
+    }
+    rounds
+}
+
+/// An error number as fio gives it, in words.
+fn errno(number: i64) -> String {
+    let known = i32::try_from(number).map(|number| std::io::Error::from_raw_os_error(number).to_string());
+    known.map_or_else(|_| format!("error {number}"), |text| format!("error {number} ({text})"))
 }
 
 fn pass(output: &Output, job: &Job, direction: &str, part: &Direction, several: bool) -> Pass {
@@ -95,18 +227,18 @@ fn pass(output: &Output, job: &Job, direction: &str, part: &Direction, several: 
         let value = job.options.get(name).or_else(|| output.global.get(name))?;
         Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     };
-    let mode = option("rw").or_else(|| option("readwrite")).unwrap_or_else(|| "read".into());
-    let mode = mode.split(':').next().unwrap_or_default().to_owned();
+    // Versions without the options in their output do not tell.
+    let mode = option("rw").or_else(|| option("readwrite"));
+    let mode = mode.map(|mode| mode.split(':').next().unwrap_or_default().to_owned());
     let name = shortened(&job.jobname);
     let details: Vec<String> =
         [option("bs"), option("ioengine"), option("iodepth").map(|depth| format!("depth {depth}"))]
             .into_iter()
             .flatten()
             .collect();
-    let title = format!(
-        "{name}: {direction} ({})",
-        std::iter::once(mode.clone()).chain(details).collect::<Vec<_>>().join(", ")
-    );
+    let details: Vec<String> = mode.iter().cloned().chain(details).collect();
+    let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
+    let title = format!("{name}: {direction}{details}");
     let mut remarks = Vec::new();
     if option("end_fsync").is_some_and(|value| value != "0") && direction == "write" {
         remarks.push("timed until fio's own fsync at the end".to_owned());
@@ -117,7 +249,7 @@ fn pass(output: &Output, job: &Job, direction: &str, part: &Direction, several: 
         (seconds(job.usr_cpu), seconds(job.sys_cpu))
     });
     // Several groups of one name are runs of it at different times.
-    let group = if output.jobs.iter().any(|other| other.jobname == job.jobname && other.groupid < job.groupid) {
+    let group = if output.jobs().any(|other| other.jobname == job.jobname && other.groupid < job.groupid) {
         format!(" (group {})", job.groupid)
     } else {
         String::new()
@@ -126,14 +258,13 @@ fn pass(output: &Output, job: &Job, direction: &str, part: &Direction, several: 
         name: format!("{name}-{direction}{group}"),
         title: shortened(&format!("{title}{group}")),
         operation: shortened(&format!("{name}-{direction}{group}")),
-        items_lead: mode.starts_with("rand"),
-        writes: direction != "read",
-        items: part.total_ios,
-        bytes: part.io_bytes,
+        items_lead: mode.is_some_and(|mode| mode.starts_with("rand")),
+        writes: !["read", "mixed"].contains(&direction),
+        items: part.operations(),
+        bytes: part.bytes(&output.version),
         seconds: part.runtime / 1e3,
         cpu,
         latency: [&part.lat_ns, &part.clat_ns].into_iter().flatten().find_map(histogram),
-        errors: u64::from(job.error != 0),
         remarks,
     }
 }
@@ -147,7 +278,6 @@ fn add(passes: &mut Vec<Pass>, pass: Pass) {
     known.items = known.items.saturating_add(pass.items);
     known.bytes = known.bytes.saturating_add(pass.bytes);
     known.seconds = known.seconds.max(pass.seconds);
-    known.errors += pass.errors;
     known.cpu = known.cpu.zip(pass.cpu).map(|(known, more)| (known.0 + more.0, known.1 + more.1));
     // Histograms of clones are kept by fio one by one; a sum of some would not be the whole.
     known.latency = None;

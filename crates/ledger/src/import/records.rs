@@ -4,7 +4,7 @@
 use super::Imported;
 use crate::sound::LATEST_MS;
 use records::facts::PhaseFacts;
-use records::outcome::{CpuTime, Errors, GroupOutcome, Histogram, PhaseOutcome};
+use records::outcome::{CpuTime, GroupOutcome, Histogram, PhaseOutcome};
 use records::program::{Cache, Figure};
 use records::{ContenderRecord, Evidence, NewRun, Origin, PhaseRecord, RunRecord, RunStatus, TrialRecord, WorkRecord};
 use std::collections::BTreeMap;
@@ -29,7 +29,6 @@ pub(super) struct Pass {
     /// CPU time of the workers, user and kernel, in seconds.
     pub cpu: Option<(f64, f64)>,
     pub latency: Option<Histogram>,
-    pub errors: u64,
     pub remarks: Vec<String>,
 }
 
@@ -65,7 +64,6 @@ impl Pass {
             returned_ns: elapsed,
             cpu: CpuTime { user_ns: nanoseconds(cpu.0), system_ns: nanoseconds(cpu.1) },
             groups: vec![group],
-            errors: Errors { count: self.errors, first: Vec::new() },
             remarks: self.remarks.clone(),
             ..PhaseOutcome::default()
         };
@@ -99,6 +97,8 @@ pub(super) struct Round {
     pub contender: String,
     pub began_ms: Option<i64>,
     pub passes: Vec<Pass>,
+    /// What belongs next to every figure of the round.
+    pub remarks: Vec<String>,
 }
 
 /// What is imported, said once for the file.
@@ -189,6 +189,7 @@ fn trial(
     TrialRecord {
         began_ms,
         ended_ms: began_ms.saturating_add((seconds * 1e3) as i64),
+        remarks: round.remarks.clone(),
         phases: round.passes.iter().map(|pass| pass.record(place(pass))).collect(),
         ..TrialRecord::begun((block, position), contender, source.workload, SCALE)
     }
