@@ -13,7 +13,7 @@ const MODELLED: &str = "modelled ";
 pub(crate) struct ModelledDisk;
 
 /// The name of a description: what it is compiled in as, or the file's.
-fn name(value: &str) -> &str {
+pub fn disk_name(value: &str) -> &str {
     let file = value.rsplit('/').next().unwrap_or(value);
     file.strip_suffix(".toml").unwrap_or(file)
 }
@@ -30,8 +30,8 @@ pub fn described(value: &str, read: impl FnOnce(&Path) -> Result<String, String>
     if !is_file(value) {
         return disk_model::named(value).cloned().ok_or_else(|| unknown(value));
     }
-    let text = read(Path::new(value)).map_err(|why| format!("reading the disk's description {value}: {why}"))?;
-    Model::parse(name(value), &text).map_err(|error| format!("{value} describes no disk: {error}"))
+    let text = read(Path::new(value)).ok_or_else(|| format!("{value} cannot be read"))?;
+    Model::parse(disk_name(value), &text).map_err(|error| error.to_string())
 }
 
 /// Name and title of each disk that is shipped.
@@ -67,7 +67,7 @@ impl Axis for ModelledDisk {
     }
 
     fn label(&self, _: &str, value: &str) -> String {
-        format!(" {MODELLED}{}", name(value))
+        format!(" {MODELLED}{}", disk_name(value))
     }
 
     fn apply(&self, _: &str, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {

@@ -19,7 +19,7 @@ mod size;
 
 pub use axis::{About, Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Seen, Takes};
 pub use devices::{DEVICES, MOST_DEVICES, devices};
-pub use disk::{described, disks};
+pub use disk::{described, disk_name, disks};
 pub use guest::{BOOTED, CLOCK, INSTRUCTIONS, OF_GUESTS, START};
 pub use size::exact_size;
 

@@ -3,8 +3,9 @@
 
 use crate::failure::Failure;
 use judge::{Change, Compared, Comparison, Side, Table};
-use ledger::Ledger;
+use ledger::{ContenderRecord, Ledger};
 use report::{Material, View};
+use std::collections::BTreeMap;
 
 /// One side: a run's table, and one contender of it where that was named.
 pub struct Named {
@@ -16,12 +17,21 @@ pub struct Named {
     pub table: Table,
     /// Index of the contender in it.
     pub contender: Option<usize>,
+    /// The modelled disk of each contender that has one, by the contender's name.
+    modelled: BTreeMap<String, String>,
+}
+
+impl Named {
+    fn disk_of(&self, contender: &str) -> Option<&str> {
+        self.modelled.get(contender).map(String::as_str)
+    }
 }
 
 /// Compares what two names stand for.
 ///
 /// # Errors
-/// A name that stands for nothing, a run and a contender, and two that have nothing in common.
+/// A name that is neither a run nor a contender, a run and a contender, two that have nothing in common, and a modelled disk on one
+/// side only, or another one on each.
 pub fn compared(ledger: &Ledger, a: &str, b: &str) -> Result<(Comparison, Named, Named), Failure> {
     let (a, b) = (side(ledger, a)?, side(ledger, b)?);
     // Contenders of one run are paired by block, which the judge tells by their table being one and the same.
@@ -41,7 +51,31 @@ pub fn compared(ledger: &Ledger, a: &str, b: &str) -> Result<(Comparison, Named,
     if comparison.rows.is_empty() {
         return Err(Failure::new(format!("{} and {} have no operation of one contender in common", a.name, b.name)));
     }
+    if let Some(row) = comparison.rows.iter().find(|row| a.disk_of(&row.a) != b.disk_of(&row.b)) {
+        let on = |named: &Named, contender: &str| {
+            let disk =
+                named.disk_of(contender).map_or("a real disk".into(), |model| format!("the modelled disk {model}"));
+            format!("{contender} of run {} was measured on {disk}", named.run)
+        };
+        return Err(Failure::new(format!(
+            "comparing {} with {}: {}, {}. A model answers for one disk alone, so that its figures are compared only with others on the \
+             same model: run both with the same --disk, or both on a real one",
+            a.name,
+            b.name,
+            on(&a, &row.a),
+            on(&b, &row.b)
+        )));
+    }
     Ok((comparison, a, b))
+}
+
+/// The modelled disk of each contender that was measured on one, by the contender's name.
+fn modelled(material: &Material) -> BTreeMap<String, String> {
+    let disk = |record: &ContenderRecord| {
+        let value = axes::value(record.asked.as_ref()?, "disk")?;
+        Some((record.label.clone(), axes::disk_name(&value).to_owned()))
+    };
+    material.contenders.iter().filter_map(disk).collect()
 }
 
 /// `RUN`, `CONTENDER` (of the latest run) or `RUN:CONTENDER`.
@@ -52,9 +86,9 @@ fn side(ledger: &Ledger, name: &str) -> Result<Named, Failure> {
         None => (None, Some(name)),
     };
     let material = Material::read(ledger, run)?;
-    let table = View::of(&material)?.table;
+    let (table, modelled) = (View::of(&material)?.table, modelled(&material));
     let Some(label) = contender else {
-        return Ok(Named { name: name.into(), run: material.run.id, table, contender: None });
+        return Ok(Named { name: name.into(), run: material.run.id, table, contender: None, modelled });
     };
     let index = table.contender(label).ok_or_else(|| {
         let labels = table.contenders.iter().filter(|contender| contender.twin_of.is_none());
@@ -65,7 +99,7 @@ fn side(ledger: &Ledger, name: &str) -> Result<Named, Failure> {
             labels.join(", ")
         ))
     })?;
-    Ok(Named { name: name.into(), run: material.run.id, table, contender: Some(index) })
+    Ok(Named { name: name.into(), run: material.run.id, table, contender: Some(index), modelled })
 }
 
 /// What it comes to, in a sentence or two: "Switching ext4 -> xfs: no clear gain; up to 2.8x slower (rewriting small files)."

@@ -49,6 +49,27 @@ fn a_regression_between_two_runs_fails_with_its_own_status_only_when_asked() {
 }
 
 #[test]
+fn a_modelled_disk_is_compared_only_with_the_same_model() {
+    let place = Place::new();
+    let on = |disk, seconds| keep(&place.path("bakeoff.db"), &[Made { disk, ..Made::of("ext4", seconds) }], 6);
+    let (real, hdd, slower, ssd) =
+        (on(None, 1.0), on(Some("hdd-7200"), 1.0), on(Some("hdd-7200"), 1.1), on(Some("disks/ssd-sata.toml"), 9.0));
+    for (a, b, disks) in [
+        (&real, &hdd, ["a real disk", "the modelled disk hdd-7200"]),
+        (&hdd, &real, ["the modelled disk hdd-7200", "a real disk"]),
+        (&hdd, &ssd, ["the modelled disk hdd-7200", "the modelled disk ssd-sata"]),
+    ] {
+        for words in [format!("compare {a} {b} --fail-on worse:5%"), format!("compare {a}:ext4 {b}:ext4 --json")] {
+            let refused = place.bakeoff(&words);
+            assert_eq!((refused.status, refused.out.as_str()), (Some(1), ""), "{words}: {refused:#?}");
+            refused.refused(&[disks[0], disks[1], "--disk"]);
+        }
+    }
+    let same = place.bakeoff(&format!("compare {hdd} {slower} --fail-on worse:5%"));
+    assert_eq!(same.status, Some(4), "{same:#?}");
+}
+
+#[test]
 fn a_contender_that_is_not_there_is_named_with_those_that_are() {
     let (place, _) = with_run(&[Made::of("ext4", 1.0), Made::of("xfs", 1.4)]);
     place.bakeoff("compare ext4 zfs").refused(&["zfs", "ext4, xfs"]);

@@ -23,12 +23,14 @@ pub struct Made {
     pub read: f64,
     /// Creating in hashed directories; in one directory it takes a second.
     pub hashed: f64,
+    /// The modelled disk that it was measured on, where it was one.
+    pub disk: Option<&'static str>,
 }
 
 impl Made {
     /// A contender whose every phase takes `seconds`, and twice that until durable.
     pub fn of(name: &'static str, seconds: f64) -> Self {
-        Self { name, create: (seconds, 2.0 * seconds), read: seconds, hashed: 1.0 }
+        Self { name, create: (seconds, 2.0 * seconds), read: seconds, hashed: 1.0, disk: None }
     }
 }
 
@@ -53,7 +55,10 @@ pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
         .map(|(index, made)| ContenderRecord {
             index: index as u32,
             label: made.name.into(),
-            asked: Some(Contender::plain(made.name)),
+            asked: Some(Contender {
+                axes: made.disk.iter().map(|disk| ("disk".into(), (*disk).into())).collect(),
+                ..Contender::plain(made.name)
+            }),
             twin_of: None,
             error: None,
             cause: None,
