@@ -134,6 +134,17 @@ fn what_was_published_stays_as_it_is_and_what_cannot_be_is_refused() {
     place.bakeoff("publish --run nothing --out pub").refused(&["nothing"]);
     place.write("file", "");
     place.bakeoff("publish --out file").refused(&["writing what is published to file"]);
+    // One run without figures is named, and the others are written.
+    let without = keep(&place.path("bakeoff.db"), &[Made::of("ext4", 1.0)], 0);
+    let said = place.bakeoff("publish --run all --out new").well().out;
+    assert!(said.contains("Not published") && said.contains(&without), "{said}");
+    assert_eq!(std::fs::read_dir(place.path("new")).expect("it was made").count(), 1, "{said}");
+    let both = json(&place.bakeoff("publish --run all --json").well().out);
+    assert_eq!(
+        (both["runs"].as_array().map(Vec::len), &both["not_published"][0]["run"]),
+        (Some(1), &without.clone().into())
+    );
+    place.bakeoff(&format!("publish --run {without} --out new")).refused(&[&without]);
     let empty = Place::new();
     drop(Ledger::open(&empty.path("bakeoff.db"), Access::Write).expect("a ledger"));
     empty.bakeoff("publish --run all --out pub").refused(&["none of them was measured here"]);

@@ -172,6 +172,199 @@ fn what_is_planted_in_any_text_of_a_run_does_not_leave() {
     assert!(planted > 80, "texts were planted at {planted} places");
 }
 
+/// Places of texts, as [`places`] writes them, at which words stay that nobody knows to be a secret: names and titles of what was
+/// measured, options, and what the kernel and the tools tell of themselves. Their beginnings, behind which a part follows.
+const STAYS: [&str; 31] = [
+    ".contenders[].asked",
+    ".contenders[].label",
+    ".run.ceiling.clock",
+    ".run.ending",
+    ".run.id",
+    ".run.new.command_line[]",
+    ".run.new.machine.architecture",
+    ".run.new.machine.cpu",
+    ".run.new.machine.cpu_limit",
+    ".run.new.machine.device[][]",
+    ".run.new.machine.distribution",
+    ".run.new.machine.features",
+    ".run.new.machine.kernel",
+    ".run.new.machine.kernel_version",
+    ".run.new.machine.root",
+    ".run.new.machine.settings[][]",
+    ".run.new.machine.tools",
+    ".run.new.machine.virtualisation",
+    ".run.new.merged.parts[]",
+    ".run.new.plan.ages",
+    ".run.new.plan.contenders[]",
+    ".run.new.plan.notes[]",
+    ".run.new.plan.title",
+    ".run.new.plan.works[]",
+    ".run.new.title",
+    ".run.new.version",
+    ".run.new.works[]",
+    ".trials[].commands[].line",
+    ".trials[].phases[]",
+    ".trials[].scale",
+    ".trials[].workload",
+];
+/// The same of what was found of a trial's filesystem and device.
+const FOUND: [&str; 14] = [
+    "aged.age",
+    "aged.sources[]",
+    "aged.summary",
+    "backend",
+    "device.",
+    "beneath[].",
+    "filesystem",
+    "kernel",
+    "more_options[]",
+    "mount_options[]",
+    "options[]",
+    "remarks[]",
+    "scheduler",
+    "super_options[]",
+];
+/// Places among those at which nothing stays but what is known.
+const GOES: [&str; 7] = [
+    ".environment",
+    ".user",
+    ".input",
+    ".outcome.commands[].output",
+    ".outcome.commands[].errors",
+    ".outcome.commands[].left_behind[]",
+    ".outcome.errors.first[].message",
+];
+
+fn may_stay(place: &str) -> bool {
+    let closing = [".trials[].closing.remarks[]", ".trials[].closing.axes[]", ".trials[].remarks[]"];
+    let found = place.strip_prefix(".trials[].found.");
+    let stays = STAYS.iter().chain(&closing).any(|known| place.starts_with(known))
+        || found.is_some_and(|place| FOUND.iter().any(|known| place.starts_with(known)));
+    stays && !GOES.iter().any(|known| place.ends_with(known))
+}
+
+/// A word that no rule knows, behind a colon as the answer of a program is.
+const MARK: &str = "mkfs failed: zqxmarked";
+
+fn mark(value: &mut Value, place: &str, wanted: &str) {
+    match value {
+        Value::String(text) if place == wanted => *text = MARK.into(),
+        Value::Array(items) => items.iter_mut().for_each(|item| mark(item, &format!("{place}[]"), wanted)),
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut().filter(|(name, _)| *name != "hdr") {
+                mark(field, &format!("{place}.{name}"), wanted);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A run in which programs of the user's own failed, and everything else that can print did.
+fn failed() -> Imported {
+    use records::outcome::{CommandRun, OperationError};
+    use records::program::{Command, Step};
+    let mut imported = annabels("failing");
+    imported.run.status = records::RunStatus::Interrupted;
+    imported.run.ending = Some("it was stopped".into());
+    imported.contenders[0].error = Some("it could not be made".into());
+    imported.trials.truncate(1);
+    let trial = &mut imported.trials[0];
+    trial.reason = Some("mkfs ended with 1".into());
+    trial.remarks = vec!["not checked".into()];
+    let mut closing = records::Closing { check_answer: "all is lost".into(), ..records::Closing::default() };
+    closing.damage = Some("all is lost".into());
+    closing.remarks = vec!["not checked".into()];
+    trial.closing = Some(closing);
+    let mut found = trial.found.clone().unwrap_or_else(records::Found::nothing);
+    found.cannot.insert("snapshot".into(), "it cannot".into());
+    found.inspected.insert("tune2fs".into(), "it printed".into());
+    found.remarks = vec!["not verified".into()];
+    trial.found = Some(found);
+    let mut phases = annabels("plain").trials[0].phases.clone();
+    phases.truncate(1);
+    let phase = &mut phases[0];
+    let run = CommandRun {
+        output: "out".into(),
+        errors: "err".into(),
+        left_behind: vec!["sleep".into()],
+        ..CommandRun::default()
+    };
+    phase.outcome.commands = vec![run];
+    phase.outcome.remarks = vec!["a remark".into()];
+    phase.outcome.errors.first = vec![OperationError {
+        step: "write".into(),
+        file: "a".into(),
+        offset: None,
+        errno: 28,
+        message: "it is full".into(),
+    }];
+    phase.evidence.remarks = vec!["a remark".into()];
+    phase.evidence.disturbed = vec!["somebody wrote".into()];
+    trial.phases = phases;
+    trial.commands =
+        vec![records::CommandRecord { line: "mkfs".into(), status: Some(1), output: "no".into(), elapsed_ns: 1 }];
+    let new = &mut imported.run.new;
+    new.command_line = ["bakeoff", "run", "--command", "make", "--user", "zoe"].map(String::from).into();
+    let work = &mut new.plan.as_mut().expect("a plan").works[0];
+    let command = Command {
+        words: vec!["make".into()],
+        environment: [("TOKEN".to_owned(), "word".to_owned())].into(),
+        user: Some("zoe".into()),
+        input: "typed".into(),
+        ..Command::default()
+    };
+    work.compiled.program.phases[0].groups[0].steps = vec![Step::Run(Box::new(command))];
+    imported
+}
+
+#[test]
+fn a_text_stays_only_where_its_words_are_known() {
+    let imported = failed();
+    let whole = document(&imported);
+    let mut all = BTreeSet::new();
+    places(&whole, "", &mut all);
+    let (mut marked, mut gone, mut leaving) = (0, 0, Vec::new());
+    for place in all {
+        let mut changed = whole.clone();
+        mark(&mut changed, "", &place);
+        // A text that is one of a few words of ours, or a number in letters, cannot be another.
+        let Ok(imported) = import_bytes(changed.to_string().as_bytes(), "marked") else { continue };
+        marked += 1;
+        if leaves(&imported).contains("zqxmarked") {
+            if !may_stay(&place) {
+                leaving.push(place);
+            }
+        } else {
+            gone += 1;
+        }
+    }
+    assert_eq!(leaving, Vec::<String>::new(), "what is written there leaves");
+    assert!(marked > 100 && gone > 20, "texts were marked at {marked} places, and {gone} did not leave");
+}
+
+#[test]
+fn what_failed_programs_printed_and_as_whom_they_ran_does_not_leave() {
+    let text = leaves(&failed());
+    for gone in [
+        "mkfs ended with 1",
+        "it could not be made",
+        "all is lost",
+        "it cannot",
+        "it printed",
+        "zoe",
+        "typed",
+        "\"word\"",
+    ] {
+        assert!(!text.contains(gone), "{gone} leaves");
+    }
+    assert!(text.contains("no space left on device"), "the error number in words stays");
+    // A name that was given in one word, and in a title.
+    let mut imported = failed();
+    imported.run.new.command_line = vec!["bakeoff".into(), "--user=zoe".into()];
+    imported.run.new.title = "made by zoe".into();
+    assert!(!leaves(&imported).contains("zoe"));
+}
+
 #[test]
 fn names_of_maps_are_texts_too() {
     let mut imported = annabels("directory");
@@ -238,11 +431,11 @@ fn directories_become_numbers_and_stay_apart() {
 fn a_word_that_everybody_uses_is_no_secret_and_a_short_name_is_only_one_where_it_stands_alone() {
     let mut imported = run("plain");
     let trial = &mut imported.trials[0];
-    trial.remarks = vec!["ext4 on root, written by eva: 3 inodes, evaluated".into()];
+    trial.remarks = vec!["ext4 on root, written by eva; 3 inodes, evaluated".into()];
     let owner =
         Owner { hosts: vec!["debian".into(), "ext4".into(), "node".into()], users: vec!["root".into(), "Eva".into()] };
     let (clean, _) = anonymous(imported, &owner).expect("anonymous");
-    assert_eq!(clean.trials[0].remarks, ["ext4 on root, written by (left out): 3 inodes, evaluated"]);
+    assert_eq!(clean.trials[0].remarks, ["ext4 on root, written by (left out); 3 inodes, evaluated"]);
 }
 
 #[test]

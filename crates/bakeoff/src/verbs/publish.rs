@@ -24,6 +24,17 @@ pub struct Published {
     folder: Option<String>,
     /// The runs, in the order in which they were asked for.
     runs: Vec<OneRun>,
+    /// Runs that `--run all` cannot publish.
+    not_published: Vec<NotPublished>,
+}
+
+/// A run that cannot be published.
+#[derive(Serialize, JsonSchema)]
+struct NotPublished {
+    /// Its id.
+    run: String,
+    /// Why.
+    why: String,
 }
 
 /// One run.
@@ -64,17 +75,39 @@ struct Ready {
     texts: BTreeMap<String, BTreeSet<String>>,
 }
 
+/// Word for all runs that were measured here.
+const ALL: &str = "all";
+
 /// Whose machine this is.
 pub fn owner() -> Owner {
     Owner { hosts: system::names::hosts(), users: system::names::users() }
 }
 
-/// Shows what would leave, and writes it where that is asked for: everything is made ready before the first file is written.
+/// Shows what would leave, and writes it where that is asked for: everything is made ready before the first file is written. Of all
+/// runs those are left out, by name, that cannot be published; one that was asked for by its name is an error.
 pub fn publish(path: &Path, args: &PublishArgs) -> Result<u8, Failure> {
     let ledger = Ledger::open(path, Access::Read)?;
     let runs = chosen(&ledger, &args.run)?;
     let owner = owner();
-    let ready = runs.into_iter().map(|run| made_ready(&ledger, run, &owner)).collect::<Result<Vec<_>, _>>()?;
+    let (mut ready, mut not_published) = (Vec::new(), Vec::new());
+    for run in runs {
+        let id = run.id.clone();
+        match made_ready(&ledger, run, &owner) {
+            Ok(one) => ready.push(one),
+            Err(failure) if args.run.iter().any(|word| word == ALL) => {
+                not_published.push(NotPublished { run: id, why: failure.text });
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if ready.is_empty() {
+        let why: Vec<&str> = not_published.iter().map(|one| one.why.as_str()).collect();
+        return Err(Failure::new(format!(
+            "publishing all runs of {}: none can be: {}",
+            path.display(),
+            why.join("; ")
+        )));
+    }
     let out = args.out.as_deref().filter(|_| !args.preview);
     let written = match out {
         Some(folder) => write(folder, &ready)?,
@@ -82,11 +115,15 @@ pub fn publish(path: &Path, args: &PublishArgs) -> Result<u8, Failure> {
     };
     if args.json {
         let runs = ready.iter().zip(&written).map(|(one, written)| one.answer(*written)).collect();
-        json::print(&Published { folder: out.map(|folder| folder.display().to_string()), runs })?;
+        let folder = out.map(|folder| folder.display().to_string());
+        json::print(&Published { folder, runs, not_published })?;
         return Ok(0);
     }
     for (one, written) in ready.iter().zip(&written) {
         print!("{}", one.told(out, *written));
+    }
+    for one in &not_published {
+        print!("{}", text::wrapped(&text::harmless(&format!("Not published: {}", one.why)), text::width(), "", "  "));
     }
     if out.is_none() {
         let why = if args.out.is_some() { "without --preview" } else { "with --out FOLDER" };
@@ -97,7 +134,7 @@ pub fn publish(path: &Path, args: &PublishArgs) -> Result<u8, Failure> {
 
 /// The runs that were asked for, each once.
 fn chosen(ledger: &Ledger, asked: &[String]) -> Result<Vec<RunRecord>, Failure> {
-    if asked.iter().any(|word| word == "all") {
+    if asked.iter().any(|word| word == ALL) {
         let measured: Vec<RunRecord> =
             ledger.runs()?.into_iter().filter(|run| run.new.origin == Origin::Measured).collect();
         if measured.is_empty() {

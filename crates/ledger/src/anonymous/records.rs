@@ -6,9 +6,10 @@ use super::secrets::Secrets;
 use super::{LEFT_OUT, LeftOut, PATH, Rule};
 use crate::import::Imported;
 use records::custody::{Backing, Identity, Promise, Terms};
+use records::program::{Command, Step};
 use records::{
-    BlockDevice, CommandRecord, Contender, ContenderRecord, DIRECTORY, Found, Machine, NewRun, Origin, Part,
-    PhaseRecord, Place, PlannedContender, ResolvedPlan, RunRecord, TWIN, TrialRecord,
+    BlockDevice, Closing, CommandRecord, Contender, ContenderRecord, DIRECTORY, Found, Machine, NewRun, Origin, Part,
+    PhaseRecord, Place, PlannedContender, ResolvedPlan, RunRecord, RunStatus, TWIN, TrialRecord,
 };
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,8 @@ const PATH_OPTIONS: [&str; 9] =
 /// Options of mkfs programs whose value is a name that its owner gave.
 const NAMED: [&str; 3] = ["-L", "--label", "--name"];
 const MEMORY: &str = "/dev/shm";
+/// Remarks that are this program's own to their end.
+const OWN_REMARKS: [&str; 2] = [" is modelled", " is served by Bakeoff itself"];
 
 /// What cleaning goes on with.
 struct Cleaner<'a> {
@@ -33,9 +36,13 @@ struct Cleaner<'a> {
 pub(super) fn clean(imported: &mut Imported, secrets: &mut Secrets, left_out: &mut LeftOut) {
     let mut cleaner = Cleaner { secrets, left_out };
     let Imported { run, contenders, trials } = imported;
-    let RunRecord { id: _, began_ms: _, ended_ms: _, status: _, ending: _, new, ceiling: _ } = run;
+    let RunRecord { id: _, began_ms: _, ended_ms: _, status, ending, new, ceiling: _ } = run;
     // First of all, so that a directory's path becomes its contender's name and not just any path.
     contenders.iter_mut().for_each(|contender| cleaner.contender_record(contender));
+    // A run that came to its end says so in words of its own; else the answers of programs stand there, or the name of a file.
+    if *status != RunStatus::Finished || matches!(new.origin, Origin::Foreign { .. }) {
+        ending.iter_mut().for_each(|ending| cleaner.answer(ending));
+    }
     cleaner.new_run(new);
     trials.iter_mut().for_each(|trial| cleaner.trial(trial));
 }
@@ -98,7 +105,7 @@ impl Cleaner<'_> {
             place,
             terms,
             contenders,
-            works: _,
+            works,
             sampling: _,
             cold: _,
             seed: _,
@@ -108,6 +115,15 @@ impl Cleaner<'_> {
             notes: _,
         } = plan;
         self.terms(terms);
+        for work in works {
+            let phases = work.compiled.program.phases.iter_mut();
+            let steps = phases.flat_map(|phase| &mut phase.groups).flat_map(|group| &mut group.steps);
+            steps.for_each(|step| {
+                if let Step::Run(command) = step {
+                    self.command(command);
+                }
+            });
+        }
         match place {
             Place::Image { bytes: _, scratch } if scratch.starts_with(MEMORY) => {
                 // That images lay in memory is part of every figure.
@@ -142,6 +158,21 @@ impl Cleaner<'_> {
         filesystems.iter_mut().for_each(|file| self.path(file));
     }
 
+    /// A program of the user's own: what it is stays, since it is what was measured.
+    fn command(&mut self, command: &mut Command) {
+        let Command { words: _, environment, user, input, figures: _, reports: _ } = command;
+        for (name, value) in environment {
+            if name != "LANG" {
+                self.text(value, LEFT_OUT, Rule::Output);
+            }
+        }
+        if let Some(user) = user.take() {
+            self.secrets.add(&user, Rule::User);
+            self.left_out.note(Rule::User);
+        }
+        self.text(input, "", Rule::Output);
+    }
+
     fn terms(&mut self, terms: &mut Terms) {
         let Terms { erase, promised } = terms;
         erase.iter().for_each(|name| self.secrets.serial(name));
@@ -172,7 +203,8 @@ impl Cleaner<'_> {
     }
 
     fn contender_record(&mut self, record: &mut ContenderRecord) {
-        let ContenderRecord { index, label, asked, twin_of, error: _, cause: _ } = record;
+        let ContenderRecord { index, label, asked, twin_of, error, cause: _ } = record;
+        error.iter_mut().for_each(|error| self.answer(error));
         let number = twin_of.unwrap_or(*index);
         if let Some(asked) = asked {
             if asked.filesystem == DIRECTORY {
@@ -234,14 +266,17 @@ impl Cleaner<'_> {
             ended_ms: _,
             seconds: _,
             status: _,
-            reason: _,
+            reason,
             cause: _,
             found,
-            closing: _,
-            remarks: _,
+            closing,
+            remarks,
             phases,
             commands,
         } = trial;
+        reason.iter_mut().for_each(|reason| self.answer(reason));
+        closing.iter_mut().for_each(|closing| self.closing(closing));
+        self.remarks(remarks);
         found.iter_mut().for_each(|found| self.found(found));
         phases.iter_mut().for_each(|phase| self.phase(phase));
         for command in commands {
@@ -262,21 +297,61 @@ impl Cleaner<'_> {
             device,
             beneath,
             durability: _,
-            remarks: _,
+            remarks,
             cold_possible: _,
             empty: _,
-            aged: _,
+            aged,
             mkfs_seconds: _,
             mount_seconds: _,
             backend: _,
             kernel: _,
             boot_seconds: _,
-            cannot: _,
+            cannot,
         } = found;
+        self.remarks(remarks);
+        cannot.values_mut().for_each(|why| self.answer(why));
+        if let Some(aged) = aged {
+            aged.state.no_free_space.iter_mut().for_each(|why| self.answer(why));
+            aged.state.free_space.iter_mut().for_each(|space| self.answer(&mut space.answer));
+        }
         device.iter_mut().chain(beneath).for_each(|device| self.device(device));
         // Tools print who made a volume and where it was mounted last; options are read back by name beside this.
         for text in inspected.values_mut() {
             self.text(text, LEFT_OUT, Rule::Output);
+        }
+    }
+
+    fn closing(&mut self, closing: &mut Closing) {
+        let Closing {
+            used: _,
+            written_bytes: _,
+            read_bytes: _,
+            unmount_seconds: _,
+            check_seconds: _,
+            whole: _,
+            check_answer,
+            damage,
+            axes: _,
+            remarks,
+        } = closing;
+        self.answer(check_answer);
+        damage.iter_mut().for_each(|damage| self.answer(damage));
+        self.remarks(remarks);
+    }
+
+    /// What a program or the system answered: it may hold anything, so none of it leaves.
+    fn answer(&mut self, text: &mut String) {
+        self.text(text, LEFT_OUT, Rule::Output);
+    }
+
+    /// Remarks begin in words of this program's own; behind a colon they repeat what a program or the system answered.
+    fn remarks(&mut self, remarks: &mut [String]) {
+        for remark in remarks {
+            let Some((own, answer)) = remark.split_once(": ") else { continue };
+            if answer != LEFT_OUT && !OWN_REMARKS.iter().any(|known| own.contains(known)) {
+                *remark = format!("{own}: {LEFT_OUT}");
+                self.left_out.note(Rule::Output);
+            }
         }
     }
 
@@ -322,7 +397,10 @@ impl Cleaner<'_> {
     }
 
     fn phase(&mut self, phase: &mut PhaseRecord) {
-        let PhaseRecord { name: _, operation: _, cache: _, figure: _, preparation: _, outcome, evidence: _ } = phase;
+        let PhaseRecord { name: _, operation: _, cache: _, figure: _, preparation: _, outcome, evidence } = phase;
+        self.remarks(&mut outcome.remarks);
+        self.remarks(&mut evidence.remarks);
+        self.remarks(&mut evidence.disturbed);
         for run in &mut outcome.commands {
             self.text(&mut run.output, "", Rule::Output);
             self.text(&mut run.errors, "", Rule::Output);
@@ -334,18 +412,29 @@ impl Cleaner<'_> {
         }
         for error in &mut outcome.errors.first {
             self.text(&mut error.file, PATH, Rule::Path);
+            // The error number says what the system answered.
+            let known = std::io::Error::from_raw_os_error(error.errno).to_string();
+            self.text(&mut error.message, &known, Rule::Output);
         }
     }
 
     /// Words that are paths: values of options that take one, files and whatever else has a slash.
     fn command_line(&mut self, words: &mut [String]) {
-        let mut is_value = false;
+        let (mut is_value, mut is_user) = (false, false);
         if let Some(program) = words.first_mut() {
             self.text(program, "bakeoff", Rule::Path);
         }
         for word in words.iter_mut().skip(1) {
             let option = word.split_once('=').filter(|(option, _)| PATH_OPTIONS.contains(option));
             let option = option.map(|(option, value)| (option.to_owned(), value.to_owned()));
+            let user = word.strip_prefix("--user=").map(str::to_owned).or_else(|| is_user.then(|| word.clone()));
+            is_user = word == "--user";
+            if let Some(user) = user.filter(|user| user != LEFT_OUT) {
+                self.secrets.add(&user, Rule::User);
+                let instead = if word.starts_with("--user=") { format!("--user={LEFT_OUT}") } else { LEFT_OUT.into() };
+                self.text(word, &instead, Rule::User);
+                continue;
+            }
             let is_file = !word.starts_with('-') && (word.contains('/') || word.ends_with(".toml"));
             let next = PATH_OPTIONS.contains(&word.as_str());
             if let Some((option, value)) = option {
