@@ -123,7 +123,8 @@ pub fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
     let loss = furthest(&losses).map_or_else(|| "no clear loss".to_owned(), |row| told(row, "slower"));
     let names = |named: &Named| named.contender.map_or(&named.name, |at| &named.table.contenders[at].name).clone();
     let count = |wanted: &[Change]| comparison.rows.iter().filter(|row| wanted.contains(&row.change)).count();
-    let mut text = format!("Switching {} -> {}: {gain}; {loss}.", names(a), names(b));
+    let mut text: String = comparison.doubts.iter().map(|doubt| format!("{doubt} ")).collect();
+    text.push_str(&format!("Switching {} -> {}: {gain}; {loss}.", names(a), names(b)));
     if comparison.rows.iter().any(|row| row.unequal_durability) {
         text.push_str(" The two do not keep data equally safe.");
     }

@@ -196,3 +196,23 @@ fn a_virtual_machine_has_none_of_the_programs() {
     let line = "plan --command true --fs ext4 --kernel debian:6.1";
     bakeoff(&Place::new(), line).refused(&["programs of this machine", "virtual machine"]);
 }
+
+#[test]
+fn a_program_that_does_nothing_on_one_filesystem_is_no_winner() {
+    needs!(root, xfs);
+    let place = Place::new();
+    place.write(
+        "skips-xfs.sh",
+        "[ \"$(stat -f -c %T .)\" = xfs ] && exit 0\ndd if=/dev/urandom of=data bs=1M count=40 conv=fsync\n",
+    );
+    let script = place.path("skips-xfs.sh").display().to_string();
+    let words =
+        format!("run --fs ext4,xfs --image 400MiB --samples 3 --no-twin --plain --no-report --command 'sh {script}'");
+    let run = bakeoff(&place, &words);
+    let said = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.starts_with("The contenders did not do the same work"), "{run:?}");
+    assert!(said.contains("There is no verdict on it.") && !said.contains("Take "), "{run:?}");
+    let shown: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
+    assert_eq!(shown["answer"]["take"], serde_json::Value::Null);
+    assert_eq!(shown["answer"]["doubts"].as_array().map(Vec::len), Some(1), "{}", shown["answer"]);
+}

@@ -304,6 +304,8 @@ impl Ended {
             signal: if let Ending::Signal(signal) = how { Some(signal) } else { None },
             peak_memory_bytes: usage.peak_memory,
             context_switches: usage.switches,
+            read_bytes: usage.io.map(|(read, _)| read),
+            written_bytes: usage.io.map(|(_, written)| written),
             left_behind: names,
             output_bytes: running.output.bytes,
             output: running.output.tail(),

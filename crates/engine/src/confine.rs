@@ -154,6 +154,8 @@ pub struct Usage {
     pub peak_memory: u64,
     /// Context switches.
     pub switches: u64,
+    /// Bytes that read calls returned and that write calls accepted; absent where the kernel does not count them.
+    pub io: Option<(u64, u64)>,
 }
 
 /// Reads that account.
@@ -168,7 +170,20 @@ pub fn usage() -> Usage {
         cpu: crate::process::cpu_of(&usage),
         peak_memory: usage.ru_maxrss as u64 * 1024,
         switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
+        io: io_of_children(),
     }
+}
+
+/// What the children that have ended read and wrote: the kernel adds it to this process, whose own part is that of its only thread.
+fn io_of_children() -> Option<(u64, u64)> {
+    let counts = |path: &str| {
+        let text = std::fs::read_to_string(path).ok()?;
+        let count = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        count("rchar:").zip(count("wchar:"))
+    };
+    // The whole is read first, so that what reading it takes is no part of the difference.
+    let (all, own) = (counts("/proc/self/io")?, counts("/proc/thread-self/io")?);
+    Some((all.0.saturating_sub(own.0), all.1.saturating_sub(own.1)))
 }
 
 /// Whether the process that forked this one, of that number, is gone; never in a namespace of its own, which ends with its first process.

@@ -10,6 +10,7 @@ use crate::rank::{Fit, twins};
 use crate::series::Series;
 use crate::table::{Table, TableError};
 use crate::words;
+use crate::work::{self, WorkDoubt};
 
 /// Figures and rankings without words.
 pub struct Assessed {
@@ -21,6 +22,8 @@ pub struct Assessed {
     pub rankings: Vec<Ranking>,
     /// One for each operation and contender of several ages.
     pub ageing: Vec<Ranking>,
+    /// Where the work itself is in doubt.
+    pub doubts: Vec<WorkDoubt>,
     /// From the A/A pair.
     pub floor: Floor,
     /// What the rankings come from.
@@ -45,6 +48,7 @@ pub fn judge(table: &Table) -> Result<Judgement, TableError> {
     table.check()?;
     let mut assessed = assess(table);
     note_durability(table, &mut assessed);
+    note_work(&mut assessed);
     let sentences = words::sentences(table, &assessed);
     let family = assessed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary);
     Ok(Judgement {
@@ -52,6 +56,7 @@ pub fn judge(table: &Table) -> Result<Judgement, TableError> {
         smallest_effect: table.margin(),
         noise_floor: assessed.floor.median,
         notes: table_notes(table, &assessed),
+        doubts: assessed.doubts,
         sentences,
         figures: assessed.figures,
         rankings: assessed.rankings,
@@ -77,6 +82,23 @@ fn note_durability(table: &Table, assessed: &mut Assessed) {
     }
 }
 
+/// Notes beside each figure that its work is in doubt.
+fn note_work(assessed: &mut Assessed) {
+    for doubt in &assessed.doubts {
+        let text = match doubt.kind {
+            work::DoubtKind::UnequalWork => "less work than others did",
+            work::DoubtKind::NotStored => "most of the data never reached the device",
+            work::DoubtKind::NotFetched => "most of the data never came from the device",
+        };
+        let touches = |figure: &&mut Figure| {
+            doubt.less.contains(&figure.contender) && doubt.operations.contains(&figure.operation)
+        };
+        for figure in assessed.figures.iter_mut().filter(touches) {
+            figure.notes.push(notes::note(NoteKind::Work, text));
+        }
+    }
+}
+
 /// Figures and rankings of a table that was checked.
 pub fn assess(table: &Table) -> Assessed {
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
@@ -84,7 +106,8 @@ pub fn assess(table: &Table) -> Assessed {
     let fit = Fit::of(table, &series);
     let ageing = Fit::of_ages(table, &series).rankings(table);
     let rankings = fit.rankings(table);
-    Assessed { series, figures, rankings, ageing, floor: floor(table, &fit), fit }
+    let doubts = work::doubts(table);
+    Assessed { series, figures, rankings, ageing, doubts, floor: floor(table, &fit), fit }
 }
 
 /// What the A/A pairs of a table differ by. It is shown, and it tells the fit how far samples scatter; it widens no margin, or more noise would

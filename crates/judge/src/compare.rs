@@ -8,8 +8,9 @@ use crate::numbers::median;
 use crate::rank::{ALPHA, Fit, Versus, Worth};
 use crate::row::Member;
 use crate::series::Series;
-use crate::table::{Backend, OperationId, Table};
+use crate::table::{Backend, Cell, Contender, Operation, OperationId, Table};
 use crate::words;
+use crate::work::{self, WorkDoubt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -30,6 +31,9 @@ pub struct Comparison {
     pub rows: Vec<Compared>,
     /// Smallest difference that is called one.
     pub smallest_effect: f64,
+    /// What is in doubt about the work, a sentence each: it comes before everything else. Where the two did not do the same work, the operation is not
+    /// among the rows.
+    pub doubts: Vec<String>,
     /// Operations that only one of the two has.
     pub unmatched: Vec<String>,
     /// In sentences.
@@ -128,40 +132,44 @@ impl Known {
     }
 }
 
+/// What has been compared so far.
+#[derive(Default)]
+struct Pairs {
+    raws: Vec<Raw>,
+    doubts: Vec<String>,
+    unmatched: Vec<String>,
+}
+
 /// Compares two runs: every contender and operation that both have, B against A.
 ///
 /// The runs' own stopping rules did not look at this comparison, so each row has the full 5 %, corrected for all rows.
 pub fn compare(a: &Table, b: &Table) -> Comparison {
-    let mut raws = Vec::new();
-    let mut unmatched = Vec::new();
+    let mut pairs = Pairs::default();
     let known = Known::of(a, b);
     for (left, contender) in a.contenders.iter().enumerate().filter(|(_, c)| c.twin_of.is_none()) {
         match b.contender(&contender.name) {
-            Some(right) => pair(
-                Side { table: a, contender: left },
-                Side { table: b, contender: right },
-                &known,
-                &mut raws,
-                &mut unmatched,
-            ),
-            None => unmatched.push(format!("{} is only in the first", contender.name)),
+            Some(right) => {
+                pair(Side { table: a, contender: left }, Side { table: b, contender: right }, &known, &mut pairs)
+            }
+            None => pairs.unmatched.push(format!("{} is only in the first", contender.name)),
         }
     }
     for contender in b.contenders.iter().filter(|c| c.twin_of.is_none() && a.contender(&c.name).is_none()) {
-        unmatched.push(format!("{} is only in the second", contender.name));
+        pairs.unmatched.push(format!("{} is only in the second", contender.name));
     }
-    finish(raws, unmatched, known.margin)
+    finish(pairs, known.margin)
 }
 
 /// Compares two contenders, of one run (paired by block) or of two.
 pub fn compare_contenders(a: Side, b: Side) -> Comparison {
-    let (mut raws, mut unmatched) = (Vec::new(), Vec::new());
+    let mut pairs = Pairs::default();
     let known = Known::of(a.table, b.table);
-    pair(a, b, &known, &mut raws, &mut unmatched);
-    finish(raws, unmatched, known.margin)
+    pair(a, b, &known, &mut pairs);
+    finish(pairs, known.margin)
 }
 
-fn pair(a: Side, b: Side, known: &Known, raws: &mut Vec<Raw>, unmatched: &mut Vec<String>) {
+fn pair(a: Side, b: Side, known: &Known, pairs: &mut Pairs) {
+    let Pairs { raws, doubts, unmatched } = pairs;
     let (first, second) = (&a.table.contenders[a.contender], &b.table.contenders[b.contender]);
     if first.backend != second.backend {
         let words = |backend: Backend| if backend == Backend::Host { "on the host" } else { backend.guest() };
@@ -183,6 +191,11 @@ fn pair(a: Side, b: Side, known: &Known, raws: &mut Vec<Raw>, unmatched: &mut Ve
         );
         if mine.trials.is_empty() || theirs.trials.is_empty() {
             unmatched.push(format!("{} of {} and {}", words::phrase(operation), first.name, second.name));
+            continue;
+        }
+        let found = doubts_of(operation, (first, left), (second, right));
+        doubts.extend(found.iter().map(|doubt| doubt.text.clone()));
+        if found.iter().any(WorkDoubt::withholds) {
             continue;
         }
         let found = match &known.left {
@@ -218,12 +231,35 @@ fn pair(a: Side, b: Side, known: &Known, raws: &mut Vec<Raw>, unmatched: &mut Ve
     }
 }
 
+/// Whether the two did the same work, and whether their devices had part in it. Of two runs the contender may be the same.
+fn doubts_of(operation: &Operation, a: (&Contender, &Cell), b: (&Contender, &Cell)) -> Vec<WorkDoubt> {
+    let name = |side: &str, contender: &Contender| match a.0.name == b.0.name {
+        true => format!("{} of the {side} run", contender.name),
+        false => contender.name.clone(),
+    };
+    let named = |side: &str, contender: &Contender| Contender {
+        name: name(side, contender),
+        twin_of: None,
+        alternative_of: None,
+        age: Default::default(),
+        ..contender.clone()
+    };
+    let cells = [a.1, b.1].into_iter().enumerate();
+    work::doubts(&Table {
+        contenders: vec![named("first", a.0), named("second", b.0)],
+        operations: vec![operation.clone()],
+        cells: cells.map(|(contender, cell)| Cell { operation: 0, contender, ..cell.clone() }).collect(),
+        margin: None,
+    })
+}
+
 fn sides(first: &str, second: &str) -> String {
     if first == second { first.into() } else { format!("{second} against {first}") }
 }
 
 /// Holm's step-down over all rows of two runs, then words. Their own stopping rules did not look at this comparison.
-fn finish(mut raws: Vec<Raw>, unmatched: Vec<String>, margin: f64) -> Comparison {
+fn finish(pairs: Pairs, margin: f64) -> Comparison {
+    let Pairs { mut raws, doubts, unmatched } = pairs;
     let p = |raw: &Raw| if let Found::Apart(found) = &raw.found { Some(found.p) } else { None };
     let mut order: Vec<usize> = (0..raws.len()).filter(|&at| p(&raws[at]).is_some()).collect();
     order.sort_by(|&a, &b| p(&raws[a]).unwrap_or(1.0).total_cmp(&p(&raws[b]).unwrap_or(1.0)));
@@ -250,8 +286,9 @@ fn finish(mut raws: Vec<Raw>, unmatched: Vec<String>, margin: f64) -> Comparison
         (raw.row.interval, raw.row.corrected) = (Some(shown), Some(beyond));
         raw.row.change = change(relation, log);
     }
-    let sentences = raws.iter().map(sentence).collect();
-    Comparison { rows: raws.into_iter().map(|raw| raw.row).collect(), smallest_effect: margin, unmatched, sentences }
+    let sentences = doubts.iter().cloned().chain(raws.iter().map(sentence)).collect();
+    let rows = raws.into_iter().map(|raw| raw.row).collect();
+    Comparison { rows, smallest_effect: margin, doubts, unmatched, sentences }
 }
 
 impl Found {

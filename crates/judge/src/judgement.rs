@@ -3,6 +3,7 @@
 //! Every statement carries the cells it rests on, so that `show --why` can name the trials.
 
 use crate::table::Backend;
+use crate::work::WorkDoubt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,9 @@ pub struct Judgement {
     pub smallest_effect: f64,
     /// Comparisons that are corrected for together.
     pub comparisons: usize,
+    /// Phases in which contenders did not do the same work, or in which the device had no part.
+    #[serde(default)]
+    pub doubts: Vec<WorkDoubt>,
     /// The verdict in sentences.
     pub sentences: Vec<Sentence>,
     /// Notes that concern the whole table.
@@ -176,6 +180,10 @@ pub enum NoteKind {
     Disturbed,
     /// A cache served part of a cold start, or the start was warm.
     Cache,
+    /// The start was to be warm, and the device delivered part of the bytes.
+    NotWarm,
+    /// It did not do the same work as others, or its device had no part in it.
+    Work,
     /// Within 20 % of the data generator's ceiling.
     Ceiling,
     /// A safety is given up that another contender, ranked beside it, keeps.

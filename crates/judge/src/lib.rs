@@ -33,6 +33,7 @@ mod stopping_rule;
 mod table;
 mod verdict;
 mod words;
+mod work;
 
 pub use decision::{
     BudgetPlan, Decision, FAILURES_IN_A_ROW, Needed, Open, Policy, RESOLUTION, Reason, SteadyState, Unsettled, Until,
@@ -62,3 +63,4 @@ pub use verdict::{
     Shortfall, WorkloadAnswer,
 };
 pub use words::{factor, list};
+pub use work::{DoubtKind, Work, WorkDoubt};

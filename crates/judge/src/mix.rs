@@ -5,8 +5,9 @@
 use crate::assess;
 use crate::judgement::{Estimand, Figure, Interval, Ranking, Sentence};
 use crate::series::Series;
-use crate::table::{Cell, Direction, Operation, OperationId, Sample, Table};
+use crate::table::{Cell, Direction, Facts, Operation, OperationId, Sample, Table};
 use crate::words;
+use crate::work::Work;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -249,7 +250,15 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
         }
         let total: f64 = sums.iter().sum();
         *shares = sums.iter().map(|sum| sum / total).collect();
-        out.cells.push(Cell { operation: row, contender, samples, ..Cell::default() });
+        // Phases of several workloads may share a name.
+        let of_part = |cell: &&Cell| {
+            let workload = &table.operations[cell.operation].id.workload;
+            let named = |work: &Work| Work { phase: format!("{workload}/{}", work.phase), ..work.clone() };
+            cell.facts.work.iter().map(named).collect::<Vec<_>>()
+        };
+        let work = cells.iter().flatten().flat_map(of_part).collect();
+        let facts = Facts { work, ..Facts::default() };
+        out.cells.push(Cell { operation: row, contender, samples, facts });
     }
     (out, shares, left_out)
 }

@@ -7,6 +7,8 @@ use crate::table::{Cell, Durability};
 
 /// Share of a cold read that caches may serve before it is said.
 const CACHE_SAID: f64 = 0.05;
+/// Share of a warm read that the device may deliver before there is a note.
+const DEVICE_SHARE: f64 = 0.05;
 /// Within 20 % of the generator's ceiling.
 const CEILING_SAID: f64 = 0.8;
 
@@ -30,6 +32,10 @@ pub fn of_facts(cell: &Cell, missing: usize) -> Vec<Note> {
     }
     if let Some(share) = facts.cache_served.filter(|share| *share > CACHE_SAID) {
         found.push(note(NoteKind::Cache, format!("{:.0} % from a cache", share * 100.0)));
+    }
+    if let Some(share) = facts.device_served.filter(|share| *share > DEVICE_SHARE) {
+        let text = format!("not warm: {:.0} % of the bytes came from the device", share * 100.0);
+        found.push(note(NoteKind::NotWarm, text));
     }
     if facts.not_cold {
         found.push(note(NoteKind::Cache, "warm: caches could not be dropped"));

@@ -5,6 +5,7 @@
 use crate::numbers::{mean, variance};
 use crate::series::Series;
 use crate::table::{Backend, Direction, Table};
+use crate::work;
 
 /// Contenders of one operation on one backend, of one age.
 #[derive(Debug, Clone)]
@@ -42,7 +43,7 @@ pub struct Member {
     pub alternative_of: Option<usize>,
 }
 
-/// The rows of a table: one for each operation, backend and age that has samples.
+/// The rows of a table: one for each operation, backend and age that has samples and whose contenders did the same work.
 pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut order: Vec<usize> = (0..table.cells.len()).collect();
@@ -71,6 +72,7 @@ pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
         }
     }
     rows.retain(|row| row.ranked().next().is_some());
+    leave_out_unequal_work(table, &mut rows);
     rows.iter_mut().for_each(Row::fit);
     rows
 }
@@ -100,8 +102,16 @@ pub fn rows_of_ages(table: &Table, series: &[Series]) -> Vec<Row> {
         }
     }
     let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).filter(|row| row.members.len() > 1).collect();
+    leave_out_unequal_work(table, &mut rows);
     rows.iter_mut().for_each(Row::fit);
     rows
+}
+
+fn leave_out_unequal_work(table: &Table, rows: &mut Vec<Row>) {
+    let doubts = work::doubts(table);
+    let unequal =
+        |row: &Row| row.members.iter().any(|member| work::is_withheld(&doubts, row.operation, member.contender));
+    rows.retain(|row| !unequal(row));
 }
 
 impl Member {

@@ -15,6 +15,7 @@ use crate::rank::{ALPHA, Fit};
 use crate::series::Series;
 use crate::table::{Cell, Table, TableError};
 use crate::verdict::Shortfall;
+use crate::work;
 use std::collections::BTreeSet;
 
 /// Decides whether another block is run, and of what.
@@ -54,7 +55,7 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
     if done >= policy.max_blocks {
         let reason = if open.is_empty() || policy.until == Until::Blocks { Reason::Resolved } else { Reason::Cap };
         let text = match open.len() {
-            0 => format!("Decided after {done} blocks."),
+            0 => decided(table, done),
             left => {
                 let blocks =
                     format!("{} {}", policy.max_blocks, crate::notes::plural(policy.max_blocks as usize, "block"));
@@ -65,11 +66,18 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
         return decision(reason, text, Vec::new(), open);
     }
     if open.is_empty() && policy.until != Until::Blocks {
-        return decision(Reason::Resolved, format!("Decided after {done} blocks."), Vec::new(), open);
+        return decision(Reason::Resolved, decided(table, done), Vec::new(), open);
     }
     let next = if policy.until == Until::Blocks { everyone } else { needed(table, &open, known.rankings, policy) };
     let text = format!("{} undecided after {done} blocks.", open.len());
     with_budget(table, policy, decision(Reason::Open, text, next, open))
+}
+
+/// That nothing is open, and where that is so only because contenders did not do the same work.
+fn decided(table: &Table, blocks: u32) -> String {
+    let doubts = work::doubts(table);
+    let unequal = doubts.iter().filter(|doubt| doubt.withholds()).map(|doubt| format!(" {}", doubt.text));
+    format!("Decided after {blocks} blocks.{}", unequal.collect::<String>())
 }
 
 /// Half-width of the interval as a share: the wider of the interval shown and Student's t, so that a lucky cluster of

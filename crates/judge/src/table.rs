@@ -2,6 +2,7 @@
 //! In: made by the runner or the report from the ledger. Out: read by every function of this crate.
 //! Missing is missing: a cell without samples is left out, and a value that was not measured is never zero.
 
+use crate::work::Work;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -191,6 +192,9 @@ pub struct Sample {
 pub struct Facts {
     /// Share of the bytes that a cache served although the start was to be cold, 0 to 1.
     pub cache_served: Option<f64>,
+    /// Share of the bytes that the device delivered although the start was to be warm, 0 to 1.
+    #[serde(default)]
+    pub device_served: Option<f64>,
     /// The value as a share of the data generator's ceiling, 0 to 1.
     pub ceiling: Option<f64>,
     /// The first cold pass was far slower than the next: a cache below this machine.
@@ -213,6 +217,9 @@ pub struct Facts {
     pub why_undone: Option<String>,
     /// Anything else, in few words (an option that did not take, an O_DIRECT that was refused).
     pub remarks: Vec<String>,
+    /// What each of its phases came to.
+    #[serde(default)]
+    pub work: Vec<Work>,
 }
 
 /// What is wrong with a table.

@@ -56,6 +56,27 @@ pub fn sentences_of(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -
         }
     }
     said.extend(durability_sentences(table, assessed, wanted));
+    with_doubts(table, assessed, said, wanted)
+}
+
+/// Puts what is in doubt about the work before the first sentence about it; where no verdict is left, it is the sentence.
+fn with_doubts(
+    table: &Table,
+    assessed: &Assessed,
+    mut said: Vec<Sentence>,
+    wanted: &dyn Fn(usize) -> bool,
+) -> Vec<Sentence> {
+    for doubt in assessed.doubts.iter().rev() {
+        let Some(&operation) = doubt.operations.first().filter(|&&operation| wanted(operation)) else { continue };
+        match said.iter_mut().find(|sentence| sentence.operation == Some(operation)) {
+            Some(sentence) => sentence.text = format!("{} {}", doubt.text, sentence.text),
+            None => {
+                let rests = |cell: &crate::Cell| cell.operation == operation && doubt.among.contains(&cell.contender);
+                let cells = (0..table.cells.len()).filter(|&cell| rests(&table.cells[cell])).collect();
+                said.insert(0, Sentence { text: doubt.text.clone(), operation: Some(operation), cells });
+            }
+        }
+    }
     said
 }
 

@@ -168,6 +168,7 @@ fn run_from(row: &Row) -> Result<RunRecord, Fault> {
         id: id(row)?,
         began_ms: row.get("began_ms")?,
         ended_ms: row.get("ended_ms")?,
+        seconds: row.get("seconds")?,
         status: named(row, "status")?,
         ending: row.get("ending")?,
         new: parsed(row, "new_run")?,

@@ -15,7 +15,8 @@ pub const APPLICATION_ID: i64 = 0x4261_6b65;
 type Step = fn(&Transaction) -> Result<(), Fault>;
 
 /// One entry for each version; entry `n` brings version `n` to `n + 1`.
-const STEPS: &[Step] = &[tables, migrate::typed_documents, durations_and_causes, migrate::cold_starts];
+const STEPS: &[Step] =
+    &[tables, migrate::typed_documents, durations_and_causes, migrate::cold_starts, durations_of_runs];
 
 /// The tables of version 1.
 const TABLES: &str = "
@@ -99,6 +100,11 @@ fn durations_and_causes(transaction: &Transaction) -> Result<(), Fault> {
          ALTER TABLE trials ADD COLUMN cause TEXT;
          ALTER TABLE contenders ADD COLUMN cause TEXT;",
     )?)
+}
+
+/// Version 5 keeps how long a run took by a clock that nobody sets.
+fn durations_of_runs(transaction: &Transaction) -> Result<(), Fault> {
+    Ok(transaction.execute_batch("ALTER TABLE runs ADD COLUMN seconds REAL;")?)
 }
 
 /// Latest schema version that this program knows.

@@ -235,11 +235,17 @@ impl Ledger {
         })
     }
 
-    /// Sets the state of a run; `ending` says why it ended.
-    pub fn set_status(&mut self, run: &str, status: RunStatus, ending: Option<&str>) -> Result<(), LedgerError> {
-        let ended = (status != RunStatus::Open).then(now_ms);
-        let update = "UPDATE runs SET status = ?2, ended_ms = max(began_ms, ?3), ending = ?4 WHERE id = ?1";
-        self.update("ending a run in", update, params![run, text(&status), ended, ending])
+    /// Marks a run as under way again.
+    pub fn set_open(&mut self, run: &str) -> Result<(), LedgerError> {
+        let update = "UPDATE runs SET status = ?2, ended_ms = NULL, ending = NULL WHERE id = ?1";
+        self.update("opening a run in", update, params![run, text(&RunStatus::Open)])
+    }
+
+    /// Ends a run: its state, why it ended, and the seconds that it was under way in all, by a clock that nobody sets.
+    pub fn end_run(&mut self, run: &str, status: RunStatus, ending: &str, seconds: f64) -> Result<(), LedgerError> {
+        let update =
+            "UPDATE runs SET status = ?2, ended_ms = max(began_ms, ?3), ending = ?4, seconds = ?5 WHERE id = ?1";
+        self.update("ending a run in", update, params![run, text(&status), now_ms(), ending, seconds])
     }
 
     pub(crate) fn refusal(&self, doing: &'static str, error: &rusqlite::Error) -> LedgerError {

@@ -115,11 +115,12 @@ fn a_kept_trial_comes_back_as_it_was() {
     let mut ledger = scratch.writer();
     let run = ledger.begin_run(&new_run(), &contenders()).expect("the run begins");
     ledger.keep_trial(&run, &trial(0, 1)).expect("the trial is kept");
-    ledger.set_status(&run, RunStatus::Finished, Some("3 samples each")).expect("the run ends");
+    ledger.end_run(&run, RunStatus::Finished, "3 samples each", 60.0).expect("the run ends");
     drop(ledger);
 
     let ledger = scratch.reader();
     let record = ledger.run(None).expect("the latest run");
+    assert_eq!(record.took(), Some(60.0), "however the wall clock went");
     assert_eq!((record.id.as_str(), record.status, record.new), (run.as_str(), RunStatus::Finished, new_run()));
     assert_eq!(ledger.contenders(&run).expect("contenders"), contenders());
     assert_eq!(ledger.trials(&run).expect("trials"), vec![trial(0, 1)]);

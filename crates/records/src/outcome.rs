@@ -67,6 +67,13 @@ pub struct CommandRun {
     pub peak_memory_bytes: u64,
     /// Context switches of all its processes: given up by themselves (waiting) and taken away.
     pub context_switches: u64,
+    /// Bytes that the read calls of all its processes returned, from files, pipes and devices; absent where the kernel does not count them. What it
+    /// maps, and what it reads through io_uring or libaio, is not among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<u64>,
+    /// Bytes that their write calls accepted, counted likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
     /// Names of processes that it left behind, which were ended; 8 at most.
     pub left_behind: Vec<String>,
     /// Bytes that it wrote to standard output.

@@ -186,6 +186,9 @@ pub struct RunRecord {
     pub began_ms: i64,
     /// When it ended.
     pub ended_ms: Option<i64>,
+    /// Seconds that it was under way until it last ended, by a clock that nobody sets; absent before that, and in ledgers from before this was kept.
+    /// [`RunRecord::took`] is what to count with.
+    pub seconds: Option<f64>,
     /// State.
     pub status: RunStatus,
     /// Why it ended, in words: the stopping rule, the budget, the user.
@@ -194,6 +197,13 @@ pub struct RunRecord {
     pub new: NewRun,
     /// The generator's and clock's ceiling on this machine, measured once a run.
     pub ceiling: Option<Ceiling>,
+}
+
+impl RunRecord {
+    /// Seconds that it was under way until it last ended: never negative, never without an end.
+    pub fn took(&self) -> Option<f64> {
+        self.seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+    }
 }
 
 /// A contender of a run.
@@ -362,6 +372,9 @@ pub struct Evidence {
     pub cached_before_bytes: Option<u64>,
     /// Share of the bytes read in a cold phase that came from a cache and not from the device, 0 to 1.
     pub from_cache: Option<f64>,
+    /// Share of the bytes read in a warm phase that came from the device, 0 to 1; absent in runs from before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_device: Option<f64>,
     /// Share of the generator's ceiling that the phase reached, 0 to 1.
     pub of_generator: Option<f64>,
     /// Whether caches were emptied where a cold start was asked for.

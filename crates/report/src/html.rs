@@ -208,13 +208,15 @@ fn reliable(view: &View) -> Markup {
 
 /// Figures of each contender that scatter, were disturbed and so on: contender by problem.
 fn troubles(view: &View) -> Markup {
-    const KINDS: [(NoteKind, &str); 6] = [
+    const KINDS: [(NoteKind, &str); 8] = [
         (NoteKind::Unstable, "Scatter by more than 5 %"),
         (NoteKind::Disturbed, "Disturbed"),
         (NoteKind::Outlier, "With outliers"),
         (NoteKind::Drift, "Drift"),
         (NoteKind::TwoModes, "Two modes"),
         (NoteKind::Cache, "Partly from a cache"),
+        (NoteKind::NotWarm, "Not warm"),
+        (NoteKind::Work, "Other work than others"),
     ];
     let cells =
         |place: usize| view.workloads.iter().flat_map(|workload| &workload.rows).map(move |row| &row.cells[place]);

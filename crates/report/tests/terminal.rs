@@ -226,3 +226,27 @@ fn variants_of_the_work_are_compared_within_each_contender() {
         assert!(take.starts_with(&format!("On {} take ", one.name)), "{take}");
     }
 }
+
+/// What programs read from `take` is what people read in the sentence, whatever the verdict is.
+#[test]
+fn the_contender_to_take_is_the_one_that_its_sentence_names() {
+    let mut taken = [0, 0];
+    let few = |blocks| made_up(Size { contenders: 2, blocks });
+    let benches = [few(1), few(3), few(8), usual(), support::one_that_keeps_data(3), support::limited(3)];
+    for bench in benches {
+        let answer = viewed(&bench).1.answer;
+        match &answer.take {
+            Some(take) => assert!(answer.headline.contains(&format!("Take {take}")), "{take}: {}", answer.headline),
+            None => assert!(!answer.headline.contains("Take "), "{}", answer.headline),
+        }
+        taken[usize::from(answer.take.is_some())] += 1;
+        for line in &answer.workloads {
+            // One that keeps data less safely than others may lead, and is not taken.
+            match &line.take {
+                Some(take) => assert!(line.text.contains(take) && !line.text.contains("can't tell yet"), "{line:?}"),
+                None => assert!(!line.text.contains("take "), "{line:?}"),
+            }
+        }
+    }
+    assert!(taken.iter().all(|count| *count > 0), "verdicts of both kinds: {taken:?}");
+}

@@ -59,6 +59,8 @@ pub fn weigh(
     };
     if expects_device_reads(phase, before) {
         judge_cold_read(&mut evidence, seen, outcome);
+    } else if phase.cache == Cache::Warm {
+        evidence.from_device = device_share(seen, outcome);
     } else if phase.cache == Cache::AsFound && was_in_memory(seen, outcome) {
         evidence.remarks.push("read from memory: caches were left as found".into());
     }
@@ -139,6 +141,15 @@ fn judge_cold_read(evidence: &mut Evidence, seen: &system::counters::Evidence, o
 fn was_in_memory(seen: &system::counters::Evidence, outcome: &PhaseOutcome) -> bool {
     let read = outcome.bytes_read;
     read >= CACHE_PROOF_LEAST && seen.device.is_some_and(|device| device.read_bytes < read / 2)
+}
+
+/// How much of what a warm pass read the device delivered. What programs read is their own report or the count of their calls.
+fn device_share(seen: &system::counters::Evidence, outcome: &PhaseOutcome) -> Option<f64> {
+    let reported: u64 = outcome.groups.iter().map(|group| group.bytes_read).sum();
+    let calls: u64 = outcome.commands.iter().filter_map(|run| run.read_bytes).sum();
+    let read = outcome.bytes_read.max(reported).max(calls);
+    let delivered = seen.device.filter(|_| read >= CACHE_PROOF_LEAST)?.read_bytes;
+    Some((delivered as f64 / read as f64).min(1.0))
 }
 
 fn generates(program: &Program, phase: &Phase) -> bool {

@@ -103,6 +103,7 @@ impl Run<'_> {
     /// # Errors
     /// The ledger or the engine refused, or the table cannot be judged.
     pub fn carry_on(&mut self) -> Result<Ended, RunError> {
+        let (began, before) = (self.clock.steady(), self.seconds_before()?);
         let ended = self.blocks()?;
         let (status, why) = match &ended {
             Ended::Finished(why) => (RunStatus::Finished, why.as_str()),
@@ -110,15 +111,22 @@ impl Run<'_> {
             Ended::GroundLost(why) => (RunStatus::Interrupted, why.as_str()),
         };
         self.ledger_is_there()?;
-        self.ledger.set_status(self.id, status, Some(why))?;
+        let seconds = before + self.clock.steady().saturating_sub(began).as_secs_f64();
+        self.ledger.end_run(self.id, status, why, seconds)?;
         Ok(ended)
+    }
+
+    /// Seconds that the run was under way before this process took over. A process that was killed kept nothing but its trials.
+    fn seconds_before(&self) -> Result<f64, RunError> {
+        let trials: f64 = self.ledger.trials(self.id)?.iter().map(TrialRecord::took).sum();
+        Ok(self.record()?.took().unwrap_or(0.0).max(trials))
     }
 
     fn blocks(&mut self) -> Result<Ended, RunError> {
         // Whoever goes on with a run has waited long enough for what passes.
         self.ledger.readmit(self.id)?;
         let mut state = self.state()?;
-        self.ledger.set_status(self.id, RunStatus::Open, None)?;
+        self.ledger.set_open(self.id)?;
         let planned = self.plan.trials_per_block() * self.plan.least_blocks() as usize;
         let done = state.attempts.places();
         self.watcher.news(News::Began { run: self.id, trials: (done, planned.max(done)) });

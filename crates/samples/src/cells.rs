@@ -2,7 +2,7 @@
 //! In: records of the ledger. Out: a [`Table`]; operations stand in the order of the workloads' phases.
 //! Trials that were set aside as disturbed count only where no undisturbed repetition exists, and then say so.
 
-use crate::{figures, starts, undone};
+use crate::{figures, starts, undone, work};
 use judge::{
     Age, Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table, median,
 };
@@ -39,6 +39,7 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
     for work in &run.new.works {
         let of_work: Vec<(usize, &TrialRecord)> =
             counted.iter().filter(|(_, trial)| belongs(trial, work)).copied().collect();
+        let by_tools = work::by_tools(run, work);
         for source in sources(work, &of_work) {
             let index = table.operations.len();
             table.operations.push(source.operation(run, work));
@@ -52,6 +53,8 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
                     .into_iter()
                     .filter(|trial| trial.contender == contender.index && belongs(trial, work));
                 let mut cell = cell(&source, index, contender.index as usize, &mine, failed);
+                let names = source.phase_names().into_iter().filter(|name| !by_tools.contains(*name));
+                cell.facts.work = names.filter_map(|name| work::of_phase(&mine, name)).collect();
                 if first_only {
                     cell.samples.retain(|sample| sample.pass == 0);
                     cell.facts.cache_below = true;
@@ -331,6 +334,7 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
     let seconds: Vec<f64> = trials.iter().map(|(_, trial)| trial.took()).collect();
     Facts {
         cache_served: median_of(&|evidence| evidence.from_cache),
+        device_served: median_of(&|evidence| evidence.from_device),
         ceiling: median_of(&|evidence| evidence.of_generator),
         not_cold: phases.iter().any(|phase| phase.evidence.dropped == Some(false)),
         cpu_seconds: median_of(&|evidence| evidence.system_cpu_ns.map(|ns| ns as f64 / 1e9)),

@@ -8,6 +8,7 @@ mod share;
 mod starts;
 mod undone;
 mod variants;
+mod work;
 
 pub use cells::{CPU, RETURNED, counted, table, work_name};
 pub use figures::{cpu_percent, durable, headline, returned};

@@ -125,7 +125,8 @@ fn turned(table: &Table, ways: &[(String, Ways)], contender: usize) -> Variants 
             // Ways of one trial share its time.
             let together = known.iter().filter(|(other, _)| other.workload == way.workload).count();
             let trial_seconds = cell.facts.trial_seconds.map(|seconds| seconds / together as f64);
-            let facts = Facts { trial_seconds, ..cell.facts.clone() };
+            // Ways of different sizes do different amounts of work.
+            let facts = Facts { trial_seconds, work: Vec::new(), ..cell.facts.clone() };
             variants.table.cells.push(Cell { operation, contender: index, facts, ..(*cell).clone() });
         }
     }

@@ -73,7 +73,7 @@ pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
             }
         }
     }
-    ledger.set_status(&run, RunStatus::Finished, Some("all blocks were run")).expect("the run ends");
+    ledger.end_run(&run, RunStatus::Finished, "all blocks were run", 60.0).expect("the run ends");
     run
 }
 

@@ -36,7 +36,7 @@ struct Cleaner<'a> {
 pub(super) fn clean(imported: &mut Imported, secrets: &mut Secrets, left_out: &mut LeftOut) {
     let mut cleaner = Cleaner { secrets, left_out };
     let Imported { run, contenders, trials } = imported;
-    let RunRecord { id: _, began_ms: _, ended_ms: _, status, ending, new, ceiling: _ } = run;
+    let RunRecord { id: _, began_ms: _, ended_ms: _, seconds: _, status, ending, new, ceiling: _ } = run;
     // First of all, so that a directory's path becomes its contender's name and not just any path.
     contenders.iter_mut().for_each(|contender| cleaner.contender_record(contender));
     // A run that came to its end says so in words of its own; else the answers of programs stand there, or the name of a file.

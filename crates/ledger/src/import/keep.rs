@@ -113,8 +113,8 @@ fn elsewhere(mut imported: Imported) -> Imported {
 fn insert(transaction: &rusqlite::Transaction, id: &str, imported: &Imported) -> rusqlite::Result<()> {
     let run = &imported.run;
     transaction.execute(
-        "INSERT INTO runs (id, began_ms, ended_ms, status, ending, title, seed, new_run, ceiling)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO runs (id, began_ms, ended_ms, status, ending, title, seed, new_run, ceiling, seconds)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
             id,
             run.began_ms,
@@ -124,7 +124,8 @@ fn insert(transaction: &rusqlite::Transaction, id: &str, imported: &Imported) ->
             run.new.title,
             run.new.seed.to_string(),
             json(&run.new),
-            run.ceiling.as_ref().map(json)
+            run.ceiling.as_ref().map(json),
+            run.seconds
         ],
     )?;
     insert_contenders(transaction, id, &imported.contenders)?;

@@ -162,6 +162,7 @@ fn run(source: &Source, work: WorkRecord, began_ms: i64, ended_ms: Option<i64>) 
         id: String::new(),
         began_ms,
         ended_ms,
+        seconds: None,
         status: RunStatus::Finished,
         ending: Some(format!("imported from {}", source.file)),
         new: NewRun {

@@ -147,6 +147,8 @@ fn record(shards: &[Imported], of: u32, parts: Vec<Part>) -> RunRecord {
         id: already.map_or_else(|| run_id(began_ms, mark), |merged| merged.run.id.clone()),
         began_ms,
         ended_ms,
+        // Shards run side by side, so their durations do not add up.
+        seconds: None,
         status,
         ending: Some(ending),
         new,

@@ -29,13 +29,16 @@ const HEADING: usize = 4;
 pub fn answer(view: &View, style: Style) -> String {
     let mut text = in_ten_lines(view, style);
     let measured = (0..view.contenders.len()).filter(|&place| has_figures(view, place)).count();
-    if measured > 1 {
+    // Where no verdict is left, the figures stand by themselves.
+    let compared = view.workloads.iter().flat_map(|workload| &workload.rows).any(|row| spread(row) > 1.0);
+    let unequal = view.judgement.doubts.iter().any(judge::WorkDoubt::withholds);
+    if measured > 1 && (compared || !unequal) {
         text.push_str(&table(view, style));
         text.push_str(&super::clients::short(view, style));
         return text;
     }
     text.extend(view.variants.iter().flat_map(|one| &one.sentences).map(|said| style.say(said, "  ")));
-    for workload in view.workloads.iter().filter(|_| measured == 1) {
+    for workload in view.workloads.iter().filter(|_| measured > 0) {
         line(&mut text, "");
         text.push_str(&super::table::tables(view, workload, style));
     }

@@ -4,7 +4,7 @@
 use super::axes::FILESYSTEM;
 use super::{View, plural};
 use crate::number;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use judge::{
     Answer, Avoid, Cannot, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, NoteKind, Ranking, Relation,
     SafetyClass, Table,
@@ -13,6 +13,8 @@ use serde::Serialize;
 
 /// Others that a workload's sentence names.
 const NAMED: usize = 3;
+/// Doubts about the work that stand before the answer itself.
+const DOUBTS: usize = 2;
 /// A share of disturbed figures, or of noise, that is worth a word.
 const WORTH_A_WORD: f64 = 0.005;
 
@@ -21,7 +23,10 @@ const WORTH_A_WORD: f64 = 0.005;
 pub struct AnswerView {
     /// The answer in one sentence.
     pub headline: String,
-    /// Whom to take; absent where nothing can be said or there is one contender only.
+    /// What is in doubt about the work, a sentence each: contenders that did not do the same work, data that never reached the device. The headline
+    /// begins with the first of them.
+    pub doubts: Vec<String>,
+    /// The contender that the headline takes; absent where it takes none.
     pub take: Option<String>,
     /// How many times slower than the best it is at most, anywhere.
     pub at_most: Option<f64>,
@@ -52,7 +57,8 @@ pub struct WorkloadLine {
     pub title: String,
     /// Who leads, and by how much the nearest others are slower.
     pub text: String,
-    /// Whom to take for it.
+    /// The contender that the sentence takes or names as the best, alone or first of those that are as good; absent where it names none, and where that
+    /// one keeps data less safely than others.
     pub take: Option<String>,
     /// How many times slower than the best it is at most.
     pub at_most: Option<f64>,
@@ -61,13 +67,16 @@ pub struct WorkloadLine {
 /// The answer of a view.
 pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     let said = Said { view, answer };
+    let doubts = said.doubts();
     let Some(group) = answer.groups.first() else {
-        return said.nothing("Nothing can be said: there are no figures.");
+        let nothing = if doubts.is_empty() { "Nothing can be said: there are no figures." } else { "" };
+        return AnswerView { doubts: doubts.clone(), ..said.nothing(&said.behind_doubts(&doubts, nothing)) };
     };
-    let take = group.take.as_ref();
+    let take = taken(group);
     // What was varied is what was asked.
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
     let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
+    besides.extend(doubts.iter().skip(DOUBTS).cloned());
     besides.extend(super::story::nearest(&view.contenders));
     besides.extend(said.cannot(group));
     besides.extend(said.furthest(group));
@@ -77,7 +86,8 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     let several = group.order.len() > 1;
     besides.extend(view.variants.iter().filter(|_| several).filter_map(|one| one.take.clone()));
     AnswerView {
-        headline: said.headline(group),
+        headline: said.behind_doubts(&doubts, &said.headline(group)),
+        doubts,
         take: take.map(|choice| said.name(choice.shortfall.contender)),
         at_most: take.map(|choice| choice.shortfall.at_most),
         certainty: take.map(|choice| choice.certainty),
@@ -99,6 +109,11 @@ const MANY_BLOCKS: u32 = 200;
 /// Whether the bound of a choice allows almost anything.
 fn is_vague(choice: &Choice) -> bool {
     choice.shortfall.at_most >= UNKNOWN.max(VAGUE * choice.shortfall.ratio)
+}
+
+/// The choice that an answer takes. A bound that allows almost anything is no answer.
+fn taken(group: &GroupAnswer) -> Option<&Choice> {
+    group.take.as_ref().filter(|choice| choice.certainty != Certainty::Open || !is_vague(choice))
 }
 
 /// "never more than 1.4x behind the best", "as good as the best in everything".
@@ -132,6 +147,12 @@ pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> Stri
     }
 }
 
+/// A sentence of a workload, and the contender that it takes with the bound of how far that one can be behind.
+struct Verdict {
+    text: String,
+    take: Option<(usize, f64)>,
+}
+
 struct Said<'a> {
     view: &'a View,
     answer: &'a Answer,
@@ -142,6 +163,7 @@ impl Said<'_> {
         let open = &self.answer.open;
         AnswerView {
             headline: headline.into(),
+            doubts: Vec::new(),
             take: None,
             at_most: None,
             certainty: None,
@@ -154,6 +176,26 @@ impl Said<'_> {
             comparisons: (open.comparisons, open.open),
             order: self.order(),
         }
+    }
+
+    /// What is in doubt about the work, what leaves no verdict first.
+    fn doubts(&self) -> Vec<String> {
+        let all = &self.view.judgement.doubts;
+        let of = |withholds: bool| all.iter().filter(move |doubt| doubt.withholds() == withholds);
+        of(true).chain(of(false)).map(|doubt| doubt.text.clone()).collect::<IndexSet<String>>().into_iter().collect()
+    }
+
+    /// An answer after what is in doubt about the work.
+    fn behind_doubts(&self, doubts: &[String], answer: &str) -> String {
+        let mut parts: Vec<String> = doubts.iter().take(DOUBTS).cloned().collect();
+        if doubts.len() > DOUBTS {
+            parts.push(format!("More such doubts are below: {}.", doubts.len() - DOUBTS));
+        }
+        let withheld = self.view.judgement.doubts.iter().any(judge::WorkDoubt::withholds);
+        let apart = if withheld && !answer.is_empty() { "Apart from that: " } else { "" };
+        parts.push(format!("{apart}{answer}"));
+        parts.retain(|part| !part.is_empty());
+        parts.join(" ")
     }
 
     /// Figures that a cache served in part, or whose start was to be cold and was not.
@@ -188,7 +230,14 @@ impl Said<'_> {
     }
 
     fn headline(&self, group: &GroupAnswer) -> String {
-        let Some(choice) = &group.take else {
+        let Some(choice) = taken(group) else {
+            if let Some(Choice { shortfall, .. }) = &group.take {
+                return format!(
+                    "No answer yet: {} was least far behind, but may be up to {}x behind the best.",
+                    self.name(shortfall.contender),
+                    number::times(shortfall.at_most)
+                );
+            }
             return match group.order.as_slice() {
                 [only] if self.view.variants.iter().any(|one| one.take.is_some()) => {
                     let take = self.view.variants.iter().find_map(|one| one.take.clone());
@@ -207,12 +256,6 @@ impl Said<'_> {
             _ if group.is_alone() => format!("Take {name}: {bound}."),
             Certainty::BeyondDoubt => format!("Take {name}: {bound}, and no other does as well, beyond doubt."),
             Certainty::Likely => format!("Take {name}: {bound}, and likely no other does as well."),
-            // A bound that allows almost anything is no answer.
-            Certainty::Open if is_vague(choice) => format!(
-                "No answer yet: {} was least far behind, but may be up to {}x behind the best.",
-                name,
-                number::times(choice.shortfall.at_most)
-            ),
             Certainty::Open => {
                 let rivals = match choice.rivals.as_slice() {
                     many if many.len() > NAMED => format!("{} others", many.len()),
@@ -229,7 +272,7 @@ impl Said<'_> {
 
     /// Where the one to take is further behind than over any whole workload.
     fn furthest(&self, group: &GroupAnswer) -> Option<String> {
-        let (take, furthest) = (group.take.as_ref()?.shortfall, group.furthest?);
+        let (take, furthest) = (taken(group)?.shortfall, group.furthest?);
         let (bound, doing) = (number::times(furthest.at_most), self.doing(furthest.operation));
         (furthest.ratio > take.at_most).then(|| format!("In single steps up to {bound}x behind ({doing})."))
     }
@@ -292,14 +335,14 @@ impl Said<'_> {
 
     /// The best of the checksummed ones, where another class is taken.
     fn other_classes(&self, group: &GroupAnswer) -> Option<String> {
-        let chosen = group.take.as_ref()?.shortfall.contender;
+        let chosen = taken(group)?.shortfall.contender;
         let sums = group.by_class.iter().find(|choice| choice.class == Some(SafetyClass::Checksummed))?;
         let is_own = self.view.table.contenders[chosen].durability.class() == SafetyClass::Checksummed;
         (!is_own).then(|| format!("With checksums of data: {}.", self.name(sums.shortfall.contender)))
     }
 
     fn other_group(&self, group: &GroupAnswer) -> Option<String> {
-        let choice = group.take.as_ref()?;
+        let choice = taken(group)?;
         let place = match (group.backend, group.age.as_str()) {
             (judge::Backend::Host, "") => "On a fresh filesystem".into(),
             (judge::Backend::Host, age) => format!("After ageing ({age})"),
@@ -314,35 +357,33 @@ impl Said<'_> {
         let line = |answer: &judge::WorkloadAnswer| {
             // The raw device beneath is no work of its own.
             let titled = self.view.workloads.iter().find(|workload| workload.name == answer.workload)?;
-            let take = answer.take.as_ref();
             let summary = answer.summary.and_then(|sum| self.view.judgement.rankings_of(sum).find(of_group));
-            let text = match (summary.filter(|ranking| !ranking.others.is_empty()), take) {
+            let Verdict { text, take } = match (summary.filter(|ranking| !ranking.others.is_empty()), &answer.take) {
                 (Some(ranking), _) => self.standings(ranking),
-                (None, Some(choice)) if answer.alone => {
-                    format!("take {}: no other of these can do all of it", self.name(choice.shortfall.contender))
-                }
-                (None, Some(choice)) if choice.shortfall.at_most < 1.0 + self.view.smallest_effect => {
-                    format!("take {}, as good as the best", self.name(choice.shortfall.contender))
-                }
-                (None, Some(choice)) if is_vague(choice) => "can't tell yet".into(),
-                (None, Some(choice)) => {
-                    let at_most = number::times(choice.shortfall.at_most);
-                    format!("take {}, at most {at_most}x behind the best", self.name(choice.shortfall.contender))
-                }
+                (None, Some(choice)) => self.choice(answer, choice),
                 (None, None) => return None,
             };
-            Some(WorkloadLine {
-                title: titled.title.clone(),
-                text,
-                take: take.map(|choice| self.name(choice.shortfall.contender)),
-                at_most: take.map(|choice| choice.shortfall.at_most),
-            })
+            let (take, at_most) = take.map(|(take, at_most)| (self.name(take), at_most)).unzip();
+            Some(WorkloadLine { title: titled.title.clone(), text, take, at_most })
         };
         group.workloads.iter().filter_map(line).collect()
     }
 
+    /// "take ext4, at most 1.2x behind the best".
+    fn choice(&self, answer: &judge::WorkloadAnswer, choice: &Choice) -> Verdict {
+        let fall = choice.shortfall;
+        let name = self.name(fall.contender);
+        let text = match () {
+            () if answer.alone => format!("take {name}: no other of these can do all of it"),
+            () if fall.at_most < 1.0 + self.view.smallest_effect => format!("take {name}, as good as the best"),
+            () if is_vague(choice) => return Verdict { text: "can't tell yet".into(), take: None },
+            () => format!("take {name}, at most {}x behind the best", number::times(fall.at_most)),
+        };
+        Verdict { text, take: Some((fall.contender, fall.at_most)) }
+    }
+
     /// "ext2 and ext3 lead, can't tell yet; ext4 1.3x, zfs 5.5x slower".
-    fn standings(&self, ranking: &Ranking) -> String {
+    fn standings(&self, ranking: &Ranking) -> Verdict {
         let of = |wanted: fn(Relation) -> bool| -> Vec<usize> {
             let others = ranking.others.iter().filter(move |other| wanted(other.relation));
             others.map(|other| other.contender).collect()
@@ -369,7 +410,13 @@ impl Said<'_> {
         if let Some(last) = worse.last().filter(|_| worse.len() > NAMED) {
             named[NAMED - 1] = format!("... {} {}x", self.name(last.contender), number::times(last.ratio));
         }
-        if named.is_empty() { head } else { format!("{head}; {} {}", named.join(", "), self.view.slower()) }
+        let text = if named.is_empty() { head } else { format!("{head}; {} {}", named.join(", "), self.view.slower()) };
+        // Those that are as good share the place; the first of them may still be this far behind another.
+        let ties = ranking.others.iter().filter(|other| other.relation == Relation::Tie);
+        let at_most = ties.filter_map(|tie| tie.interval).map(|interval| 1.0 / interval.low).fold(1.0, f64::max);
+        let class = |who: usize| self.view.table.contenders[who].durability.class();
+        let is_safe = class(ranking.best).keeps_data() || ranking.members().all(|who| !class(who).keeps_data());
+        Verdict { text, take: (open.is_empty() && is_safe).then_some((ranking.best, at_most)) }
     }
 
     fn open(&self) -> Option<String> {

@@ -16,7 +16,7 @@ pub struct RunView {
     pub title: String,
     /// When it began, as RFC 3339 in UTC.
     pub began: String,
-    /// How long it took, in seconds; absent while it is open.
+    /// How long it took, in seconds; absent while it is open, and where it is unknown.
     pub seconds: Option<f64>,
     /// `open`, `interrupted` or `finished`.
     pub status: String,
@@ -53,7 +53,7 @@ pub(super) fn run(material: &Material) -> RunView {
         id: record.id.clone(),
         title: record.new.title.clone(),
         began: stamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        seconds: record.ended_ms.map(|ended| ended.saturating_sub(record.began_ms).max(0) as f64 / 1e3),
+        seconds: record.ended_ms.and_then(|ended| record.took().or_else(|| by_dates(material, ended))),
         status: record.status.name().into(),
         ending: record.ending.clone(),
         origin: match &record.new.origin {
@@ -71,6 +71,15 @@ pub(super) fn run(material: &Material) -> RunView {
         in_memory: record.new.plan.as_ref().is_some_and(|plan| plan.place.is_in_memory()),
         ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
     }
+}
+
+/// Seconds of a run whose ledger does not have them: by its dates, but not less than its trials took, since the wall clock may have been set back.
+/// Shards may have run side by side, so only their dates count. Absent where neither gives a duration.
+fn by_dates(material: &Material, ended: i64) -> Option<f64> {
+    let dates = ended.saturating_sub(material.run.began_ms) as f64 / 1e3;
+    let trials: f64 = material.trials.iter().map(records::TrialRecord::took).sum();
+    let seconds = if material.run.new.merged.is_some() { dates } else { dates.max(trials) };
+    (seconds > 0.0).then_some(seconds)
 }
 
 fn elsewhere(new: &NewRun) -> String {

@@ -158,7 +158,7 @@ fn made_of(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32) -> Bench {
             }
         }
     }
-    ledger.set_status(&run, RunStatus::Finished, Some("every figure is precise to 5 %")).expect("the run ends");
+    ledger.end_run(&run, RunStatus::Finished, "every figure is precise to 5 %", 60.0).expect("the run ends");
     Bench { folder, ledger, run }
 }
 
