@@ -30,8 +30,8 @@ pub fn described(value: &str, read: impl FnOnce(&Path) -> Result<String, String>
     if !is_file(value) {
         return disk_model::named(value).cloned().ok_or_else(|| unknown(value));
     }
-    let text = read(Path::new(value)).ok_or_else(|| format!("{value} cannot be read"))?;
-    Model::parse(disk_name(value), &text).map_err(|error| error.to_string())
+    let text = read(Path::new(value)).map_err(|why| format!("reading the disk's description {value}: {why}"))?;
+    Model::parse(disk_name(value), &text).map_err(|error| format!("{value} describes no disk: {error}"))
 }
 
 /// Name and title of each disk that is shipped.
