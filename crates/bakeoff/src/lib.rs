@@ -67,6 +67,10 @@ pub fn main() -> ExitCode {
     ) {
         out::go_on_unread();
     }
+    if mounts(&arguments.verb) {
+        // Where the system refuses it, mounts are seen by all others, as in earlier versions.
+        let _ = system::own_mounts::enter();
+    }
     let too_large = file_limit::watch();
     match carry_out(&arguments) {
         Ok(status) => ExitCode::from(status),
@@ -75,6 +79,20 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Whether filesystems are mounted for it. `clean` unmounts what others left, where they left it.
+fn mounts(verb: &Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Run(_)
+            | Verb::Ranks(_)
+            | Verb::Resume(_)
+            | Verb::Shard(_)
+            | Verb::Powercut(_)
+            | Verb::Faults(_)
+            | Verb::Features(_)
+    )
 }
 
 /// Prints what the parser has to say, help or a refusal, and ends.

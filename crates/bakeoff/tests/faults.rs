@@ -185,7 +185,8 @@ fn a_disk_that_dies_in_the_middle_of_a_run_costs_the_trial_and_no_more() {
     let image = waited_for("an image", || {
         let name = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
         let image = std::fs::read_dir(disks.path()).ok()?.filter_map(name).find(|name| name.ends_with(".img"))?;
-        let mounts = std::fs::read_to_string("/proc/mounts").ok()?;
+        // A run has its mounts for itself.
+        let mounts = std::fs::read_to_string(format!("/proc/{}/mounts", run.id())).ok()?;
         mounts.lines().any(|line| line.contains("/bakeoff/") && line.contains(" ext4 ")).then_some(image)
     });
     disk.harm(&image, &Fault::Dead).expect("harmed");

@@ -130,6 +130,37 @@ fn a_command_keeps_nothing_of_another_run_in_use() {
     }
 }
 
+#[test]
+fn programs_that_start_beside_a_run_copy_none_of_its_mounts() {
+    needs!(root);
+    let place = Place::new();
+    let words = "run --fs ext4 --image 64MiB --samples 1 --no-twin --plain --no-report --command";
+    let mut command: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    command.push("sleep 4.41".into());
+    let points = |pid: u32| {
+        let mounts = std::fs::read_to_string(format!("/proc/{pid}/mounts")).expect("it lives");
+        let point = |line: &str| line.split(' ').nth(1).unwrap_or_default().to_owned();
+        mounts.lines().map(point).filter(|point| point.starts_with("/run/bakeoff/")).collect::<Vec<_>>()
+    };
+    let mut run = place.start_words(&command);
+    await_process("sleep 4.41");
+    let mounted = points(run.id());
+    let words = ["--mount", "--propagation", "private", "sleep", "60"];
+    let mut other = std::process::Command::new("unshare").args(words).spawn().expect("it starts");
+    let is_apart = || std::fs::read_to_string(format!("/proc/{}/comm", other.id())).is_ok_and(|comm| comm == "sleep\n");
+    while !is_apart() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let copied = points(other.id());
+    let status = run.wait().expect("it ends");
+    other.kill().expect("ours");
+    other.wait().expect("gone");
+    assert!(!mounted.is_empty(), "the run has mounted its filesystem");
+    assert!(mounted.iter().all(|point| !copied.contains(point)), "{mounted:?}, {copied:?}");
+    let counts = &shown(&place)["counts"];
+    assert!(status.success() && counts["failed"] == 0 && counts["done"] == 1, "{counts}");
+}
+
 /// In a root of its own, where users may make no namespaces (user_namespaces(7)), so that processes are held by adopting them.
 const WITHOUT_NAMESPACES: &str = r#"
 set -e

@@ -123,6 +123,7 @@ fn work(
     // The first trouble is the one that matters; what closing says then is a consequence of it.
     phases?;
     let closing = closing?;
+    record.remarks.extend(closing.remarks.iter().cloned());
     let damage = closing.damage().map(|damage| format!("the filesystem was damaged after the work: {damage}"));
     record.closing = Some(closing);
     damage.map_or(Ok(()), |reason| Err(VenueError::Contender { reason, cause: Cause::Unclear }))

@@ -43,7 +43,7 @@ pub use stage::dry_run::commands_for;
 pub use stage::remount::Remountable;
 pub use stage::target::{Target, Where};
 pub use stage::volume_tools::{Tools, tools_for};
-pub use stage::{Settled, Stage};
+pub use stage::{Down, Settled, Stage};
 pub use staged::{Engine, Line, Setup, Staged};
 pub use systems::{System, Tool, guest_kernel, systems, version_commands};
 

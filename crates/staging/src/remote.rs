@@ -16,9 +16,9 @@ pub use serve::serve;
 pub(crate) use serve::serve_copies;
 
 use crate::error::StagingError;
-use crate::stage::Settled;
 use crate::stage::drop_caches::Dropped;
 use crate::stage::remount::Remountable;
+use crate::stage::{Down, Settled};
 use crate::staged::{Engine, Line, Setup, Staged};
 use message::Fault;
 use records::{Cause, Closing, Usage};
@@ -33,7 +33,7 @@ pub trait Transport {
 
     /// Ends the process, in order where it still listens, and takes down what this side lent it. What could not be taken
     /// down, in words.
-    fn end(&mut self) -> Vec<String>;
+    fn end(&mut self) -> Down;
 
     /// Name of the machine that it runs on, where that is another than this one.
     fn machine(&self) -> Option<String> {
@@ -199,9 +199,10 @@ impl<T: Transport> Staged for Remote<T> {
 
     fn close(mut self: Box<Self>) -> Result<Closing, StagingError> {
         let closing = self.conversation().ask(&Ask::Close);
-        let problems = self.transport.end();
-        let closing = closing?;
-        if problems.is_empty() { Ok(closing) } else { Err(StagingError::LeftBehind(problems.join("; "))) }
+        let down = self.transport.end();
+        let mut closing: Closing = closing?;
+        closing.remarks.extend(down.held);
+        if down.problems.is_empty() { Ok(closing) } else { Err(StagingError::LeftBehind(down.problems.join("; "))) }
     }
 }
 

@@ -48,7 +48,7 @@ impl ServedFolder {
         command.args(model.iter().flat_map(|model| ["--model", model]));
         // The mark by which `clean` knows a process that outlived its run, and a group that Ctrl-C does not reach.
         command.env(system::process::OWNER_VARIABLE, Process::current().to_string()).process_group(0);
-        let disk = Disk::start(&mut command).map_err(|error| failed(&error))?;
+        let disk = Disk::start(&mut command).map_err(|error| not_served(&error))?;
         let process = Process::of(disk.process());
         served.disk = Some(disk);
         if let Some(process) = process {
@@ -74,7 +74,7 @@ impl ServedFolder {
     pub fn close(mut self) -> Result<(), StagingError> {
         let ended = self.disk.take().map_or(Ok(()), Disk::end);
         self.leave();
-        ended.map_err(|error| failed(&error))
+        ended.map_err(|error| StagingError::LeftBehind(format!("the served disk: {error}")))
     }
 
     /// Removes what is left, whatever became of the process.
@@ -99,7 +99,8 @@ impl Drop for ServedFolder {
     }
 }
 
-fn failed(error: &DiskError) -> StagingError {
+/// A disk that cannot be served from the start. One that served before had root and FUSE.
+fn not_served(error: &DiskError) -> StagingError {
     let way = "serving a disk needs root, FUSE in the kernel (`modprobe fuse`) and /dev/fuse";
     let way = if matches!(error, DiskError::Lost(_)) { way } else { "" };
     StagingError::failed("the served disk", error.to_string(), way, Cause::Unclear)

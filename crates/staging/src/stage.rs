@@ -22,6 +22,7 @@ pub(crate) mod volume_tools;
 
 use crate::busy::when_free;
 use crate::devices::image::Image;
+use crate::devices::loops::{self, PATIENCE};
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::own_devices::Companion;
@@ -109,6 +110,8 @@ pub(crate) struct State {
     /// Stands before the filesystem's commands where its tools lie in a folder of their own.
     pub tools: Vec<String>,
     pub mounted: bool,
+    /// Somebody holds its device after unmounting, and was waited for.
+    pub is_held: bool,
     pub settings: Vec<(PathBuf, String)>,
     /// Counters when it was ready for work.
     pub began: Option<Snapshot>,
@@ -299,7 +302,10 @@ impl Stage<'_> {
         if closing.unmount_seconds.is_some() {
             match self.holder_after_unmount() {
                 None => self.check(&mut closing),
-                Some(holder) => closing.remarks.push(format!("not checked: {holder}")),
+                Some(holder) => {
+                    self.state.is_held = true;
+                    closing.remarks.push(format!("not checked: {holder}"));
+                }
             }
         }
         // What was left on a device that is gone, or could not be looked at without a server, says nothing of the filesystem.
@@ -308,11 +314,13 @@ impl Stage<'_> {
             StagingError::Gone { .. } => amiss,
             _ => closing.whole == Some(false) && self.server_is_gone(),
         });
-        let problems = self.take_down();
+        let down = self.take_down();
+        // The work was measured to its end, and the next stage has a loop device of its own.
+        closing.remarks.extend(down.held);
         match gone {
             Some(gone) => Err(gone),
-            None if problems.is_empty() => Ok(closing),
-            None => Err(StagingError::LeftBehind(problems.join("; "))),
+            None if down.problems.is_empty() => Ok(closing),
+            None => Err(StagingError::LeftBehind(down.problems.join("; "))),
         }
     }
 
@@ -328,25 +336,40 @@ impl Stage<'_> {
         }
     }
 
-    /// Who still has the filesystem in use although it was unmounted here: a process that copied this mount namespace
-    /// meanwhile (a service, a container) keeps it, and its log is not yet written out. None once nobody does.
+    /// Who still has the filesystem in use although it was unmounted here: a process in another mount namespace with a file or folder
+    /// open in its copy of the mount. Its log is not yet written out. None once nothing has it.
     fn holder_after_unmount(&self) -> Option<String> {
         // Servers have it in use, as they should, until they are ended.
         let served = self.state.filesystem.as_ref().is_some_and(|filesystem| filesystem.shared.is_some());
         let device = self.state.device.as_ref().filter(|_| !served)?;
         let began = Instant::now();
+        let mut named = Vec::new();
         loop {
-            // btrfs shows numbers of its own, and the device only as the source.
-            let ours = |mount: &mounts::Mount| mount.number == device.number || Path::new(&mount.source) == device.path;
-            let holder = match mounts::everywhere().into_iter().find(ours).map(|elsewhere| elsewhere.seen_by) {
-                Some(process) => format!("process {process} still has it mounted in a mount namespace of its own"),
-                None if self.is_held() => "a program, or a mount that was taken out of sight, still holds it".into(),
-                None => return None,
-            };
+            let is_mounted = loops::is_mounted(device);
+            if !is_mounted && !self.is_held() {
+                return None;
+            }
+            if is_mounted || named.is_empty() {
+                named = loops::holders(device);
+                self.detach_copies();
+            }
             if began.elapsed() > BUSY_LIMIT {
-                return Some(holder);
+                let by = "a program, or a mount that was taken out of sight,";
+                let by = if named.is_empty() { by.into() } else { named.join(", ") };
+                return Some(format!("{} is still in use by {by}", device.name));
             }
             std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Has the kernel detach copies of the mount in other namespaces (of a service or container that started meanwhile): it does so when
+    /// the folder is removed on which they are mounted. A process with nothing open there loses nothing.
+    pub(crate) fn detach_copies(&self) {
+        let point = &self.state.places.mountpoint;
+        // The work folder of a user's directory is no mountpoint of ours.
+        if !self.state.mounted && point.starts_with(self.target.mark.folder()) && std::fs::remove_dir(point).is_ok() {
+            // Where it cannot be made again, the next mount tells.
+            let _ = std::fs::create_dir(point);
         }
     }
 
@@ -364,14 +387,14 @@ impl Stage<'_> {
     }
 
     /// Takes down what is still up, the last first. What could not be taken down, in words.
-    pub(crate) fn take_down(&mut self) -> Vec<String> {
+    pub(crate) fn take_down(&mut self) -> Down {
         self.target.take_down(&mut self.state)
     }
 }
 
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
-        for problem in self.take_down() {
+        for problem in self.take_down().all() {
             system::note(&format!("bakeoff: {problem} (`bakeoff clean` tries again)"));
         }
     }
@@ -409,9 +432,26 @@ impl State {
     }
 }
 
+/// What could not be taken down, in words.
+#[derive(Debug, Default)]
+pub struct Down {
+    /// What the next stage would find changed.
+    pub problems: Vec<String>,
+    /// Loop devices of images, and the disk that served one, that somebody holds: nothing else stands on them.
+    pub held: Vec<String>,
+}
+
+impl Down {
+    /// All of it.
+    pub(crate) fn all(self) -> Vec<String> {
+        self.problems.into_iter().chain(self.held).collect()
+    }
+}
+
 impl Target {
     /// Takes down what a stage set up, the last first.
-    pub(crate) fn take_down(&mut self, state: &mut State) -> Vec<String> {
+    pub(crate) fn take_down(&mut self, state: &mut State) -> Down {
+        let mut held = Vec::new();
         let mut problems = self.leave_groups(&mut state.around);
         for (path, was) in std::mem::take(&mut state.settings).into_iter().rev() {
             let problem = crate::devices::setting::write_setting(&path, &was, &self.journal).err();
@@ -432,10 +472,15 @@ impl Target {
             daemon.end(&self.journal, &mut self.mark);
         }
         for image in state.image.take().into_iter().chain(state.more_images()) {
-            problems.extend(image.remove(&self.journal, &mut self.mark).err().map(StagingError::among_others));
+            let patience = if state.is_held { Duration::ZERO } else { PATIENCE };
+            match self.remove_image(&image, patience) {
+                Err(error @ StagingError::LeftBehind(_)) => held.push(error.among_others()),
+                removed => problems.extend(removed.err().map(StagingError::among_others)),
+            }
         }
         if let Some(modelled) = state.modelled.take() {
-            problems.extend(modelled.close().err().map(StagingError::among_others));
+            // It served this stage's image alone, and its process is ended in any case.
+            held.extend(modelled.close().err().map(StagingError::among_others));
         }
         if let Some(work) = state.work.take() {
             match std::fs::remove_dir_all(&work) {
@@ -447,6 +492,6 @@ impl Target {
         }
         problems.extend(self.give_back());
         self.remove_folder();
-        problems
+        Down { problems, held }
     }
 }

@@ -192,11 +192,13 @@ fn a_mount_in_another_namespace_keeps_its_caches_and_is_found_out() {
     with_file(&bench, &bench.image(64), |stage| {
         let mut holder = std::process::Command::new("unshare")
             .args(["--mount", "--propagation", "private", "sleep", "60"])
+            // Its copy of the mount stays in use when it is detached.
+            .current_dir(stage.root())
             .spawn()
             .expect("unshare starts");
         // Until it has its own namespace, it has ours.
-        let namespace = |pid: String| std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
-        while namespace(holder.id().to_string()) == namespace("self".into()) {
+        let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+        while namespace(&holder.id().to_string()) == namespace("thread-self") {
             std::thread::sleep(Duration::from_millis(5));
         }
         let dropped = stage.drop_caches().expect("the stage goes on");

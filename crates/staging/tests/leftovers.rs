@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use system::Sysfs as _;
 
-const FOLDER: &str = "BAKEOFF_TEST_FOLDER";
+const FOLDER: &str = common::VICTIM;
 const FILESYSTEM: &str = "BAKEOFF_TEST_FILESYSTEM";
 const DEVICE: &str = "BAKEOFF_TEST_DEVICE";
 

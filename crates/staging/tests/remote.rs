@@ -1,7 +1,7 @@
 //! A stage over a stream answers what the stage itself answers, and ends when nobody speaks sense to it any more.
 
 use staging::{
-    Asked, Contender, DIRECTORY, Engine, Link, Peer, Registry, Remote, Staged, Target, Transport, Where, serve,
+    Asked, Contender, DIRECTORY, Down, Engine, Link, Peer, Registry, Remote, Staged, Target, Transport, Where, serve,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -32,10 +32,11 @@ impl Transport for Thread {
     fn link(&self) -> &Link {
         &self.link
     }
-    fn end(&mut self) -> Vec<String> {
+    fn end(&mut self) -> Down {
         self.link.hang_up();
         let ended = self.serving.take().map(JoinHandle::join);
-        if matches!(ended, Some(Err(_))) { vec!["the thread panicked".into()] } else { Vec::new() }
+        let problem = matches!(ended, Some(Err(_))).then(|| "the thread panicked".into());
+        Down { problems: problem.into_iter().collect(), ..Down::default() }
     }
 }
 

@@ -382,3 +382,54 @@ fn a_server_that_is_killed_while_its_filesystem_is_set_up_or_checked_is_a_passin
         assert!(error.to_string().contains("the process that serves it is gone"), "{place}: {error}");
     }
 }
+
+/// A process in a mount namespace of its own, which has copied all mounts.
+fn with_copied_mounts(folder: &std::path::Path) -> std::process::Child {
+    let words = ["--mount", "--propagation", "private", "sleep", "61"];
+    let mut command = std::process::Command::new("unshare");
+    let holder = command.args(words).current_dir(folder).spawn().expect("unshare starts");
+    let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    while namespace(&holder.id().to_string()) == namespace("thread-self") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    holder
+}
+
+#[test]
+fn a_copy_of_the_mount_with_nothing_open_costs_nothing() {
+    prerequisites::needs!(root, loop_devices);
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(64)).expect("an image can be made");
+    let stage = target.stage(&bench.contender("ext4")).expect("staged");
+    let mut holder = with_copied_mounts(std::path::Path::new("/"));
+    let closing = stage.close().expect("closed");
+    holder.kill().expect("ours");
+    holder.wait().expect("gone");
+    assert_eq!(
+        (closing.whole, &closing.remarks),
+        (Some(true), &Vec::new()),
+        "it was unmounted everywhere, and checked"
+    );
+}
+
+#[test]
+fn a_loop_device_that_somebody_holds_costs_no_trial_and_its_holder_is_named() {
+    prerequisites::needs!(root, loop_devices);
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(64)).expect("an image can be made");
+    let stage = target.stage(&bench.contender("ext4")).expect("staged");
+    let first = stage.device().expect("a loop device").name.clone();
+    let mut holder = with_copied_mounts(stage.root());
+    let closing = stage.close().expect("what was measured counts");
+    let named = format!("process {} (sleep 61)", holder.id());
+    assert!(closing.remarks.iter().any(|remark| remark.contains(&named) && remark.contains("mnt:[")), "{closing:?}");
+    let stage = target.stage(&bench.contender("ext4")).expect("on another loop device");
+    assert_ne!(stage.device().expect("a loop device").name, first);
+    holder.kill().expect("ours");
+    holder.wait().expect("gone");
+    let closing = stage.close().expect("closed");
+    assert!(closing.remarks.is_empty(), "{closing:?}");
+    let id = target.id().to_string();
+    drop(target);
+    nothing_is_left(&bench, &id);
+}

@@ -24,6 +24,7 @@ pub mod names;
 pub mod noise;
 pub mod occupants;
 pub mod openers;
+pub mod own_mounts;
 pub mod presence;
 pub mod process;
 pub mod tail;

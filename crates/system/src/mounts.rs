@@ -30,9 +30,10 @@ pub struct Mount {
     pub seen_by: String,
 }
 
-/// The mounts of this process's namespace.
+/// The mounts of the namespace of this thread, which is that of the process unless the thread has entered one of its own.
 pub fn here() -> Vec<Mount> {
-    listed("self")
+    let seen_by_self = |mount| Mount { seen_by: "self".into(), ..mount };
+    listed("thread-self").into_iter().map(seen_by_self).collect()
 }
 
 /// The mounts that a process sees.
@@ -48,7 +49,7 @@ pub fn everywhere() -> Vec<Mount> {
         Some((link("ns/mnt")?, link("root")?))
     };
     let mut seen = BTreeSet::new();
-    seen.extend(view("self"));
+    seen.extend(view("thread-self"));
     let mut found = here();
     for pid in crate::process::ids() {
         // Other users' processes cannot be looked at without root, and some end while we look.

@@ -112,12 +112,12 @@ impl Place {
 
     /// The same, with variables in its environment.
     pub fn start_with(&self, words: &str, variables: &[(&str, &str)]) -> Child {
-        self.command(words)
-            .envs(variables.iter().copied())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts")
+        quiet(self.command(words).envs(variables.iter().copied()))
+    }
+
+    /// The same with words that may hold blanks.
+    pub fn start_words(&self, words: &[String]) -> Child {
+        quiet(&mut self.command_of(words))
     }
 }
 
@@ -163,6 +163,10 @@ impl Said {
         assert!(!self.err.contains("panicked"), "{}", self.err);
         self
     }
+}
+
+fn quiet(command: &mut Command) -> Child {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
 /// Whether this process is root; tests that need it say so and do nothing where it is not.

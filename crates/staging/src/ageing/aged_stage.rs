@@ -4,6 +4,7 @@
 
 use crate::ageing::image_cache::{AgedCache, AgedImage, key_of};
 use crate::devices::image;
+use crate::devices::loops::PATIENCE;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::options;
@@ -89,7 +90,11 @@ impl Target {
 
     /// Removes a copy that is not going to be staged.
     pub fn discard(&mut self, copy: AgedCopy) -> Result<(), StagingError> {
-        copy.image.map_or(Ok(()), |image| image.remove(&self.journal, &mut self.mark))
+        match copy.image.map_or(Ok(()), |image| self.remove_image(&image, PATIENCE)) {
+            // It is waited for at the end of the run.
+            Err(StagingError::LeftBehind(_)) => Ok(()),
+            removed => removed,
+        }
     }
 
     /// Puts a contender up from its aged image: restored, proven equal, mounted, read back.
@@ -208,7 +213,7 @@ impl Stage<'_> {
         let made = made.ok_or_else(|| StagingError::file("keep", &part, "it was not made by this run"))?;
         let image = cache.keep(made, key, title, state(kept))?;
         self.target.mark.release_image(&part);
-        let problems = self.take_down();
+        let problems = self.take_down().problems;
         if problems.is_empty() { Ok(image) } else { Err(StagingError::LeftBehind(problems.join("; "))) }
     }
 

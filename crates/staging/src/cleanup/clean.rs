@@ -2,6 +2,7 @@
 //! In: [`Leftover`]s. Out: what became of each ([`Cleaned`]).
 //! What cannot be removed is set aside: it stays in its mark with the reason, is tried again by the next start, and stops nobody.
 
+use crate::busy::when_free;
 use crate::cleanup::leftover::{Leftover, Source, in_words};
 use crate::cleanup::removal::{self, Left};
 use crate::devices::custody;
@@ -19,7 +20,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::create::Folder;
 use system::process::Process;
-use system::{BlockDevice, Command, Journal, Sysfs as _, mounts};
+use system::{BlockDevice, Command, Journal, Sysfs as _, mounts, own_mounts};
+
+/// How long what is busy is waited for before it is unmounted lazily.
+const BUSY_LIMIT: Duration = Duration::from_secs(3);
 
 /// How long a process gets to end by itself.
 const END_LIMIT: Duration = Duration::from_secs(10);
@@ -197,23 +201,35 @@ fn end_daemon(process: &Process, content: &Content) -> Result<(), StagingError> 
     Ok(())
 }
 
-/// Mounts below our own folder, the topmost first.
+/// Mounts below the run's own folder, the topmost first.
 fn unmount_below(folder: &Path, journal: &Journal) -> Result<(), StagingError> {
     for mount in mounts::here().into_iter().rev().filter(|mount| mount.point.starts_with(folder)) {
         let point = mount.point.display().to_string();
         // Killed in the middle of a checkpoint, it may still be frozen; of one that is not, this is refused and does no harm.
         let _ = Command::new(["fsfreeze", "--unfreeze", &point]).run(journal);
-        let end = std::time::Instant::now() + Duration::from_secs(3);
-        // The killed run's agent may need a moment to notice and let go.
-        while Command::new(["umount", &point]).run(journal).is_err() {
-            if std::time::Instant::now() > end {
-                Command::new(["umount", "--lazy", &point])
-                    .run(journal)
-                    .map_err(StagingError::command(format!("unmounting {point}")))?;
-                break;
+        if let Some(origin) = own_mounts::in_origin() {
+            // This process has copied its origin's mounts. What remains mounted there keeps the device busy.
+            let look = Command::new(["findmnt", "--mountpoint", &point]).prefixed(&origin);
+            if look.run(&Journal::new()).is_ok() {
+                unmount(&point, &origin, journal)?;
             }
-            std::thread::sleep(Duration::from_millis(200));
         }
+        // Where mounts are shared, it is gone here with the one there.
+        if mounts::at(&mount.point).is_some_and(|still| still.id == mount.id) {
+            unmount(&point, &[], journal)?;
+        }
+    }
+    Ok(())
+}
+
+/// Unmounts, in the namespace that a prefix leads into; lazily where it stays busy.
+fn unmount(point: &str, prefix: &[String], journal: &Journal) -> Result<(), StagingError> {
+    let command = |words: &[&str]| Command::new(words.iter().copied()).prefixed(prefix);
+    // The killed run's agent may need a moment to notice and let go.
+    if when_free(BUSY_LIMIT, || command(&["umount", point]).run(journal)).is_err() {
+        command(&["umount", "--lazy", point])
+            .run(journal)
+            .map_err(StagingError::command(format!("unmounting {point}")))?;
     }
     Ok(())
 }

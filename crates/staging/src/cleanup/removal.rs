@@ -2,7 +2,7 @@
 //! In: a path and what proves it. Out: nothing is left, or why it is left alone.
 //! What lies at the path and is not what was made stays where it is.
 
-use crate::devices::loops;
+use crate::devices::loops::{self, PATIENCE};
 use crate::error::StagingError;
 use crate::ownership::owned::{self, Identity};
 use rustix::fs::{FileType, RawMode, Stat};
@@ -100,9 +100,9 @@ fn let_go(path: &Path, id: &str, identity: Option<Identity>, journal: &Journal) 
         }
     }
     loops::detach(journal, path, identity)?;
-    loops::await_detached(path, identity).or_else(|in_use| {
+    loops::await_detached(path, identity, PATIENCE).or_else(|in_use| {
         loops::on(path, identity).iter().for_each(|device| loops::thaw(journal, device, id));
-        loops::await_detached(path, identity).map_err(|_| in_use)
+        loops::await_detached(path, identity, PATIENCE).map_err(|_| in_use)
     })
 }
 

@@ -3,7 +3,7 @@
 //! Each trial gets a fresh file: what an earlier trial allocated would make the next one's first writes cheaper, and its holes
 //! would answer reads without a disk.
 
-use crate::devices::loops;
+use crate::devices::loops::{self, PATIENCE};
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::Identity;
@@ -203,7 +203,7 @@ fn checked(file: PathBuf, handle: Arc<File>, device: BlockDevice, identity: Iden
 impl Image {
     /// Detaches the loop device and removes the file.
     pub fn remove(&self, journal: &Journal, mark: &mut Mark) -> Result<(), StagingError> {
-        remove(journal, mark, &self.file)
+        remove(journal, mark, &self.file, PATIENCE)
     }
 
     /// Takes the image's pages out of the host's page cache; direct I/O leaves none, but filling does.
@@ -236,14 +236,20 @@ impl Image {
     }
 }
 
-/// Detaches every loop device on an image of this run, and removes the file.
-pub(crate) fn remove(journal: &Journal, mark: &mut Mark, file: &Path) -> Result<(), StagingError> {
+/// Detaches every loop device on an image of this run, and removes the file. Where a device stays in use, its image remains in the mark.
+pub(crate) fn remove(journal: &Journal, mark: &mut Mark, file: &Path, patience: Duration) -> Result<(), StagingError> {
     let Some(owned) = mark.image(file) else { return Ok(()) };
     let identity = Some(owned.identity);
     loops::detach(journal, file, identity)?;
     // Before the last user is waited for: whoever it is, the space is free once it lets go.
     owned.remove().map_err(|error| StagingError::file("remove the image", file, error))?;
-    loops::await_detached(file, identity)?;
+    await_free(mark, file, patience)
+}
+
+/// Waits until no loop device is on an image that was removed, and forgets it.
+pub(crate) fn await_free(mark: &mut Mark, file: &Path, patience: Duration) -> Result<(), StagingError> {
+    let Some(identity) = mark.image(file).map(|owned| owned.identity) else { return Ok(()) };
+    loops::await_detached(file, Some(identity), patience)?;
     mark.release_image(file);
     Ok(())
 }
@@ -252,7 +258,7 @@ pub(crate) fn remove(journal: &Journal, mark: &mut Mark, file: &Path) -> Result<
 pub(crate) fn detach(journal: &Journal, mark: &Mark, file: &Path) -> Result<(), StagingError> {
     let identity = mark.image(file).map(|owned| owned.identity);
     loops::detach(journal, file, identity)?;
-    loops::await_detached(file, identity)
+    loops::await_detached(file, identity, PATIENCE)
 }
 
 #[cfg(test)]

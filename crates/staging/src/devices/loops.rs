@@ -7,12 +7,19 @@ use crate::ownership::cleanup_journal::RUN_FOLDER;
 use crate::ownership::owned::Identity;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use system::{BlockDevice, Command, FileId, Journal, Sysfs as _, mounts};
+use system::block::Number;
+use system::{BlockDevice, Command, FileId, Journal, Sysfs as _, Wanted, mounts, openers};
 
 pub(crate) use system::loops::attach;
 
 /// How long the last user of a loop device is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// So many holders of a loop device are named.
+const NAMED: usize = 3;
+
+/// Characters of a holder's command line that are shown.
+const COMMAND_LENGTH: usize = 60;
 
 /// Loop devices on a file. Without an identity (marks of version 0.1 know none) those that were attached by exactly this path.
 pub(crate) fn on(file: &Path, identity: Option<Identity>) -> Vec<BlockDevice> {
@@ -44,8 +51,8 @@ pub(crate) fn foreign_user(device: &BlockDevice, id: &str) -> Option<String> {
     let own = Path::new(RUN_FOLDER).join(id);
     let parts: Vec<BlockDevice> = device.partitions.iter().filter_map(|name| BlockDevice::named(name)).collect();
     for one in std::iter::once(device).chain(&parts) {
-        let is_of = |mount: &mounts::Mount| mount.number == one.number || Path::new(&mount.source) == one.path;
-        let mounted = mounts::everywhere().into_iter().find(|mount| is_of(mount) && !mount.point.starts_with(&own));
+        let mounted =
+            mounts::everywhere().into_iter().find(|mount| is_of(mount, one) && !mount.point.starts_with(&own));
         if let Some(mount) = mounted {
             return Some(format!("{} is mounted on {}", one.name, mount.point.display()));
         }
@@ -91,13 +98,54 @@ pub(crate) fn thaw(journal: &Journal, device: &BlockDevice, id: &str) {
 }
 
 /// Waits until no loop device is on a file: the kernel detaches one only when its last user is gone.
-pub(crate) fn await_detached(file: &Path, identity: Option<Identity>) -> Result<(), StagingError> {
-    let end = Instant::now() + PATIENCE;
+pub(crate) fn await_detached(file: &Path, identity: Option<Identity>, patience: Duration) -> Result<(), StagingError> {
+    let end = Instant::now() + patience;
     loop {
         let Some(device) = on(file, identity).into_iter().next() else { return Ok(()) };
-        if Instant::now() > end {
-            return Err(StagingError::LeftBehind(format!("{} on {} is still in use", device.name, file.display())));
+        if Instant::now() >= end {
+            let holders = holders(&device);
+            let by = if holders.is_empty() { String::new() } else { format!(" by {}", holders.join(", ")) };
+            return Err(StagingError::LeftBehind(format!("{} on {} is still in use{by}", device.name, file.display())));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Whether a device is mounted in any namespace that can be seen. btrfs shows numbers of its own, and the device only as the source.
+pub(crate) fn is_mounted(device: &BlockDevice) -> bool {
+    mounts::everywhere().iter().any(|mount| is_of(mount, device))
+}
+
+fn is_of(mount: &mounts::Mount, device: &BlockDevice) -> bool {
+    mount.number == device.number || Path::new(&mount.source) == device.path
+}
+
+/// The processes that hold a device: each mount namespace in which it is mounted by one of its processes, and those that have it open.
+pub(crate) fn holders(device: &BlockDevice) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for mount in mounts::everywhere().into_iter().filter(|mount| is_of(mount, device)) {
+        let holder = match mount.seen_by.parse() {
+            Ok(pid) => {
+                let namespace = std::fs::read_link(format!("/proc/{pid}/ns/mnt")).unwrap_or_default();
+                format!("{}, whose mount namespace {} has a copy of the mount", process(pid), namespace.display())
+            }
+            Err(_) => format!("a mount at {}", mount.point.display()),
+        };
+        if !found.contains(&holder) {
+            found.push(holder);
+        }
+    }
+    let open = Wanted { devices: [device.number].into(), ..Wanted::default() };
+    found.extend(openers::openers(&open).iter().map(|one| format!("{}, which has it open", process(one.pid))));
+    found.extend(device.holders.iter().cloned());
+    found.truncate(NAMED);
+    found
+}
+
+/// A process by its id and its command line.
+fn process(pid: u32) -> String {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line: String = String::from_utf8_lossy(&words).replace('\0', " ").trim().chars().take(COMMAND_LENGTH).collect();
+    // A name may hold what a terminal would obey.
+    format!("process {pid} ({})", line.escape_debug())
 }

@@ -12,6 +12,7 @@ use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Made;
 use crate::remote::{Asked, Link, Remote, Transport};
+use crate::stage::Down;
 use crate::stage::Stage;
 use crate::stage::target::Target;
 use crate::systems;
@@ -410,7 +411,7 @@ impl Transport for Serial<'_> {
         &self.machine.link
     }
 
-    fn end(&mut self) -> Vec<String> {
+    fn end(&mut self) -> Down {
         let target = &mut *self.disk.target;
         // What is on the disk was unmounted and checked, or nobody wants it any more: switching off in order would only take time.
         self.machine.end_at_once(&target.journal, &mut target.mark);

@@ -5,6 +5,7 @@
 use super::Transport;
 use super::link::{Link, Peer};
 use crate::error::StagingError;
+use crate::stage::Down;
 use records::Cause;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -78,13 +79,13 @@ impl Transport for Pipe {
         &self.link
     }
 
-    fn end(&mut self) -> Vec<String> {
+    fn end(&mut self) -> Down {
         self.link.hang_up();
         if reap(&mut self.child.locked(), END_LIMIT) {
-            return Vec::new();
+            return Down::default();
         }
         self.child.kill();
-        vec![format!("{NAME} did not end by itself and was killed")]
+        Down { problems: vec![format!("{NAME} did not end by itself and was killed")], ..Down::default() }
     }
 }
 

@@ -88,7 +88,7 @@ impl Stage<'_> {
         for device in self.state.devices() {
             let path = &device.path;
             let alone = self.state.filesystem.is_some();
-            let open = when_free(BUSY, || opened(path, alone))
+            let open = when_free(BUSY, || opened(path, alone).inspect_err(|_| self.detach_copies()))
                 .map_err(|error| format!("{} is still in use after unmounting: {error}", path.display()))?;
             let flushed = Call::FlushBuffers(path.clone()).make(self.limits().sync(), &self.target.journal);
             flushed.map_err(|error| error.to_string())?;

@@ -3,7 +3,8 @@
 //! A device is held from opening to dropping; an image is made for each stage and removed after it.
 
 use crate::devices::custody::Erasable;
-use crate::devices::image;
+use crate::devices::image::{self, Image};
+use crate::devices::loops::PATIENCE;
 use crate::error::StagingError;
 use crate::filesystems::options;
 use crate::filesystems::registry::Registry;
@@ -19,11 +20,14 @@ use crate::systems;
 use records::custody::Terms;
 use records::{ColdWay, Contender};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use system::{BlockDevice, Journal, Snapshot};
 
 /// How long mkfs may take.
 pub(crate) const MAKE_LIMIT: Duration = Duration::from_secs(3600);
+
+/// How long loop devices that somebody holds are waited for at the end.
+const HELD_LIMIT: Duration = Duration::from_secs(20);
 
 /// Where contenders are set up.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,6 +69,9 @@ pub struct Target {
     /// Whether this is a guest's target, whose disk is in its host's custody.
     pub(crate) guest: bool,
     pub(crate) images: u32,
+    /// Images of earlier stages that were removed and whose loop devices somebody holds: waited for at the end. The next stage has a
+    /// loop device of its own, since the kernel gives one that is free.
+    pub(crate) held: Vec<PathBuf>,
     /// Volume label of what is set up now.
     pub(crate) volume: String,
     pub(crate) guests: Guests,
@@ -160,6 +167,7 @@ impl Target {
             cold: ColdWay::default(),
             guest: false,
             images: 0,
+            held: Vec::new(),
             guests: Guests::default(),
         }
     }
@@ -262,6 +270,7 @@ impl Target {
     }
 
     fn prepare(&mut self, beginning: &Beginning<'_>) -> Result<State, StagingError> {
+        self.await_held(Duration::ZERO);
         self.volume = beginning.volume.clone().unwrap_or_else(|| self.mark.label());
         if let Some(erasable) = &mut self.main {
             erasable.carries(&self.volume);
@@ -329,10 +338,34 @@ impl Target {
     }
 
     pub(crate) fn remove_images(&mut self) {
-        for path in self.mark.images() {
+        let held = self.held.clone();
+        for path in self.mark.images().into_iter().filter(|path| !held.contains(path)) {
             // What cannot be removed now stays in the mark, for the next start.
-            let _ = image::remove(&self.journal, &mut self.mark, &path);
+            let _ = image::remove(&self.journal, &mut self.mark, &path, PATIENCE);
         }
+    }
+
+    /// Removes an image after its stage. Where its loop device is held, the image is left for the end of the run, and this is told.
+    pub(crate) fn remove_image(&mut self, image: &Image, patience: Duration) -> Result<(), StagingError> {
+        let removed = image::remove(&self.journal, &mut self.mark, &image.file, patience);
+        if let Err(StagingError::LeftBehind(_)) = &removed {
+            self.held.push(image.file.clone());
+        }
+        removed
+    }
+
+    /// Waits for images that were held; what is held still, in words.
+    fn await_held(&mut self, patience: Duration) -> Vec<String> {
+        let end = Instant::now() + patience;
+        let mut problems = Vec::new();
+        for path in std::mem::take(&mut self.held) {
+            let left = end.saturating_duration_since(Instant::now());
+            if let Err(error) = image::await_free(&mut self.mark, &path, left) {
+                problems.push(error.to_string());
+                self.held.push(path);
+            }
+        }
+        problems
     }
 
     /// Removes the folder of mountpoints once nothing is mounted there.
@@ -347,6 +380,9 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         self.forget_guests();
+        for problem in self.await_held(HELD_LIMIT) {
+            system::note(&format!("bakeoff: {problem}"));
+        }
         self.remove_images();
     }
 }

@@ -11,11 +11,28 @@ use system::{Command, Journal};
 
 pub const MIB: u64 = 1 << 20;
 
+/// Folder of a test that is started once more, to be killed.
+pub const VICTIM: &str = "BAKEOFF_TEST_FOLDER";
+
 /// Prints why a test does nothing, and says whether it may go on.
 pub fn root() -> bool {
     let lack = prerequisites::lack_of("root");
     lack.iter().for_each(|why| prerequisites::leave_out("root", why));
+    own_mounts();
     lack.is_none()
+}
+
+/// Gives the thread of this test mounts of its own: a test that copies all mounts would keep the devices of those that run at the same
+/// time.
+fn own_mounts() {
+    if std::env::var_os(VICTIM).is_some() {
+        // The test that kills it looks at its mounts.
+        return;
+    }
+    thread_local!(static ENTERED: std::cell::OnceCell<()> = const { std::cell::OnceCell::new() });
+    ENTERED.with(|once| {
+        once.get_or_init(|| drop(system::own_mounts::enter()));
+    });
 }
 
 /// Runs a command, which must succeed.
@@ -32,6 +49,7 @@ pub struct Bench {
 
 impl Bench {
     pub fn new() -> Bench {
+        own_mounts();
         Bench {
             registry: Registry::embedded().expect("the embedded filesystems are good"),
             journal: Journal::new(),
@@ -74,6 +92,7 @@ pub struct Disk {
 
 impl Disk {
     pub fn new(name: &str, mib: u64) -> Disk {
+        own_mounts();
         let file = tempfile::NamedTempFile::new().expect("a file");
         file.as_file().set_len(mib * MIB).expect("sparse");
         let shown = run(&["losetup", "--find", "--show", "--partscan", &file.path().display().to_string()]);
@@ -111,6 +130,7 @@ pub struct Mounted(pub PathBuf);
 
 impl Mounted {
     pub fn new(words: &[&str], point: &Path) -> Mounted {
+        own_mounts();
         std::fs::create_dir_all(point).expect("a mountpoint");
         let point_text = point.display().to_string();
         let all: Vec<&str> = ["mount"].iter().chain(words).copied().chain([point_text.as_str()]).collect();

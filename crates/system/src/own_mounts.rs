@@ -1,0 +1,126 @@
+//! A mount namespace of this process's own: what it mounts is seen by its children and by no other process.
+//! In: a process without threads. Out: whether it has its own mounts now, and the namespace that it came from.
+//! A service or container that starts meanwhile copies the mounts of its parent, and keeps each copied device busy for as long as it runs.
+
+// Leaving a namespace is unsafe in general; here nothing but mounts is left.
+#![allow(unsafe_code)]
+
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::sync::OnceLock;
+
+/// The namespace that this process came from.
+static ORIGIN: OnceLock<File> = OnceLock::new();
+
+/// Whether mounts are this process's own.
+#[derive(Debug)]
+pub enum Entered {
+    /// They are.
+    Own,
+    /// They are those of all others, as before: the system does not allow more (no root, a container), and answered this.
+    Shared(std::io::Error),
+}
+
+/// Enters a mount namespace of its own. To be called before threads are made: those that exist stay where they are.
+///
+/// Mounts and unmounts of others still arrive here, where they are shared: a disk that a user unmounts is free at once, and one that is
+/// mounted is seen. Nothing that is mounted here arrives there. So mounts are made slaves, not private ones.
+pub fn enter() -> Entered {
+    let origin = File::open("/proc/thread-self/ns/mnt");
+    // SAFETY: this takes a copy of the mounts, and of the working folder and umask of this thread. Descriptors stay shared, so that
+    // nothing that other code holds becomes invalid.
+    if let Err(error) = unsafe { unshare_unsafe(UnshareFlags::NEWNS) } {
+        return Entered::Shared(error.into());
+    }
+    // In a changed root this is refused, since / is no mount there: mounts then arrive where they did before.
+    let slaves = mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC);
+    if let Ok(origin) = origin {
+        // Who enters twice came from the first one.
+        let _ = ORIGIN.set(origin);
+    }
+    slaves.map_or_else(|error| Entered::Shared(error.into()), |()| Entered::Own)
+}
+
+/// Words before a command that have it carried out in the namespace that this process came from; None where it never left one.
+pub fn in_origin() -> Option<Vec<String>> {
+    let origin = ORIGIN.get()?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), origin.as_raw_fd());
+    Some(vec!["nsenter".into(), format!("--mount={path}"), "--".into()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prerequisites::needs;
+    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+    use std::path::Path;
+    use std::time::Duration;
+
+    /// Whether something is mounted at a place, as the calling thread sees it, or as the process does (`self`).
+    fn is_mounted(process: &str, place: &Path) -> bool {
+        let list = std::fs::read_to_string(format!("/proc/{process}/mountinfo")).expect("it can be read");
+        list.lines().any(|line| line.split(' ').nth(4) == place.to_str())
+    }
+
+    fn mount_at(place: &Path) {
+        std::fs::create_dir_all(place).expect("made");
+        mount("tmpfs", place, "tmpfs", MountFlags::empty(), None).expect("mounted");
+    }
+
+    #[test]
+    fn what_is_mounted_in_an_own_namespace_is_seen_nowhere_else_and_its_origin_is_known() {
+        needs!(root);
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().canonicalize().expect("it is there");
+        let own = || {
+            assert!(matches!(enter(), Entered::Own));
+            mount_at(&place);
+            assert!(is_mounted("thread-self", &place) && !is_mounted("self", &place), "only this thread has it");
+            let origin = in_origin().expect("it came from one");
+            let mut ask = std::process::Command::new(&origin[0]);
+            let seen = ask.args(&origin[1..]).arg("mountpoint").arg(&place).output().expect("nsenter is there");
+            assert!(!seen.status.success(), "{seen:?}");
+            unmount(&place, UnmountFlags::empty()).expect("unmounted");
+        };
+        std::thread::scope(|scope| scope.spawn(own).join()).expect("it ended");
+    }
+
+    #[test]
+    fn shared_mounts_of_others_arrive_and_own_ones_do_not_leave() {
+        needs!(root);
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().canonicalize().expect("it is there");
+        let (theirs, ours) = (place.join("theirs"), place.join("ours"));
+        let inner = || {
+            assert!(matches!(enter(), Entered::Own));
+            mount_at(&ours);
+        };
+        let outer = || {
+            // A namespace in which this folder is shared, as all are where systemd runs.
+            assert!(matches!(enter(), Entered::Own));
+            mount_at(&place);
+            mount_change(&place, MountPropagationFlags::SHARED).expect("shared");
+            let (go_on, wait) = std::sync::mpsc::channel();
+            std::thread::scope(|scope| {
+                let inner = scope.spawn(|| {
+                    inner();
+                    go_on.send(()).expect("it is waited for");
+                    // Looked for until the other has mounted it.
+                    (0..500).any(|_| {
+                        std::thread::sleep(Duration::from_millis(10));
+                        is_mounted("thread-self", &theirs)
+                    })
+                });
+                wait.recv().expect("it has mounted");
+                assert!(!is_mounted("thread-self", &ours), "it did not leave");
+                mount_at(&theirs);
+                assert!(inner.join().expect("it ended"), "it did not arrive");
+            });
+            unmount(&theirs, UnmountFlags::empty()).expect("unmounted");
+            unmount(&place, UnmountFlags::empty()).expect("unmounted");
+        };
+        std::thread::scope(|scope| scope.spawn(outer).join()).expect("it ended");
+    }
+}
