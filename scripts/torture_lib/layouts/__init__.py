@@ -4,3 +4,4 @@ from . import folders, foreign, holders, loops, mounts, names, signatures  # noq
 from .. import job_files  # noqa: E402,F401
 from .. import databases  # noqa: E402,F401
 from .. import confinement  # noqa: E402,F401
+from .. import namespaces  # noqa: E402,F401
