@@ -92,6 +92,10 @@ fn main() -> Result<(), String> {
             println!("{} {}", done.per_second, done.per_cpu_second.unwrap_or(f64::NAN));
             Ok(())
         }
-        _ => report::make(&asked(&words)?),
+        _ => {
+            // Without root, nothing is mounted either.
+            let _ = system::own_mounts::enter();
+            report::make(&asked(&words)?)
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Where the works are done: tmpfs, and ext4 and XFS on loop-backed images, made here and removed here.
-//! In: a scratch folder. Out: mounted places.
+//! In: a scratch folder. Out: mounted places. Whatever ends this process, SIGKILL included, they end with it: it mounts in a namespace of
+//! its own, images have no name once they are attached, and the kernel detaches a loop device when its filesystem is unmounted.
 //! Without root only a folder in memory can be used.
 
 use std::path::{Path, PathBuf};
@@ -14,8 +15,6 @@ pub struct Place {
     pub name: &'static str,
     /// Where it is mounted.
     pub path: PathBuf,
-    image: Option<PathBuf>,
-    device: Option<String>,
     mounted: bool,
 }
 
@@ -33,35 +32,56 @@ impl Place {
     pub fn new(name: &'static str, scratch: &Path) -> Result<Place, String> {
         let path = scratch.join(name);
         std::fs::create_dir_all(&path).map_err(|e| format!("making {}: {e}", path.display()))?;
-        let mut place = Place { name, path, image: None, device: None, mounted: false };
+        let mut place = Place { name, path, mounted: false };
         let at = place.path.display().to_string();
         if name == "tmpfs" {
             run(&format!("mount -t tmpfs -o size=8g,nr_inodes=0 tmpfs {at}"))?;
         } else {
             let image = scratch.join(format!("{name}.img"));
             run(&format!("truncate -s {IMAGE} {}", image.display()))?;
-            place.image = Some(image.clone());
-            let device = run(&format!("losetup --show --find --direct-io=on {}", image.display()))?;
-            place.device = Some(device.clone());
+            let device = run(&format!("losetup --show --find --direct-io=on {}", image.display()));
+            std::fs::remove_file(&image).map_err(|e| format!("removing {}: {e}", image.display()))?;
+            let device = device?;
             // Work that mkfs leaves for later would run under the measurements.
             let options = if name == "ext4" { "-q -N 1000000 -E lazy_itable_init=0,lazy_journal_init=0" } else { "-q" };
-            run(&format!("mkfs.{name} {options} {device} && mount {device} {at}"))?;
+            let mounted = run(&format!("mkfs.{name} {options} {device} && mount {device} {at}"));
+            // In use, it is detached with its last user.
+            run(&format!("losetup --detach {device}"))?;
+            mounted?;
         }
         place.mounted = true;
         Ok(place)
     }
 }
 
+/// Ends the process in order when it is asked to: its children are ended, and what is mounted in the scratch folder is taken away.
+///
+/// # Errors
+/// Signals cannot be listened for.
+pub fn end_on_signals(scratch: &Path) -> Result<(), String> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| format!("listening for signals: {error}"))?;
+    let scratch = scratch.to_owned();
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            // Rivals and agents that are at work.
+            let _ = run(&format!("pkill -TERM --parent {}", std::process::id()));
+            for name in ["tmpfs", "ext4", "xfs"].map(|name| scratch.join(name)).iter().filter(|path| path.exists()) {
+                let _ = run(&format!("umount --lazy {}", name.display()));
+                let _ = std::fs::remove_dir(name);
+            }
+            let _ = std::fs::remove_dir(&scratch);
+            std::process::exit(128 + signal);
+        }
+    });
+    Ok(())
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         if self.mounted {
             let _ = run(&format!("umount {}", self.path.display()));
-        }
-        if let Some(device) = &self.device {
-            let _ = run(&format!("losetup -d {device}"));
-        }
-        if let Some(image) = &self.image {
-            let _ = std::fs::remove_file(image);
         }
         let _ = std::fs::remove_dir(&self.path);
     }

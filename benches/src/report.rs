@@ -3,7 +3,7 @@
 //! Rounds go through all places, and the page is written after each, so that an interrupted run keeps what it has.
 
 use crate::against::Change;
-use crate::places::Place;
+use crate::places::{self, Place};
 use crate::rivals::Tool;
 use crate::rounds::{Scale, round, shrinkage};
 use crate::table::{OURS, Samples, Spread};
@@ -28,6 +28,7 @@ pub fn make(asked: &Asked) -> Result<(), String> {
     let read = |file: &PathBuf| std::fs::read_to_string(file).map_err(|e| format!("reading {}: {e}", file.display()));
     let earlier = asked.against.as_ref().map(read).transpose()?;
     std::fs::create_dir_all(&asked.scratch).map_err(|e| format!("making {}: {e}", asked.scratch.display()))?;
+    places::end_on_signals(&asked.scratch)?;
     let (mut samples, mut log, mut others) = (Samples::default(), Vec::new(), Others::default());
     let mut places = Vec::new();
     for name in ["tmpfs", "ext4", "xfs"].into_iter().filter(|n| asked.places.iter().any(|p| p == n)) {
