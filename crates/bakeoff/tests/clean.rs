@@ -189,7 +189,7 @@ fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
     // Nor does one whose folder others can write.
     use std::os::unix::fs::PermissionsExt;
     let folder = place.path("bakeoff-aged");
-    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o1777)).expect("changed");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o775)).expect("changed");
     let said = alone(&place, &aged).well();
     assert!(said.err.contains("can be written by its group") && said.err.contains("made anew"), "{}", said.err);
 }

@@ -160,12 +160,13 @@ impl Cleaner<'_> {
 
     /// A program of the user's own: what it is stays, since it is what was measured.
     fn command(&mut self, command: &mut Command) {
-        let Command { words: _, environment, user, input, figures: _, reports: _ } = command;
+        let Command { words: _, environment, user, input, private, unconfined: _, figures: _, reports: _ } = command;
         for (name, value) in environment {
             if name != "LANG" {
                 self.text(value, LEFT_OUT, Rule::Output);
             }
         }
+        private.iter_mut().for_each(|folder| self.text(folder, LEFT_OUT, Rule::Path));
         if let Some(user) = user.take() {
             self.secrets.add(&user, Rule::User);
             self.left_out.note(Rule::User);

@@ -7,7 +7,6 @@ use crate::ownership::cleanup_journal::RUN_FOLDER;
 use crate::ownership::owned::Identity;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use system::block::Number;
 use system::{BlockDevice, Command, FileId, Journal, Sysfs as _, Wanted, mounts, openers};
 
 pub(crate) use system::loops::attach;
