@@ -5,7 +5,9 @@ use crate::json::Answer;
 use crate::mounted_by::MountedBy;
 use crate::served_disk::{self, Refused, Served};
 use crate::text;
-use reliability::power_cut::{Example, Figures, Given, PromiseResult, Rate, Strength, Survived, torn_in_words};
+use reliability::power_cut::{
+    Example, Figures, Given, PromiseResult, Rate, Strength, Survived, VariantResult, torn_in_words,
+};
 use report::{Cell, Findings, Group, Row, Tone};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -123,7 +125,8 @@ fn broken(one: &Survived) -> String {
 
 fn in_one(promise: &PromiseResult) -> String {
     let found = promise.example.as_ref().map_or(String::new(), |example| format!(", as \"{}\"", example.found));
-    format!("{} (in {} of {} cuts{found})", promise.name, promise.broken.count, promise.broken.of)
+    let variant = promise.worst.map_or(String::new(), |later| format!(", {}", later.in_words()));
+    format!("{}{variant} (in {} of {} cuts{found})", promise.name, promise.broken.count, promise.broken.of)
 }
 
 fn losses(one: &Survived) -> Option<String> {
@@ -163,21 +166,39 @@ fn groups(all: &[Survived]) -> Vec<Group> {
         groups.push(Group { name: "PROGRAM".into(), rows: vec![row] });
     }
     for (strength, name) in [(Strength::Promised, "PROMISED"), (Strength::Hoped, "NOT PROMISED")] {
-        let of = first.promises.iter().enumerate().filter(|(_, promise)| promise.strength == strength);
-        let rows: Vec<Row> = of
-            .map(|(row, promise)| Row {
-                name: promise.name.clone(),
-                about: Some(promise.title.clone()),
-                minor: false,
-                cells: all.iter().map(|one| cell(&one.promises[row])).collect(),
-            })
-            .collect();
+        let of = (0..first.promises.len()).filter(|place| first.promises[*place].strength == strength);
+        let rows: Vec<Row> = of.flat_map(|place| rows_of(all, place)).collect();
         if !rows.is_empty() {
             groups.push(Group { name: name.into(), rows });
         }
     }
     groups.push(Group { name: "AFTER THE CUT".into(), rows: after(all) });
     groups
+}
+
+/// The row of a guarantee, and where any contender broke a variant of it, one below for each variant.
+fn rows_of(all: &[Survived], place: usize) -> Vec<Row> {
+    let first = &all[0].promises[place];
+    let row = |name: String, about: String, minor: bool, of: &dyn Fn(&PromiseResult) -> Cell| {
+        let cell = |one: &Survived| one.promises.get(place).map_or_else(Cell::default, of);
+        Row { name, about: Some(about), minor, cells: all.iter().map(cell).collect() }
+    };
+    let mut rows = vec![row(first.name.clone(), first.title.clone(), false, &cell)];
+    let is_broken = |one: &Survived| one.promises.get(place).is_some_and(|known| known.given == Given::Broken);
+    if first.variants.len() > 1 && all.iter().any(is_broken) {
+        for (number, variant) in first.variants.iter().enumerate() {
+            let of = |promise: &PromiseResult| {
+                let known: Option<&VariantResult> = promise.variants.get(number);
+                known.map_or_else(Cell::default, |known| share_of(known.given, known.broken, &known.example))
+            };
+            let (name, about) = match variant.later {
+                None => ("  as it is".to_string(), "nothing is synced later"),
+                Some(later) => (format!("  + {}", later.name()), later.in_words()),
+            };
+            rows.push(row(name, about.into(), true, &of));
+        }
+    }
+    rows
 }
 
 /// What was lost of work that nobody synced, and what mounting and checking said.
@@ -236,7 +257,11 @@ fn counted(rate: Rate, seen: Option<String>) -> Cell {
 }
 
 fn cell(promise: &PromiseResult) -> Cell {
-    share_of(promise.given, promise.broken, &promise.example)
+    let mut cell = share_of(promise.given, promise.broken, &promise.example);
+    if let Some(later) = promise.worst {
+        cell.text.push_str(&format!(", {}", later.name()));
+    }
+    cell
 }
 
 fn share_of(given: Given, rate: Rate, example: &Option<Example>) -> Cell {
@@ -261,6 +286,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
             first.in_order * 100 / first.states.max(1),
             first.seed
         ),
+        "broken ..., file, folder or other: the worst variant of a guarantee, in which that was synced after its own steps (another file, for other); its variants are the rows below.".into(),
         "lost: seconds of work whose calls had returned and that nobody synced. Each promise in a sentence: docs/power-cut.md".into(),
     ];
     if first.lying {
@@ -278,7 +304,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reliability::power_cut::Mounts;
+    use reliability::power_cut::{Later, Mounts};
 
     fn rate(count: u32, of: u32) -> Rate {
         let (low, high) = judge::proportion(count, of);
@@ -294,6 +320,8 @@ mod tests {
             broken: rate(broken, 1000),
             broken_in_order: rate(0, 300),
             example: None,
+            worst: None,
+            variants: vec![],
         }
     }
 
@@ -361,6 +389,26 @@ mod tests {
             "{said}"
         );
         assert!(said.contains("mismatch)") && said.contains("of torn blocks") && said.contains("2 of 60"), "{said}");
+    }
+
+    #[test]
+    fn the_worst_variant_is_the_headline_and_all_variants_are_rows() {
+        let mut one = survived("ext4", 0);
+        let variant = |later, given, broken| VariantResult {
+            later,
+            given,
+            broken: rate(broken, 40),
+            broken_in_order: rate(0, 10),
+            example: None,
+        };
+        let promise = &mut one.promises[1];
+        promise.variants = vec![variant(None, Given::Kept, 0), variant(Some(Later::Folder), Given::Broken, 28)];
+        (promise.given, promise.broken, promise.worst) = (Given::Broken, rate(28, 40), Some(Later::Folder));
+        let text = told(vec![one.clone()], 120);
+        assert!(text.contains("broken 70 %, folder") && text.contains("+ folder"), "{text}");
+        assert!(text.lines().any(|line| line.contains("as it is") && line.contains("kept")), "{text}");
+        one.promises[0] = PromiseResult { strength: Strength::Promised, ..one.promises[1].clone() };
+        assert!(told(vec![one], 200).contains("two-writes, then fsync of the folder (in 28 of 40 cuts"));
     }
 
     #[test]

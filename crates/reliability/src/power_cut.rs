@@ -23,6 +23,8 @@ pub use campaign::{Cuts, Watcher, Work, cut};
 pub use ground::Ground;
 pub use kept::{KeptState, LookedAgain};
 pub use program::Program;
+pub use promises::{Chosen, Later};
 pub use result::{
-    Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived, torn_in_words,
+    Example, Figures, Given, Mounts, ProgramResult, PromiseResult, Rate, Strength, Survived, VariantResult,
+    torn_in_words,
 };

@@ -4,8 +4,8 @@
 use crate::error::{ReliabilityError, doing};
 use crate::faults::{self, Access, Looked, Worked};
 use crate::kernel_log;
-use crate::power_cut::Work;
 use crate::power_cut::hands::{self, Hands, Marker, Question, Seen};
+use crate::power_cut::{Chosen, Work};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use staging::{Beside, Line, Remote, Serial};
@@ -26,7 +26,7 @@ const KERNEL_LINES: usize = 6;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Order {
     /// Lay out the promises below a root.
-    SetUp { root: PathBuf, unsynced: Duration, seed: u64 },
+    SetUp { root: PathBuf, chosen: Chosen, unsynced: Duration, seed: u64 },
     /// Carry them out; each mark that is said waits for the next.
     Work,
     /// The mark was made.
@@ -208,13 +208,15 @@ pub fn witness(input: impl Read + Send, output: impl Write + Send) -> io::Result
     let mut below = PathBuf::new();
     while let Some(order) = next(&mut port.input)? {
         let reply = match order {
-            Order::SetUp { root, unsynced, seed } => match Hands::set_up(&Work::Promises { unsynced }, &root, seed) {
-                Ok(laid_out) => {
-                    hands = Some(laid_out);
-                    Reply::Done
+            Order::SetUp { root, chosen, unsynced, seed } => {
+                match Hands::set_up(&Work::Promises { unsynced, chosen }, &root, seed) {
+                    Ok(laid_out) => {
+                        hands = Some(laid_out);
+                        Reply::Done
+                    }
+                    Err(error) => failed(error),
                 }
-                Err(error) => failed(error),
-            },
+            }
             Order::Work => match hands.as_mut().map(|hands| hands.work(&mut port)) {
                 Some(Ok(_)) => Reply::Done,
                 Some(Err(error)) => failed(error),
@@ -288,6 +290,7 @@ fn next<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<T>> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::power_cut::Later;
     use crate::power_cut::instances::Instances;
     use crate::power_cut::kept::{KeptPlace, Proof};
     use std::os::unix::net::UnixStream;
@@ -310,7 +313,8 @@ mod tests {
         let root = folder.path().to_owned();
         let (mut witness, working) = beside();
         let unsynced = Duration::from_millis(100);
-        witness.ask(&Order::SetUp { root: root.clone(), unsynced, seed: 1 }).expect("laid out");
+        let chosen = Chosen::of(&[], &Later::ALL).expect("chosen");
+        witness.ask(&Order::SetUp { root: root.clone(), chosen: chosen.clone(), unsynced, seed: 1 }).expect("laid out");
         witness.say(&Order::Work).expect("told");
         let mut marks = 0;
         while let Reply::Mark(_) = witness.hear().expect("heard") {
@@ -319,7 +323,7 @@ mod tests {
         }
         assert!(marks > 100, "{marks} marks");
         witness.begin(&root).expect("begun");
-        let known = Instances::below(&root);
+        let known = Instances::below(&root, &chosen);
         let one = known.all.iter().find(|one| one.promise().about().name == "replace").expect("it is known");
         let place = KeptPlace { folder: "replace-0".into(), file: one.place.file, done: one.promise().about().steps };
         let proofs = vec![Proof::Mount, Proof::Promise { name: "replace".into(), places: vec![place] }];

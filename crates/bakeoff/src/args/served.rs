@@ -67,6 +67,19 @@ pub struct OnServedDisk {
     pub json: bool,
 }
 
+/// What a variant of a guarantee syncs later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LaterSync {
+    /// Nothing.
+    None,
+    /// The file itself.
+    File,
+    /// Its folder.
+    Folder,
+    /// Another file of the folder.
+    Other,
+}
+
 /// `bakeoff powercut`
 #[derive(Debug, Args)]
 pub struct PowercutArgs {
@@ -78,6 +91,12 @@ pub struct PowercutArgs {
     /// States that a cut may leave, to be mounted and looked at, of each contender
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub states: u32,
+    /// Guarantees that are put to the test, by their names in docs/power-cut.md; a variant alone by its own, as replace-unsynced+folder [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "command")]
+    pub only: Vec<String>,
+    /// Variants of each guarantee: what else is synced after its own steps. none: each only as it is, which takes about half the time
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["file", "folder", "other"], conflicts_with = "command")]
+    pub later: Vec<LaterSync>,
     /// How long work goes on that nobody syncs; what is lost of it is seen whole only where this is longer than the kernel holds it back
     #[arg(long, value_name = "TIME", default_value = "40s")]
     pub unsynced: String,

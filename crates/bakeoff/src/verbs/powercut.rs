@@ -1,7 +1,7 @@
 //! `bakeoff powercut`: what each contender keeps of what it promised, and what it loses of the rest, when the power goes.
 //! In: contenders. Out: sentences and a table, or JSON.
 
-use crate::args::PowercutArgs;
+use crate::args::{LaterSync, PowercutArgs};
 use crate::contenders;
 use crate::failure::{Failure, given};
 use crate::measured;
@@ -13,7 +13,7 @@ use crate::session::{STOPPED, stop_on_signals};
 use disk::Disk;
 use records::Contender;
 use reliability::ReliabilityError;
-use reliability::power_cut::{self, Cuts, Ground, KeptState, Program, Survived, Work};
+use reliability::power_cut::{self, Chosen, Cuts, Ground, KeptState, Later, Program, Survived, Work};
 use runner::Stop;
 use std::path::Path;
 use workload::quantity::parse_duration;
@@ -27,7 +27,8 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
         return again(args, path);
     }
     let quiet = given("--unsynced", &args.unsynced, parse_duration)?;
-    let work = program(args)?.map_or(Work::Promises { unsynced: quiet }, Work::Program);
+    let chosen = chosen(args)?;
+    let work = program(args)?.map_or(Work::Promises { unsynced: quiet, chosen }, Work::Program);
     let only = args.command.as_ref().map(|_| "programs are only cut");
     let asked = served_disk::asked(&args.on, &args.kernel, only)?;
     let (lying, torn, keep) = (args.lying_disk, args.torn, args.keep.clone());
@@ -83,6 +84,18 @@ fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
         None => return Err(Failure::new(format!("{label}, Linux {kernel}: nothing of it is found again"))),
     }
     Ok(0)
+}
+
+/// The guarantees and variants that are put to the test.
+fn chosen(args: &PowercutArgs) -> Result<Chosen, Failure> {
+    let later = |one: &LaterSync| match one {
+        LaterSync::None => None,
+        LaterSync::File => Some(Later::File),
+        LaterSync::Folder => Some(Later::Folder),
+        LaterSync::Other => Some(Later::Other),
+    };
+    let later: Vec<Later> = args.later.iter().filter_map(later).collect();
+    Chosen::of(&args.only, &later).map_err(|why| Failure::usage(format!("--only: {why}")))
 }
 
 /// The program whose power is cut, where one is named.

@@ -7,6 +7,7 @@ use super::kept::{self, Shown};
 use super::program::Program;
 use super::program_account::ProgramAccount;
 use super::promise_account::PromiseAccount;
+use super::promises::Chosen;
 use super::result::{Example, Figures, Mounts, Survived};
 use super::tally::{Looked, figures, rate};
 use crate::description;
@@ -29,6 +30,8 @@ pub enum Work {
     Promises {
         /// Longer than the kernel holds back what nobody syncs, or its loss is not seen whole.
         unsynced: Duration,
+        /// Which of them, with which variants.
+        chosen: Chosen,
     },
     /// A program that says what it has made safe.
     Program(Program),
@@ -94,7 +97,7 @@ pub(crate) trait Account {
 
 fn account<'c>(cuts: &'c Cuts, root: &Path, lines: Vec<String>) -> Box<dyn Account + 'c> {
     match &cuts.work {
-        Work::Promises { .. } => Box::new(PromiseAccount::below(root)),
+        Work::Promises { chosen, .. } => Box::new(PromiseAccount::below(root, chosen)),
         Work::Program(program) => Box::new(ProgramAccount::of(program, lines)),
     }
 }

@@ -50,7 +50,9 @@ impl Hands {
     /// Lays out what stands there before the power may go.
     pub fn set_up(work: &Work, root: &Path, seed: u64) -> Result<Hands, ReliabilityError> {
         match work {
-            Work::Promises { unsynced } => Ok(Hands::Promises(Box::new(PromiseWork::set_up(root, *unsynced, seed)?))),
+            Work::Promises { unsynced, chosen } => {
+                Ok(Hands::Promises(Box::new(PromiseWork::set_up(root, chosen, *unsynced, seed)?)))
+            }
             Work::Program(program) => {
                 program.prepared(root)?;
                 Ok(Hands::Program { program: program.clone(), root: root.to_owned() })

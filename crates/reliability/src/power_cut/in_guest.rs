@@ -58,11 +58,11 @@ impl Place for InGuest<'_> {
     }
 
     fn set_up(&mut self, work: &Work, seed: u64) -> Result<(), ReliabilityError> {
-        let Work::Promises { unsynced } = work else {
+        let Work::Promises { unsynced, chosen } = work else {
             return Err(ReliabilityError::Witness("has no programs of this machine".into()));
         };
         let root = self.0.remote.setup().root;
-        self.0.witness()?.ask(&Order::SetUp { root, unsynced: *unsynced, seed })?;
+        self.0.witness()?.ask(&Order::SetUp { root, chosen: chosen.clone(), unsynced: *unsynced, seed })?;
         self.0.remote.sync()?;
         self.0.remote.set_limit(STATE_LIMIT);
         Ok(())

@@ -2,7 +2,7 @@
 //! In: a root to work in. Out: marks, and how far each had come at a cut.
 
 use crate::error::{ReliabilityError, doing};
-use crate::power_cut::promises::{PROMISES, Place, Promise};
+use crate::power_cut::promises::{Chosen, Place, TESTED, Tested};
 use crate::power_cut::result::Strength;
 use disk::{Event, Record};
 use rand::Rng;
@@ -13,6 +13,8 @@ use std::time::Duration;
 /// How often each promise is carried out while others sync, and while nobody does.
 const BUSY: u32 = 4;
 const QUIET: u32 = 4;
+/// How often a variant with a later fsync is: more would make each state slow to look at.
+const WITH_LATER: u32 = 2;
 /// File numbers of one carrying-out.
 const FILES: u32 = 16;
 /// Marks of the diary have this bit.
@@ -29,12 +31,12 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    pub fn promise(&self) -> &'static dyn Promise {
-        PROMISES[self.promise]
+    pub fn promise(&self) -> &'static Tested {
+        &TESTED[self.promise]
     }
 
     fn is_finished(&self) -> bool {
-        self.done == self.promise().about().steps
+        self.done == self.promise().steps()
     }
 }
 
@@ -45,12 +47,17 @@ pub(crate) struct Instances {
 
 impl Instances {
     /// All that there are below `root`, each in a folder of its own.
-    pub fn below(root: &Path) -> Instances {
+    pub fn below(root: &Path, chosen: &Chosen) -> Instances {
         let mut all = Vec::new();
-        for (promise, known) in PROMISES.iter().enumerate() {
-            let syncs = known.about().strength == Strength::Promised;
-            for turn in 0..if syncs { BUSY } else { BUSY + QUIET } {
-                let folder = root.join(format!("{}-{turn}", known.about().name));
+        for &promise in &chosen.0 {
+            let Some(known) = TESTED.get(promise) else { continue };
+            let times = match (known.later, known.about().strength) {
+                (Some(_), _) => WITH_LATER,
+                (None, Strength::Promised) => BUSY,
+                (None, Strength::Hoped) => BUSY + QUIET,
+            };
+            for turn in 0..times {
+                let folder = root.join(format!("{}-{turn}", known.name()));
                 let place = Place { folder, file: all.len() as u32 * FILES };
                 all.push(Instance { number: all.len(), promise, place, quiet: turn >= BUSY, done: 0 });
             }
@@ -62,11 +69,11 @@ impl Instances {
     ///
     /// # Errors
     /// What was being done, and what the system answered.
-    pub fn set_up(root: &Path) -> Result<Instances, ReliabilityError> {
-        let instances = Instances::below(root);
+    pub fn set_up(root: &Path, chosen: &Chosen) -> Result<Instances, ReliabilityError> {
+        let instances = Instances::below(root, chosen);
         for one in &instances.all {
             let made = std::fs::create_dir(&one.place.folder).and_then(|()| one.promise().set_up(&one.place));
-            made.map_err(doing(format!("setting up {}", one.promise().about().name)))?;
+            made.map_err(doing(format!("setting up {}", one.promise().name())))?;
         }
         Ok(instances)
     }
@@ -98,8 +105,8 @@ pub(crate) fn step(of: &mut [&mut Instance], dice: &mut impl Rng) -> Result<Opti
                 return Ok(Some((one.number as u64) << 16 | u64::from(one.done)));
             }
             // No mark says that it was begun, and so it is not put to the test.
-            Err(error) if one.done == 0 && has_none(&error) => one.done = one.promise().about().steps,
-            Err(error) => return Err(doing(format!("step {} of {}", one.done, one.promise().about().name))(error)),
+            Err(error) if one.done == 0 && has_none(&error) => one.done = one.promise().steps(),
+            Err(error) => return Err(doing(format!("step {} of {}", one.done, one.promise().name()))(error)),
         }
     }
 }
@@ -111,7 +118,7 @@ fn has_none(error: &io::Error) -> bool {
 
 /// Steps that are left of these.
 pub(crate) fn left(of: &[&mut Instance]) -> u32 {
-    of.iter().map(|one| one.promise().about().steps - one.done).sum()
+    of.iter().map(|one| one.promise().steps() - one.done).sum()
 }
 
 /// The mark of an entry of the diary.
@@ -162,7 +169,8 @@ mod tests {
     #[test]
     fn all_steps_are_carried_out_once_and_every_mark_tells_how_far_one_has_come() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut instances = Instances::set_up(folder.path()).expect("set up");
+        let all = Chosen::of(&[], &super::super::promises::Later::ALL).expect("chosen");
+        let mut instances = Instances::set_up(folder.path(), &all).expect("set up");
         let mut dice = rand_chacha::ChaCha8Rng::seed_from_u64(1);
         let mut record = Record::default();
         let mut steps = 0;
@@ -178,9 +186,9 @@ mod tests {
         assert_eq!(record.moments.len(), steps as usize);
         let end = Progress::at(&record, record.moments.len(), instances.all.len());
         for (one, done) in instances.all.iter().zip(&end.done) {
-            assert_eq!(*done, one.promise().about().steps);
+            assert_eq!(*done, one.promise().steps());
             let found = one.promise().look(&one.place, *done).expect("looked at");
-            assert_eq!(found.broken, None, "{}", one.promise().about().name);
+            assert_eq!(found.broken, None, "{}", one.promise().name());
         }
         let half = Progress::at(&record, steps as usize / 2, instances.all.len());
         assert_eq!(half.done.iter().sum::<u32>(), steps / 2);

@@ -5,7 +5,7 @@ use super::campaign::{Account, Cuts};
 use super::hands::{Question, Seen};
 use super::instances::{Instances, Progress, diary_mark, diary_time};
 use super::kept::{KeptPlace, Proof, Shown};
-use super::promises::PROMISES;
+use super::promises::{Chosen, TESTED};
 use super::result::{Example, Survived};
 use super::tally::{Looked, Tally, figures};
 use disk::{Event, Record, State};
@@ -25,9 +25,10 @@ pub(crate) struct PromiseAccount {
 
 impl PromiseAccount {
     /// Of promises that were carried out below this root, here or elsewhere.
-    pub fn below(root: &Path) -> PromiseAccount {
-        let instances = Instances::below(root);
-        PromiseAccount { root: root.to_owned(), instances, tally: Tally::new(), lost: Vec::new(), foreign: 0 }
+    pub fn below(root: &Path, chosen: &Chosen) -> PromiseAccount {
+        let instances = Instances::below(root, chosen);
+        let tally = Tally::of(chosen);
+        PromiseAccount { root: root.to_owned(), instances, tally, lost: Vec::new(), foreign: 0 }
     }
 
     /// A promise at the places where it had been begun; None where it had not.
@@ -38,7 +39,7 @@ impl PromiseAccount {
             KeptPlace { folder, file: one.place.file, done: *done }
         });
         let places: Vec<KeptPlace> = places.collect();
-        let name = PROMISES[promise].about().name.to_string();
+        let name = TESTED[promise].name();
         (!places.is_empty()).then_some(Proof::Promise { name, places })
     }
 
@@ -67,14 +68,14 @@ impl Account for PromiseAccount {
 
     fn question(&self, record: &Record, cut: usize) -> Question {
         let progress = self.progress(record, cut);
-        let proofs = (0..PROMISES.len()).filter_map(|promise| self.proof(promise, &progress)).collect();
+        let proofs = (0..TESTED.len()).filter_map(|promise| self.proof(promise, &progress)).collect();
         Question { proofs, diary: progress.diary }
     }
 
     fn note(&mut self, record: &Record, looked: &Looked, question: &Question, seen: &Seen) {
         for (proof, finding) in question.proofs.iter().zip(&seen.findings) {
             let Proof::Promise { name, .. } = proof else { continue };
-            if let Some(promise) = PROMISES.iter().position(|promise| promise.about().name == name) {
+            if let Some(promise) = TESTED.iter().position(|one| one.name() == *name) {
                 self.tally.note(promise, looked, finding);
             }
         }
@@ -86,7 +87,7 @@ impl Account for PromiseAccount {
         let of = |(promise, example): (usize, &Example)| {
             let state = example.state?;
             let proof = self.proof(promise, &self.progress(record, state.cut))?;
-            let name = PROMISES[promise].about().name.to_string();
+            let name = TESTED[promise].name();
             Some(Shown { name, state, example: example.clone(), proof })
         };
         self.tally.examples().filter_map(of).collect()

@@ -4,6 +4,7 @@
 use super::diary::Diary;
 use super::hands::Marker;
 use super::instances::{self, Instance, Instances, diary_mark};
+use super::promises::Chosen;
 use crate::error::{ReliabilityError, doing};
 use crate::stamps;
 use rand::{Rng, SeedableRng};
@@ -34,9 +35,14 @@ pub(crate) struct PromiseWork {
 
 impl PromiseWork {
     /// Lays out what stands below `root` before the power may go.
-    pub fn set_up(root: &Path, unsynced: Duration, seed: u64) -> Result<PromiseWork, ReliabilityError> {
+    pub fn set_up(
+        root: &Path,
+        chosen: &Chosen,
+        unsynced: Duration,
+        seed: u64,
+    ) -> Result<PromiseWork, ReliabilityError> {
         leave_stale(root).map_err(doing("writing old content"))?;
-        let instances = Instances::set_up(root)?;
+        let instances = Instances::set_up(root, chosen)?;
         let diary = Diary::begin(root).map_err(doing("beginning a diary"))?;
         Ok(PromiseWork { unsynced, dice: ChaCha8Rng::seed_from_u64(seed), instances, diary })
     }

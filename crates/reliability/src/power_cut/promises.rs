@@ -1,14 +1,20 @@
 //! The promises, as a table: what is done, step by step, and what must be found of it after a cut.
 //! In: a folder, and how many steps had returned. Out: whether the promise was kept.
 //!
+//! Each is a guarantee with variants: as it is, and with a later fsync of the file, of its folder or of another file ([`Later`]).
 //! Each is carried out several times, each time in a folder of its own that is made and synced before the disk is recorded. A step whose call had not
 //! returned when the power went may have happened or not, or in part.
 
 mod atomic;
+mod later;
+mod moved;
 mod names;
 mod ordered;
 mod replaced;
 mod synced;
+
+pub use later::Later;
+pub(crate) use later::Tested;
 
 use crate::power_cut::kept::KeptPlace;
 use crate::power_cut::result::Strength;
@@ -17,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Where one carrying-out of a promise works.
 #[derive(Debug, Clone)]
@@ -89,10 +96,16 @@ pub(crate) trait Promise: Sync {
     fn step(&self, place: &Place, step: u32) -> io::Result<()>;
     /// What is found where `done` steps had returned.
     fn look(&self, place: &Place, done: u32) -> io::Result<Finding>;
+    /// Steps after each of which a variant syncs something; divides the number of steps.
+    fn round(&self) -> u32 {
+        self.about().steps
+    }
+    /// The file that is at hand after a step, below the place, for the variant that syncs it later. None: there is none any more.
+    fn file(&self, step: u32) -> Option<String>;
 }
 
 /// All promises, in the order of tables.
-pub(crate) const PROMISES: [&dyn Promise; 18] = [
+const PROMISES: [&dyn Promise; 27] = [
     &synced::Overwrite { by: synced::By::Fsync },
     &synced::Overwrite { by: synced::By::Fdatasync },
     &synced::Overwrite { by: synced::By::Dsync },
@@ -104,7 +117,16 @@ pub(crate) const PROMISES: [&dyn Promise; 18] = [
     &names::Unlink,
     &names::Link,
     &synced::Truncate,
+    &moved::OverSynced,
+    &moved::MovedFolder,
+    &moved::NewFolder,
+    &moved::LinkAfterSync,
+    &moved::Beyond { zeroed: true },
     &names::NewFile { folder: false },
+    &moved::LinkAlone { names: 1 },
+    &moved::LinkAlone { names: 2 },
+    &moved::RenamedFolder,
+    &moved::Beyond { zeroed: false },
     &replaced::Replace { synced: false },
     &synced::Grown,
     &ordered::TwoFiles,
@@ -113,9 +135,49 @@ pub(crate) const PROMISES: [&dyn Promise; 18] = [
     &atomic::Block { sectors: 32 },
 ];
 
+/// All guarantees with their variants: each as it is, then those with a later fsync.
+pub(crate) static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
+    let variants = |promise: &'static dyn Promise| {
+        let fits = move |later: &Later| *later != Later::File || promise.file(promise.round() - 1).is_some();
+        let later = Later::ALL.into_iter().filter(fits).map(Some);
+        std::iter::once(None).chain(later).map(move |later| Tested { promise, later })
+    };
+    PROMISES.into_iter().flat_map(variants).collect()
+});
+
+/// A guarantee as it is, and its variants.
+#[cfg(test)]
+fn tests_of(name: &str) -> impl Iterator<Item = &'static Tested> {
+    TESTED.iter().filter(move |one| one.about().name == name)
+}
+
+/// What is put to the test: places in the table of all guarantees and variants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen(pub(crate) Vec<usize>);
+
+impl Chosen {
+    /// Those guarantees, or all where none is named, each as it is and with these later syncs. A variant's own name (`replace-unsynced+folder`) chooses it alone.
+    ///
+    /// # Errors
+    /// A name that no guarantee has; those that there are.
+    pub fn of(only: &[String], later: &[Later]) -> Result<Chosen, String> {
+        let names = |one: &Tested| [one.about().name.to_string(), one.name()];
+        if let Some(unknown) = only.iter().find(|name| !TESTED.iter().any(|one| names(one).contains(name))) {
+            let known: Vec<&str> = PROMISES.iter().map(|promise| promise.about().name).collect();
+            return Err(format!("no guarantee is called '{unknown}'; there are {}", judge::list(&known)));
+        }
+        let is_chosen = |one: &Tested| {
+            let is_wanted = one.later.is_none_or(|with| later.contains(&with));
+            let of_guarantee = only.is_empty() || only.iter().any(|name| name == one.about().name);
+            (is_wanted && of_guarantee) || only.contains(&one.name())
+        };
+        Ok(Chosen((0..TESTED.len()).filter(|place| is_chosen(&TESTED[*place])).collect()))
+    }
+}
+
 /// What is found of a promise below a root, at places where it was carried out so far.
 pub(crate) fn look(name: &str, root: &Path, places: &[KeptPlace]) -> Finding {
-    let Some(promise) = PROMISES.iter().find(|promise| promise.about().name == name) else {
+    let Some(promise) = TESTED.iter().find(|one| one.name() == name) else {
         return Finding::broken(format!("there is no promise {name} in this version"));
     };
     let look = |kept: &KeptPlace| {
@@ -191,20 +253,24 @@ mod tests {
     #[test]
     fn what_the_steps_leave_keeps_every_promise() {
         let folder = tempfile::tempdir().expect("a folder");
-        for (number, promise) in PROMISES.iter().enumerate() {
-            let place = Place { folder: folder.path().join(promise.about().name), file: number as u32 * 16 };
+        for (number, promise) in TESTED.iter().enumerate() {
+            let place = Place { folder: folder.path().join(promise.name()), file: number as u32 * 16 };
             std::fs::create_dir(&place.folder).expect("made");
             promise.set_up(&place).expect("set up");
             let held = |done| promise.look(&place, done).expect("looked at");
-            assert_eq!(held(0), Finding::default(), "{} before its steps", promise.about().name);
-            for step in 0..promise.about().steps {
-                promise.step(&place, step).expect("a step");
-                assert_eq!(held(step + 1), Finding::default(), "{} after step {step}", promise.about().name);
+            assert_eq!(held(0), Finding::default(), "{} before its steps", promise.name());
+            for step in 0..promise.steps() {
+                match promise.step(&place, step) {
+                    // Not every filesystem on which tests run can zero a range.
+                    Err(error) if step == 0 && error.kind() == io::ErrorKind::Unsupported => break,
+                    done => done.expect("a step"),
+                }
+                assert_eq!(held(step + 1), Finding::default(), "{} after step {step}", promise.name());
                 assert_eq!(
                     held(step),
                     Finding::default(),
                     "{} in step {step}, which may have happened",
-                    promise.about().name
+                    promise.name()
                 );
             }
         }
@@ -214,15 +280,17 @@ mod tests {
     #[test]
     fn what_is_lost_after_the_last_step_breaks_what_was_promised() {
         let folder = tempfile::tempdir().expect("a folder");
-        for (number, promise) in
-            PROMISES.iter().enumerate().filter(|(_, one)| one.about().strength == Strength::Promised)
-        {
-            let place = Place { folder: folder.path().join(promise.about().name), file: number as u32 * 16 };
+        // What these promise holds of the old state too; `moved` has states that break them.
+        let of_old = ["rename-over-synced", "moved-folder", "length-after-zeroing"];
+        let promised =
+            |one: &&Tested| one.about().strength == Strength::Promised && !of_old.contains(&one.about().name);
+        for (number, promise) in TESTED.iter().filter(promised).enumerate() {
+            let place = Place { folder: folder.path().join(promise.name()), file: number as u32 * 16 };
             std::fs::create_dir(&place.folder).expect("made");
             promise.set_up(&place).expect("set up");
             // As if nothing of the steps had reached the disk.
-            let found = promise.look(&place, promise.about().steps).expect("looked at");
-            assert!(found.broken.is_some(), "{}", promise.about().name);
+            let found = promise.look(&place, promise.steps()).expect("looked at");
+            assert!(found.broken.is_some(), "{}", promise.name());
         }
     }
 
@@ -237,7 +305,32 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let names: std::collections::BTreeSet<&str> = PROMISES.iter().map(|promise| promise.about().name).collect();
-        assert_eq!(names.len(), PROMISES.len());
+        let names: std::collections::BTreeSet<String> = TESTED.iter().map(Tested::name).collect();
+        assert_eq!(names.len(), TESTED.len());
+    }
+
+    #[test]
+    fn guarantees_are_chosen_by_name_with_the_variants_that_are_wanted() {
+        let names = |only: &[&str], later: &[Later]| {
+            let only: Vec<String> = only.iter().map(|name| name.to_string()).collect();
+            Chosen::of(&only, later).map(|chosen| chosen.0.iter().map(|at| TESTED[*at].name()).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[], &[]).expect("known").len(), PROMISES.len());
+        assert_eq!(names(&[], &Later::ALL).expect("known").len(), TESTED.len());
+        let with_folder = names(&["replace-unsynced"], &[Later::Folder]).expect("known");
+        assert_eq!(with_folder, ["replace-unsynced", "replace-unsynced+folder"]);
+        assert_eq!(names(&["fsync+other"], &[]).expect("known"), ["fsync+other"]);
+        assert!(names(&["fsink"], &[]).expect_err("unknown").contains("no guarantee is called 'fsink'"));
+    }
+
+    /// The file of a removed name cannot be synced later; everything else has all variants.
+    #[test]
+    fn every_guarantee_has_its_variants() {
+        for promise in PROMISES {
+            let name = promise.about().name;
+            let later: Vec<Option<Later>> = tests_of(name).map(|one| one.later).collect();
+            assert_eq!(later.len(), if name == "unlink" { 3 } else { 4 }, "{name}");
+            assert_eq!(promise.about().steps % promise.round(), 0, "{name}");
+        }
     }
 }

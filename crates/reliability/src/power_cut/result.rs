@@ -1,5 +1,6 @@
 //! What a contender's power cuts came to.
 
+use super::promises::Later;
 use disk::State;
 use records::Durability;
 use schemars::JsonSchema;
@@ -58,7 +59,22 @@ pub enum Given {
     Untested,
 }
 
-/// One promise.
+/// A guarantee as it is, or with a later fsync.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VariantResult {
+    /// What was synced after the guarantee's own steps; null: nothing.
+    pub later: Option<Later>,
+    /// How it stood the cuts.
+    pub given: Given,
+    /// States in which it was broken, of those in which it was put to the test.
+    pub broken: Rate,
+    /// The same of the states that a disk leaves which keeps the order of writes.
+    pub broken_in_order: Rate,
+    /// A state that shows it, with as few writes that were not safe as any.
+    pub example: Option<Example>,
+}
+
+/// One promise: its figures are those of the worst of its variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PromiseResult {
     /// Its name, as in docs/power-cut.md.
@@ -75,6 +91,30 @@ pub struct PromiseResult {
     pub broken_in_order: Rate,
     /// A state that shows it, with as few writes that were not safe as any.
     pub example: Option<Example>,
+    /// The later fsync with which it is worst; null where that is the guarantee as it is.
+    #[serde(default)]
+    pub worst: Option<Later>,
+    /// Its variants; none in results of versions that had none.
+    #[serde(default)]
+    pub variants: Vec<VariantResult>,
+}
+
+impl PromiseResult {
+    /// Takes the figures of the variant that is broken in the largest share of its cuts.
+    pub(crate) fn take_worst(&mut self) {
+        let rank = |one: &VariantResult| match one.given {
+            Given::Broken => 1.0 + f64::from(one.broken.count) / f64::from(one.broken.of.max(1)),
+            // The one that was put to the test least is known least.
+            Given::Kept => one.broken.high.min(0.99),
+            Given::Untested => -1.0,
+        };
+        // Of equals the first: the guarantee as it is.
+        let worst = self.variants.iter().rev().max_by(|one, other| rank(one).total_cmp(&rank(other)));
+        let Some(worst) = worst.cloned() else { return };
+        (self.given, self.broken, self.broken_in_order) = (worst.given, worst.broken, worst.broken_in_order);
+        self.example = worst.example;
+        self.worst = worst.later.filter(|_| worst.given == Given::Broken);
+    }
 }
 
 /// A program whose power was cut.

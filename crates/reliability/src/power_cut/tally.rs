@@ -1,8 +1,8 @@
 //! Counts over the states of one contender.
 //! In: what was found in each state. Out: [`PromiseResult`]s and [`Figures`].
 
-use crate::power_cut::promises::{About, Finding, PROMISES};
-use crate::power_cut::result::{Example, Figures, Given, PromiseResult, Rate};
+use crate::power_cut::promises::{Chosen, Finding, TESTED, Tested};
+use crate::power_cut::result::{Example, Figures, Given, PromiseResult, Rate, VariantResult};
 use disk::{Kept, Record, State};
 
 /// Counts of one promise.
@@ -43,15 +43,16 @@ impl Looked {
     }
 }
 
-/// Counts of all promises.
+/// Counts of all guarantees and their variants that are put to the test.
 #[derive(Debug)]
 pub(crate) struct Tally {
+    chosen: Chosen,
     counts: Vec<Count>,
 }
 
 impl Tally {
-    pub fn new() -> Tally {
-        Tally { counts: vec![Count::default(); PROMISES.len()] }
+    pub fn of(chosen: &Chosen) -> Tally {
+        Tally { chosen: chosen.clone(), counts: vec![Count::default(); TESTED.len()] }
     }
 
     /// Takes in what was found of a promise in a state, over all times that it was carried out and begun.
@@ -73,21 +74,49 @@ impl Tally {
         self.counts.iter().enumerate().filter_map(|(promise, count)| Some((promise, count.example.as_ref()?)))
     }
 
+    /// Each guarantee with its variants; its own figures are those of the worst.
     pub fn results(self) -> Vec<PromiseResult> {
-        let of = |(about, count): (About, Count)| PromiseResult {
-            name: about.name.into(),
-            title: about.title.into(),
-            strength: about.strength,
-            given: match count {
-                Count { tested: 0, .. } => Given::Untested,
-                Count { broken: 0, .. } => Given::Kept,
-                _ => Given::Broken,
-            },
-            broken: rate(count.broken, count.tested),
-            broken_in_order: rate(count.broken_in_order, count.tested_in_order),
-            example: count.example,
-        };
-        PROMISES.iter().map(|promise| promise.about()).zip(self.counts).map(of).collect()
+        let mut results: Vec<PromiseResult> = Vec::new();
+        for &place in &self.chosen.0 {
+            let tested = &TESTED[place];
+            let variant = of_variant(tested, self.counts[place].clone());
+            match results.last_mut().filter(|one| one.name == tested.about().name) {
+                Some(known) => known.variants.push(variant),
+                None => results.push(of_guarantee(tested, variant)),
+            }
+        }
+        results.iter_mut().for_each(PromiseResult::take_worst);
+        results
+    }
+}
+
+fn of_variant(tested: &Tested, count: Count) -> VariantResult {
+    VariantResult {
+        later: tested.later,
+        given: match count {
+            Count { tested: 0, .. } => Given::Untested,
+            Count { broken: 0, .. } => Given::Kept,
+            _ => Given::Broken,
+        },
+        broken: rate(count.broken, count.tested),
+        broken_in_order: rate(count.broken_in_order, count.tested_in_order),
+        example: count.example,
+    }
+}
+
+/// A guarantee of one variant so far.
+fn of_guarantee(tested: &Tested, variant: VariantResult) -> PromiseResult {
+    let about = tested.about();
+    PromiseResult {
+        name: about.name.into(),
+        title: about.title.into(),
+        strength: about.strength,
+        given: variant.given,
+        broken: variant.broken,
+        broken_in_order: variant.broken_in_order,
+        example: None,
+        worst: None,
+        variants: vec![variant],
     }
 }
 
@@ -119,16 +148,18 @@ fn in_words(kept: Kept, pending: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::power_cut::promises::Later;
 
     #[test]
     fn a_promise_is_broken_by_one_state_and_the_plainest_one_is_its_example() {
-        let mut tally = Tally::new();
+        let mut tally = Tally::of(&Chosen::of(&[], &[]).expect("chosen"));
+        let (one, two) = (tally.chosen.0[0], tally.chosen.0[1]);
         let state =
             |pending, in_order| Looked { state: State { cut: 9, kept: Kept::Nothing }, in_order, torn: false, pending };
-        tally.note(0, &state(5, true), &Finding::default());
-        tally.note(0, &state(5, false), &Finding::broken("five"));
-        tally.note(0, &state(2, true), &Finding::broken("two"));
-        tally.note(1, &state(2, true), &Finding::default());
+        tally.note(one, &state(5, true), &Finding::default());
+        tally.note(one, &state(5, false), &Finding::broken("five"));
+        tally.note(one, &state(2, true), &Finding::broken("two"));
+        tally.note(two, &state(2, true), &Finding::default());
         let results = tally.results();
         assert_eq!(
             (results[0].given, results[1].given, results[2].given),
@@ -137,6 +168,32 @@ mod tests {
         assert_eq!((results[0].broken.count, results[0].broken.of), (2, 3));
         assert_eq!((results[0].broken_in_order.count, results[0].broken_in_order.of), (1, 2));
         assert_eq!(results[0].example.as_ref().map(|one| one.found.as_str()), Some("two"));
+    }
+
+    #[test]
+    fn the_worst_variant_makes_the_headline_of_a_guarantee_and_is_named() {
+        let chosen = Chosen::of(&["replace-unsynced".into()], &Later::ALL).expect("chosen");
+        let mut tally = Tally::of(&chosen);
+        let looked = Looked { state: State { cut: 9, kept: Kept::Nothing }, in_order: true, torn: false, pending: 1 };
+        for (number, place) in chosen.0.iter().enumerate() {
+            for state in 0..40 {
+                // None, of the file, of the folder, of another file: the folder's is the worst.
+                let is_broken = state < [0, 1, 28, 3][number];
+                let found = if is_broken { Finding::broken("zeros") } else { Finding::default() };
+                tally.note(*place, &looked, &found);
+            }
+        }
+        let results = tally.results();
+        assert_eq!((results.len(), results[0].variants.len()), (1, 4));
+        assert_eq!((results[0].given, results[0].worst), (Given::Broken, Some(Later::Folder)));
+        assert_eq!((results[0].broken.count, results[0].broken.of), (28, 40));
+        assert_eq!(results[0].variants[0].given, Given::Kept);
+        // What an older version stored has no variants, and is read as it is.
+        let mut stored = serde_json::to_value(&results[0]).expect("written");
+        let fields = stored.as_object_mut().expect("an object");
+        fields.retain(|name, _| !["variants", "worst"].contains(&name.as_str()));
+        let old: crate::power_cut::PromiseResult = serde_json::from_value(stored).expect("read");
+        assert_eq!((old.worst, old.variants.len(), old.broken.count), (None, 0, 28));
     }
 
     #[test]

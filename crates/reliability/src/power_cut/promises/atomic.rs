@@ -44,4 +44,10 @@ impl Promise for Block {
             Finding::broken(format!("block {block} is old in part and new in part"))
         }))
     }
+    fn round(&self) -> u32 {
+        2
+    }
+    fn file(&self, _: u32) -> Option<String> {
+        Some(FILE.into())
+    }
 }

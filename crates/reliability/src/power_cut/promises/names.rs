@@ -37,6 +37,9 @@ impl Promise for NewFile {
         }
         whole(&place.path("new"), place.file, SECTORS, 0..=0)
     }
+    fn file(&self, _: u32) -> Option<String> {
+        Some("new".into())
+    }
 }
 
 /// A file that is renamed.
@@ -69,6 +72,9 @@ impl Promise for Rename {
         }
         Ok(named.and(whole(&place.path(if new { "new" } else { "old" }), place.file, SECTORS, 0..=0)?))
     }
+    fn file(&self, _: u32) -> Option<String> {
+        Some("new".into())
+    }
 }
 
 /// A file that is removed.
@@ -95,6 +101,9 @@ impl Promise for Unlink {
             (false, _) => Ok(Finding::default()),
         }
     }
+    fn file(&self, _: u32) -> Option<String> {
+        None
+    }
 }
 
 /// A file that gets a second name.
@@ -120,5 +129,8 @@ impl Promise for Link {
             return Ok(first);
         }
         Ok(first.and(whole(&place.path("second"), place.file, SECTORS, 0..=0)?))
+    }
+    fn file(&self, _: u32) -> Option<String> {
+        Some("second".into())
     }
 }

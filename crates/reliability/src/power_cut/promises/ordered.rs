@@ -42,6 +42,12 @@ impl Promise for TwoFiles {
         let newest = versions(place, "second", place.file + 1)?.into_iter().max().unwrap_or(0);
         Ok(Finding::unless(newest <= oldest, || format!("second is of version {newest}, and first of {oldest}")))
     }
+    fn round(&self) -> u32 {
+        2
+    }
+    fn file(&self, _: u32) -> Option<String> {
+        Some("second".into())
+    }
 }
 
 /// Folders, made one after the other.
@@ -69,5 +75,11 @@ impl Promise for Names {
         let later = there[first..].iter().position(|known| *known).map(|more| first + more);
         Ok(later
             .map_or_else(Finding::default, |later| Finding::broken(format!("{later} is there, and {first} is not"))))
+    }
+    fn round(&self) -> u32 {
+        2
+    }
+    fn file(&self, step: u32) -> Option<String> {
+        Some(step.to_string())
     }
 }

@@ -58,4 +58,10 @@ impl Promise for Replace {
             Err(finding) => finding,
         })
     }
+    fn round(&self) -> u32 {
+        self.steps_of_round()
+    }
+    fn file(&self, _: u32) -> Option<String> {
+        Some("file".into())
+    }
 }

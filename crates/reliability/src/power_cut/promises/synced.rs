@@ -65,6 +65,12 @@ impl Promise for Overwrite {
         let finished = done / self.steps_of_round();
         whole(&place.path(FILE), place.file, SECTORS, finished..=finished + 1)
     }
+    fn round(&self) -> u32 {
+        self.steps_of_round()
+    }
+    fn file(&self, _: u32) -> Option<String> {
+        Some(FILE.into())
+    }
 }
 
 /// Maps of files.
@@ -117,6 +123,12 @@ impl Promise for Append {
         });
         Ok(long.and(content(FILE, place.file, &found[..safe.min(found.len())], 0, 0..=0)))
     }
+    fn round(&self) -> u32 {
+        2
+    }
+    fn file(&self, _: u32) -> Option<String> {
+        Some(FILE.into())
+    }
 }
 
 /// A file that grows and is not synced.
@@ -140,6 +152,12 @@ impl Promise for Grown {
     fn look(&self, place: &Place, _: u32) -> io::Result<Finding> {
         let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is not there")) };
         Ok(content(FILE, place.file, &found, 0, 0..=0))
+    }
+    fn round(&self) -> u32 {
+        2
+    }
+    fn file(&self, _: u32) -> Option<String> {
+        Some(FILE.into())
     }
 }
 
@@ -168,5 +186,8 @@ impl Promise for Truncate {
         });
         // Before it is synced, what is to be cut off may hold anything: the rest of its last block is made zeros first.
         Ok(sized.and(content(FILE, place.file, &found[..found.len().min(LEFT as usize)], 0, 0..=0)))
+    }
+    fn file(&self, _: u32) -> Option<String> {
+        Some(FILE.into())
     }
 }
