@@ -20,7 +20,7 @@ pub use own::{Own, Start};
 use ranks::RANKS_EXAMPLES;
 pub use ranks::RanksArgs;
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
-pub use served::{FaultsArgs, MountedIn, OnServedDisk, PowercutArgs, ServeDiskArgs};
+pub use served::{FaultsArgs, LaterSync, MountedIn, OnServedDisk, PowercutArgs, ServeDiskArgs};
 pub use what::{Cold, Until, What};
 
 use clap::builder::PossibleValuesParser;

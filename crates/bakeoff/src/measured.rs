@@ -1,6 +1,7 @@
 //! What was measured of contenders' safety, beside what their descriptions say: in views of a run.
 //! In: the table that is shipped, and results of `powercut` on this machine. Out: a sentence and a badge for each contender.
 
+use records::Found;
 use reliability::measured::{self, Measured};
 use reliability::power_cut::Survived;
 use report::view::ContenderView;
@@ -27,14 +28,28 @@ pub fn beside(material: &Material, mut view: View) -> View {
         view.contenders.iter().map(|contender| of(material, contender, &known)).collect();
     let differ = found.iter().flatten().any(|one| one.kept_all()) && found.iter().flatten().any(|one| !one.kept_all());
     for (contender, found) in view.contenders.iter_mut().zip(found) {
+        if let Some(driver) = trial(material, contender).and_then(reliability::driver) {
+            join(&mut contender.badge, format!("{driver} driver"));
+        }
         let Some(found) = found else { continue };
         contender.measured = Some(found.words());
         if differ {
-            let parts = [std::mem::take(&mut contender.badge), badge(found)];
-            contender.badge = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+            join(&mut contender.badge, badge(found));
         }
     }
     view
+}
+
+/// Adds a part to a badge.
+fn join(badge: &mut String, part: String) {
+    let parts = [std::mem::take(badge), part];
+    *badge = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+}
+
+/// What was found of a contender when it was mounted first.
+fn trial<'m>(material: &'m Material, contender: &ContenderView) -> Option<&'m Found> {
+    let mut trials = material.trials.iter().filter(|trial| trial.contender as usize == contender.index);
+    trials.find_map(|trial| trial.found.as_ref())
 }
 
 /// The same as few words as fit below a name.
@@ -50,8 +65,7 @@ fn badge(found: &Measured) -> String {
 fn of<'m>(material: &Material, contender: &ContenderView, known: &'m [Measured]) -> Option<&'m Measured> {
     let record = material.contenders.iter().find(|record| record.index as usize == contender.index)?;
     let asked = record.asked.as_ref()?;
-    let mut trials = material.trials.iter().filter(|trial| trial.contender == record.index);
-    let found = trials.find_map(|trial| trial.found.as_ref())?;
+    let found = trial(material, contender)?;
     let host = material.run.new.machine.as_ref().map(|machine| machine.kernel.as_str());
     let kernel = found.kernel.as_deref().or(host).unwrap_or_default();
     measured::of(known, (&asked.filesystem, &found.durability, &record.label), kernel)

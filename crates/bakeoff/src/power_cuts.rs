@@ -38,7 +38,7 @@ pub fn findings(all: &PowerCuts) -> Findings {
     Findings {
         title: "What is kept when the power goes".into(),
         answers: answers(&all.contenders).into_iter().chain(all.refused.iter().map(refused)).collect(),
-        columns: all.contenders.iter().map(|one| one.contender.clone()).collect(),
+        columns: all.contenders.iter().map(Survived::shown).collect(),
         groups: groups(&all.contenders),
         notes: legend(&all.contenders)
             .into_iter()
@@ -51,11 +51,17 @@ pub fn findings(all: &PowerCuts) -> Findings {
 /// The answer: who kept what it promised, who did not, and what was lost.
 fn answers(all: &[Survived]) -> Vec<String> {
     let (programs, all): (Vec<&Survived>, Vec<&Survived>) = all.iter().partition(|one| one.program.is_some());
-    let (kept, broke): (Vec<&Survived>, Vec<&Survived>) =
-        all.iter().copied().partition(|one| one.broken(Strength::Promised).next().is_none() && unreachable(one) == 0);
+    // Of what was not put to the test nothing can be claimed.
+    let is_tested = |one: &&&Survived| one.promises.iter().any(|known| known.strength == Strength::Promised);
+    let (kept, broke): (Vec<&Survived>, Vec<&Survived>) = all
+        .iter()
+        .filter(|one| is_tested(one) || unreachable(one) > 0)
+        .copied()
+        .partition(|one| one.broken(Strength::Promised).next().is_none() && unreachable(one) == 0);
     let mut said = Vec::new();
     if !kept.is_empty() {
-        let names: Vec<&str> = kept.iter().map(|one| one.contender.as_str()).collect();
+        let names: Vec<String> = kept.iter().map(|one| one.shown()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let worst = kept.iter().flat_map(|one| &one.promises).filter(|one| one.strength == Strength::Promised);
         let worst = worst.filter(|one| one.given == Given::Kept).map(|one| one.broken.high).fold(0.0, f64::max);
         let (each, states) = (if kept.len() > 1 { " each" } else { "" }, kept[0].states);
@@ -79,11 +85,12 @@ fn of_program(one: &Survived) -> Option<String> {
     Some(match program.given {
         Given::Broken => format!(
             "On {} `{}` LOST what it had acknowledged in {lost} of {of} cuts{example}.",
-            one.contender, program.command
+            one.shown(),
+            program.command
         ),
         _ => format!(
             "On {} `{}` kept all of what it had acknowledged in {of} cuts ({} lines): at most {} of such cuts lose something.",
-            one.contender,
+            one.shown(),
             program.command,
             program.acknowledged,
             percent(program.lost.high)
@@ -98,7 +105,7 @@ fn unreachable(one: &Survived) -> u32 {
 
 fn broken(one: &Survived) -> String {
     let promises: Vec<String> = one.broken(Strength::Promised).map(in_one).collect();
-    let mut text = format!("{} did NOT keep what was promised", one.contender);
+    let mut text = format!("{} did NOT keep what was promised", one.shown());
     if one.lying {
         text.push_str(", on a disk that lies about its flushes");
     }
@@ -133,7 +140,7 @@ fn losses(one: &Survived) -> Option<String> {
     let Figures { median, worst } = one.lost_seconds;
     Some(format!(
         "{}: of work that nobody synced a cut takes the last {}, at worst {}.",
-        one.contender,
+        one.shown(),
         seconds(median?),
         seconds(worst?)
     ))
@@ -257,11 +264,10 @@ fn counted(rate: Rate, seen: Option<String>) -> Cell {
 }
 
 fn cell(promise: &PromiseResult) -> Cell {
-    let mut cell = share_of(promise.given, promise.broken, &promise.example);
-    if let Some(later) = promise.worst {
-        cell.text.push_str(&format!(", {}", later.name()));
-    }
-    cell
+    let cell = share_of(promise.given, promise.broken, &promise.example);
+    // Short enough for a column of the terminal.
+    let worst = promise.worst.map(|later| format!("{}+{}", cell.text.trim_start_matches("broken "), later.name()));
+    Cell { text: worst.unwrap_or(cell.text), ..cell }
 }
 
 fn share_of(given: Given, rate: Rate, example: &Option<Example>) -> Cell {
@@ -286,7 +292,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
             first.in_order * 100 / first.states.max(1),
             first.seed
         ),
-        "broken ..., file, folder or other: the worst variant of a guarantee, in which that was synced after its own steps (another file, for other); its variants are the rows below.".into(),
+        "12 %+folder: broken so often in the worst variant of a guarantee, in which the folder was synced after its own steps (file: the file, other: another file); its variants are the rows below.".into(),
         "lost: seconds of work whose calls had returned and that nobody synced. Each promise in a sentence: docs/power-cut.md".into(),
     ];
     if first.lying {
@@ -329,6 +335,7 @@ mod tests {
         Survived {
             contender: contender.into(),
             filesystem: contender.into(),
+            driver: None,
             class: records::Durability::unknown(),
             kernel: "6.18".into(),
             guest: false,
@@ -405,10 +412,19 @@ mod tests {
         promise.variants = vec![variant(None, Given::Kept, 0), variant(Some(Later::Folder), Given::Broken, 28)];
         (promise.given, promise.broken, promise.worst) = (Given::Broken, rate(28, 40), Some(Later::Folder));
         let text = told(vec![one.clone()], 120);
-        assert!(text.contains("broken 70 %, folder") && text.contains("+ folder"), "{text}");
+        assert!(text.contains("70 %+folder") && text.contains("+ folder"), "{text}");
         assert!(text.lines().any(|line| line.contains("as it is") && line.contains("kept")), "{text}");
         one.promises[0] = PromiseResult { strength: Strength::Promised, ..one.promises[1].clone() };
         assert!(told(vec![one], 200).contains("two-writes, then fsync of the folder (in 28 of 40 cuts"));
+    }
+
+    #[test]
+    fn a_contender_of_another_driver_is_shown_with_it_everywhere() {
+        let one = Survived { driver: Some("ext4".into()), ..survived("ext2", 400) };
+        let text = told(vec![one], 120);
+        assert!(text.starts_with("ext2 (ext4 driver) did NOT keep"), "{text}");
+        assert!(text.lines().any(|line| line.trim() == "ext2 (ext4 driver)"), "{text}");
+        assert!(text.contains("ext2 (ext4 driver): of work that nobody synced"), "{text}");
     }
 
     #[test]

@@ -3,7 +3,14 @@
 
 use crate::faults::{FaultResult, Verdict};
 use crate::power_cut::{Given, PromiseResult, Strength, Survived};
-use records::{DataMode, Durability, Journaling};
+use records::{DataMode, Durability, Found, Journaling};
+
+/// The driver that served a mount of another filesystem's name: the ext4 driver mounts ext2 and ext3 (CONFIG_EXT4_USE_FOR_EXT2), and shows the options of such
+/// a mount in its own folder, `/proc/fs/ext4`, where a driver of ext2 alone shows none. None: the driver of that name did, as far as is known.
+pub fn driver(found: &Found) -> Option<&'static str> {
+    let other_name = ["ext2", "ext3"].contains(&found.filesystem.as_str());
+    (other_name && !found.more_options.is_empty()).then_some("ext4")
+}
 
 /// Where power cuts contradict it. A disk that lies is no filesystem's fault, and a program's loss says nothing of one.
 pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<String> {
@@ -74,6 +81,19 @@ mod tests {
         let read = Counts { right: 10, wrong, ..Counts::default() };
         let round = Round { blocks: 64, read, ..Round::default() };
         vec![of_rounds(known("bit-flips").expect("known"), vec![round])]
+    }
+
+    #[test]
+    fn ext2_that_the_ext4_driver_mounted_is_known_by_the_options_that_it_shows() {
+        let found = |filesystem: &str, options: &[&str]| Found {
+            filesystem: filesystem.into(),
+            more_options: options.iter().map(|option| option.to_string()).collect(),
+            ..Found::nothing()
+        };
+        assert_eq!(driver(&found("ext2", &["rw", "nodelalloc"])), Some("ext4"));
+        assert_eq!(driver(&found("ext3", &["rw", "data=ordered"])), Some("ext4"));
+        assert_eq!(driver(&found("ext2", &[])), None);
+        assert_eq!(driver(&found("ext4", &["rw"])), None);
     }
 
     #[test]

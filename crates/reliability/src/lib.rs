@@ -12,6 +12,7 @@ pub mod power_cut;
 mod stamps;
 mod witness;
 
+pub use description::driver;
 pub use error::ReliabilityError;
 pub use witness::witness;
 

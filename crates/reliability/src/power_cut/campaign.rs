@@ -213,6 +213,7 @@ impl Found {
         Survived {
             contender: contender.label.clone(),
             filesystem: contender.filesystem.clone(),
+            driver: description::driver(set_up).map(String::from),
             class: set_up.durability.clone(),
             kernel: String::new(),
             guest: false,

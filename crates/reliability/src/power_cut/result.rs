@@ -182,6 +182,9 @@ pub struct Survived {
     pub contender: String,
     /// Its filesystem, by the name of its description.
     pub filesystem: String,
+    /// The driver that mounted it, where that is another filesystem's: ext4's for ext2 and ext3; null where it is its own.
+    #[serde(default)]
+    pub driver: Option<String>,
     /// What that description says of its durability, as it was mounted.
     pub class: Durability,
     /// Kernel on which it was cut.
@@ -225,6 +228,13 @@ pub struct Survived {
 }
 
 impl Survived {
+    /// Its label for people, with the driver where that is another filesystem's.
+    pub fn shown(&self) -> String {
+        self.driver
+            .as_ref()
+            .map_or_else(|| self.contender.clone(), |name| format!("{} ({name} driver)", self.contender))
+    }
+
     /// The promises of this weight that were broken.
     pub fn broken(&self, strength: Strength) -> impl Iterator<Item = &PromiseResult> {
         self.promises.iter().filter(move |one| one.strength == strength && one.given == Given::Broken)
