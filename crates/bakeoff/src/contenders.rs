@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::nearest;
 use records::FRESH;
 use runner::{DEVICE, Place, PlannedContender};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use workload::axes::Axes;
 use workload::names::{Known, resolve};
@@ -232,9 +232,19 @@ fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>
     Ok(contenders.into_iter().map(entry).collect())
 }
 
-/// The raw device beneath, as a pseudo contender.
-pub fn raw_device() -> PlannedContender {
-    entry(Contender::plain(DEVICE))
+/// The raw device beneath contenders on these disks, as a pseudo contender. None for several disks: a filesystem's figure is shown as a share of one.
+pub fn raw_device(disks: &BTreeSet<Option<String>>) -> Option<PlannedContender> {
+    let mut device = Contender::plain(DEVICE);
+    let disk = match disks.iter().collect::<Vec<_>>()[..] {
+        [] => &None,
+        [one] => one,
+        _ => return None,
+    };
+    if let Some(disk) = disk {
+        device.axes.insert("disk".into(), disk.clone());
+        device.label.push_str(&axes::find("disk").map(|named| named.axis.label("", disk)).unwrap_or_default());
+    }
+    Some(entry(device))
 }
 
 fn entry(asked: Contender) -> PlannedContender {

@@ -16,7 +16,7 @@ use crate::traces;
 use runner::{
     Ages, DEVICE, LEAST_BLOCKS, MOST_BLOCKS, Place, PlannedContender, ResolvedPlan, Sampling, Shard, TWIN, Work,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use system::Sysfs as _;
 use system::input::{TEXT_LIMIT, text_file};
@@ -77,10 +77,9 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         works.iter_mut().for_each(|work| work.compiled.count_instructions());
     }
     let reads_device = works.iter().any(|work| work.compiled.estimate.needs_device);
-    let modelled = entries.iter().any(|entry| axes::value(&entry.asked, "disk").is_some());
-    // Beneath a modelled disk is memory, whose figure would say nothing.
-    if reads_device && !modelled && !counted && !matches!(place, Place::Directories(_)) {
-        entries.push(contenders::raw_device());
+    let disks: BTreeSet<Option<String>> = entries.iter().map(|entry| axes::value(&entry.asked, "disk")).collect();
+    if reads_device && !counted && !matches!(place, Place::Directories(_)) {
+        entries.extend(contenders::raw_device(&disks));
     }
     add_twin(&mut entries, what.no_twin, sampling);
     let ages = ages(what, &entries, &catalogue, &place)?;
@@ -106,10 +105,30 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         filesystems,
         notes,
     };
+    if resolved.trials_per_block() == 0 {
+        return Err(Failure::usage(nothing_to_do(&resolved, &disks)));
+    }
     if !says_how_often(what, &plan) && shard.is_none() {
         answer_soon(&mut resolved);
     }
     Ok((resolved, catalogue))
+}
+
+/// Why no contender meets any workload, and what to do.
+fn nothing_to_do(plan: &ResolvedPlan, disks: &BTreeSet<Option<String>>) -> String {
+    let why = |work: &Work| {
+        let estimate = &work.compiled.estimate;
+        let reads_device = estimate.needs_device && !estimate.needs_files;
+        match plan.place {
+            _ if !reads_device && estimate.needs_aged => "it reads aged files, and no contender is aged (--age)",
+            _ if !reads_device => "no contender was chosen for it",
+            Place::Directories(_) => "it reads the raw device, which a directory does not have (use --image or --on)",
+            _ if disks.len() > 1 => "it reads the raw device of one disk, and several are named (name one with --disk)",
+            _ => "it reads the raw device, and these contenders run in a virtual machine that counts instructions",
+        }
+    };
+    let works: Vec<String> = plan.works.iter().map(|work| format!("{}: {}", work.name, why(work))).collect();
+    format!("nothing can be measured: {}", works.join("; "))
 }
 
 /// Programs and their libraries are this machine's: they are not brought into virtual machines.

@@ -57,14 +57,15 @@ fn every_contender_of_a_modelled_disk_says_so_and_its_device_turns_as_described(
     let full = place.bakeoff("show --full").well().out.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         "hdd-7200 is modelled",
-        "ssd-sata is served by Bakeoff itself, which adds",
+        "ssd-sata is served by Bakeoff itself: the way to it and back takes",
         "no figure here is one of a real disk",
+        "The modelled disk was",
     ] {
         assert!(full.contains(said), "{said}: {full}");
     }
     place.bakeoff("export -o run.json").well();
     let export = std::fs::read_to_string(place.path("run.json")).expect("exported");
-    for said in ["hdd-7200 (modelled)", "rotational 1", "rotational 0"] {
+    for said in ["hdd-7200 (modelled)", "rotational 1", "rotational 0", "avoidable"] {
         assert!(export.contains(said), "{said}");
     }
 }
@@ -117,4 +118,18 @@ fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
     refused("--fs f2fs --disk hdd-7200", &["virtual machine"]);
     refused("--fs ext4 --disk hdd-7200 --age used", &["aged images lie on the scratch folder's disk"]);
     refused("--fs ext4 --disk hdd-7200 --dir .", &["--disk", "--dir"]);
+}
+
+#[test]
+fn the_raw_device_of_one_modelled_disk_can_be_measured_and_nothing_to_measure_is_refused() {
+    needs!(root, loop_devices);
+    let place = Place::new();
+    let planned = place.bakeoff("plan device --disk hdd-7200 --scratch .").well();
+    assert!(planned.out.contains("device modelled hdd-7200"), "{}", planned.out);
+    let refused = |words: &str, why: &str| {
+        place.bakeoff(&format!("run device --no-report {words}")).refused(&["nothing can be measured", why]);
+        assert!(!place.path("bakeoff.db").exists(), "{words}: refused before anything is made");
+    };
+    refused("--scratch . --disk hdd-7200,ssd-sata", "several are named");
+    refused("--dir .", "a directory does not have");
 }

@@ -49,8 +49,14 @@ pub struct Device {
 /// One kind of disk at work; times in nanoseconds. The methods are those of [`Device`].
 pub(crate) trait Works: std::fmt::Debug + Send {
     fn submit(&mut self, at: u64, ticket: Ticket, request: Request);
-    fn next(&self) -> Option<u64>;
-    fn advance(&mut self, to: u64) -> Vec<(Ticket, u64)>;
+    /// The next decision inside the disk, if an unanswered request depends on it.
+    fn decision(&self) -> Option<u64>;
+    /// When the first answer is due that was not handed out.
+    fn first_answer(&self) -> Option<u64>;
+    /// Moves the clock.
+    fn run(&mut self, to: u64);
+    /// Hands out the answers that are known and due by then. The clock does not move.
+    fn take(&mut self, until: u64) -> Vec<(Ticket, u64)>;
 }
 
 impl Device {
@@ -80,15 +86,30 @@ impl Device {
     /// is decided what is done next: a hard disk has understood a command, or has written a piece of its cache behind which somebody waits. Then
     /// [`Device::advance`] returns nothing, and this tells a later time.
     pub fn next(&self) -> Option<Duration> {
-        self.works.next().map(Duration::from_nanos)
+        self.works.first_answer().into_iter().chain(self.works.decision()).min().map(Duration::from_nanos)
     }
 
     /// Time passes. Returns what was done until then and was not returned yet, in the order of its times.
     ///
     /// What nobody waits for is caught up with here and in [`Device::submit`], a microsecond or so for each piece of a cache that was written meanwhile.
     pub fn advance(&mut self, to: Duration) -> Vec<(Ticket, Duration)> {
-        let done = self.works.advance(nanoseconds(to));
-        done.into_iter().map(|(ticket, at)| (ticket, Duration::from_nanos(at))).collect()
+        self.works.run(nanoseconds(to));
+        self.taken(nanoseconds(to))
+    }
+
+    /// Returns what will be done by `until`, a time in the near future, in the order of its times. In contrast to [`Device::advance`] the clock moves only
+    /// as far as decisions need it on which an unanswered request depends: a request that arrives before `until` keeps its time of arrival, unless such a
+    /// decision was later. This is for servers that answer a little before a request is done, since the answer needs its time to arrive.
+    pub fn foresee(&mut self, until: Duration) -> Vec<(Ticket, Duration)> {
+        let until = nanoseconds(until);
+        while let Some(at) = self.works.decision().filter(|at| *at <= until) {
+            self.works.run(at);
+        }
+        self.taken(until)
+    }
+
+    fn taken(&mut self, until: u64) -> Vec<(Ticket, Duration)> {
+        self.works.take(until).into_iter().map(|(ticket, at)| (ticket, Duration::from_nanos(at))).collect()
     }
 }
 
@@ -99,23 +120,25 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(END).min(END)
 }
 
-/// Requests whose time of completion is known, and those that are done.
+/// Requests whose time of completion is known.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
+    /// Those that the disk itself has not seen completed.
     known: BinaryHeap<Reverse<(u64, Ticket)>>,
-    done: Vec<(Ticket, u64)>,
+    /// Those that were not handed out.
+    pending: BinaryHeap<Reverse<(u64, Ticket)>>,
 }
 
 impl Answers {
     /// It will be done then.
     pub fn give(&mut self, ticket: Ticket, at: u64) {
         self.known.push(Reverse((at, ticket)));
+        self.pending.push(Reverse((at, ticket)));
     }
 
-    /// When the first of them is done.
+    /// When the first of those is done that were not handed out.
     pub fn first(&self) -> Option<u64> {
-        let known = self.known.peek().map(|Reverse((at, _))| *at);
-        self.done.first().map(|(_, at)| *at).or(known)
+        self.pending.peek().map(|Reverse((at, _))| *at)
     }
 
     /// When the first is done that was not noticed yet.
@@ -125,17 +148,19 @@ impl Answers {
 
     /// Notices one that is done by now.
     pub fn notice(&mut self, now: u64) -> bool {
-        if self.coming().is_none_or(|at| at > now) {
-            return false;
+        let is_done = self.coming().is_some_and(|at| at <= now);
+        if is_done {
+            self.known.pop();
         }
-        if let Some(Reverse((at, ticket))) = self.known.pop() {
-            self.done.push((ticket, at));
-        }
-        true
+        is_done
     }
 
-    /// Hands out what was noticed.
-    pub fn take(&mut self) -> Vec<(Ticket, u64)> {
-        std::mem::take(&mut self.done)
+    /// Hands out those that are done by then.
+    pub fn take(&mut self, until: u64) -> Vec<(Ticket, u64)> {
+        let mut done = Vec::new();
+        while self.first().is_some_and(|at| at <= until) {
+            done.extend(self.pending.pop().map(|Reverse((at, ticket))| (ticket, at)));
+        }
+        done
     }
 }

@@ -4,6 +4,7 @@
 use crate::control::{Answer, Ask, PROTOCOL};
 use crate::cut::State;
 use crate::fault::{Chosen, Fault};
+use crate::lateness::Lateness;
 use crate::record::Record;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -132,6 +133,17 @@ impl Disk {
     /// There is no such file, or the server is gone.
     pub fn flip(&mut self, file: &str, chosen: &Chosen) -> Result<u64, DiskError> {
         self.count("flip bits", &Ask::Flip { file: file.into(), chosen: chosen.clone() })
+    }
+
+    /// How late a modelled disk was with everything that it has answered.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub fn lateness(&mut self) -> Result<Lateness, DiskError> {
+        match self.ask("count how late it is", &Ask::Lateness)? {
+            Answer::Late(lateness) => Ok(*lateness),
+            other => Err(DiskError::Lost(format!("answered {other:?}"))),
+        }
     }
 
     fn count(&mut self, doing: &'static str, ask: &Ask) -> Result<u64, DiskError> {

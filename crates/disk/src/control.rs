@@ -2,11 +2,12 @@
 
 use crate::cut::State;
 use crate::fault::{Chosen, Fault};
+use crate::lateness::Lateness;
 use crate::record::Record;
 use serde::{Deserialize, Serialize};
 
 /// Version of what is said; both ends are of one program.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +31,8 @@ pub(crate) enum Ask {
     Mend,
     /// Turn a bit over in each of these blocks of a file.
     Flip { file: String, chosen: Chosen },
+    /// How late was everything that was answered?
+    Lateness,
     /// Unmount and end.
     End,
 }
@@ -46,6 +49,7 @@ pub(crate) enum Answer {
     Recorded(Box<Record>),
     /// So many blocks or requests.
     Counted(u64),
+    Late(Box<Lateness>),
     /// It cannot be done; why.
     Refused(String),
 }

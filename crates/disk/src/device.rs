@@ -7,41 +7,53 @@
 use crate::fault::Failed;
 use crate::inodes::{Shared, lock};
 use crate::pace::{Job, Pace, What};
-use disk_model::Model;
+use crate::server::Service;
 use fuser::{Errno, ReplyData};
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 /// How long a recorded write is under way: as long as on a quick SSD, so that others may come meanwhile.
 const UNDER_WAY: Duration = Duration::from_micros(100);
 
+/// A thread that sleeps wakes up somewhat late; so much of that is waited for awake at most.
+const MOST_AWAKE: Duration = Duration::from_micros(25);
+/// How much the last time counts in what is known about that.
+const LAST_WEIGHT: u32 = 8;
+
 /// Starts the thread; what it is sent, it answers.
-pub(crate) fn start(shared: &Shared, model: Option<&Model>) -> Sender<Job> {
+pub(crate) fn start(shared: &Shared, service: &Service) -> Sender<Job> {
     let (jobs, taken) = channel();
-    let (own, pace) = (Arc::clone(shared), Pace::of(model));
+    let (own, pace) = (Arc::clone(shared), Pace::of(service.model.as_ref(), service.path));
     std::thread::spawn(move || work(&own, &taken, pace));
     jobs
 }
 
 fn work(shared: &Shared, jobs: &Receiver<Job>, mut pace: Pace) {
-    // A sleep ends when it is due, and not up to 50 microseconds later; without the right to say so it is later.
+    // A sleep ends when it is due, and not up to 50 microseconds later; without the right to ask for that it is later.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let mut sleep = Sleep::here();
     loop {
         // All that has come takes part in what is decided now.
         for job in jobs.try_iter() {
             let takes = takes(shared, &job);
             pace.arrives(job, takes);
         }
-        let now = Instant::now();
-        let due = pace.due(now);
+        let due = pace.due(Instant::now());
         if !due.is_empty() {
-            due.into_iter().for_each(|job| answer(shared, job.number, job.what));
+            for (job, answering) in due {
+                let late = answering.map(|answering| (answering, answering.late(pace.at(Instant::now()))));
+                answer(shared, job.number, job.what);
+                if let Some((answering, late)) = late {
+                    let mut inodes = lock(shared);
+                    inodes.lateness.answered(answering.kind, answering.takes, late, answering.unreachable);
+                }
+            }
             continue;
         }
         let arrived = match pace.next() {
-            Some(due) => jobs.recv_timeout(due.saturating_duration_since(now)),
+            Some(due) => sleep.until(due, jobs),
             None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match arrived {
@@ -52,6 +64,46 @@ fn work(shared: &Shared, jobs: &Receiver<Job>, mut pace: Pace) {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
+    }
+}
+
+/// Waiting for a moment or a request, whichever comes first.
+struct Sleep {
+    /// How late a sleep ends, as it was lately.
+    wakes_late: Duration,
+    /// Whether the last of it may be waited for awake: with one processor nothing else would run meanwhile.
+    may_stay_awake: bool,
+}
+
+impl Sleep {
+    fn here() -> Sleep {
+        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Sleep { wakes_late: Duration::ZERO, may_stay_awake: processors > 1 }
+    }
+
+    fn until(&mut self, due: Instant, jobs: &Receiver<Job>) -> Result<Job, RecvTimeoutError> {
+        let awake = if self.may_stay_awake { self.wakes_late } else { Duration::ZERO };
+        let asleep = due.saturating_duration_since(Instant::now()).saturating_sub(awake);
+        if !asleep.is_zero() {
+            let ends = Instant::now() + asleep;
+            match jobs.recv_timeout(asleep) {
+                Err(RecvTimeoutError::Timeout) => self.woke(ends.elapsed()),
+                arrived => return arrived,
+            }
+        }
+        while Instant::now() < due {
+            match jobs.try_recv() {
+                Ok(job) => return Ok(job),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            }
+        }
+        Err(RecvTimeoutError::Timeout)
+    }
+
+    fn woke(&mut self, late: Duration) {
+        let known = self.wakes_late * (LAST_WEIGHT - 1) + late.min(MOST_AWAKE);
+        self.wakes_late = known / LAST_WEIGHT;
     }
 }
 

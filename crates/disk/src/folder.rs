@@ -7,7 +7,7 @@ use crate::content::Change;
 use crate::device;
 use crate::inodes::{Inode, Shared, lock};
 use crate::pace::{Job, What, WriteAnswer};
-use disk_model::Model;
+use crate::server::Service;
 use fuser::{
     AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
@@ -22,8 +22,8 @@ use std::time::{Duration, Instant, SystemTime};
 const TRUSTED: Duration = Duration::from_secs(3600);
 /// Length of names at most.
 const NAME_LENGTH: usize = 255;
-/// Requests that may be under way at a time: as on a disk with a deep queue.
-const DEPTH: u16 = 128;
+/// Requests that may be under way at a time: more than a loop device has, each of which may be cut in several.
+const DEPTH: u16 = 512;
 /// Largest write, as the kernel makes them for most disks.
 const MOST_AT_ONCE: u32 = 1 << 20;
 /// Sizes are counted in these.
@@ -34,13 +34,15 @@ const BLOCK: u32 = 4096;
 pub(crate) struct Folder {
     shared: Shared,
     jobs: Sender<Job>,
-    modelled: bool,
+    /// Reads wait for their turn, too.
+    queues_reads: bool,
 }
 
 impl Folder {
     /// A folder, and the thread that answers.
-    pub fn of(shared: &Shared, model: Option<&Model>) -> Folder {
-        Folder { shared: Arc::clone(shared), jobs: device::start(shared, model), modelled: model.is_some() }
+    pub fn of(shared: &Shared, service: &Service) -> Folder {
+        let queues_reads = service.model.is_some() || service.queues_reads;
+        Folder { shared: Arc::clone(shared), jobs: device::start(shared, service), queues_reads }
     }
 
     fn send(&self, number: u64, what: What) {
@@ -179,7 +181,7 @@ impl Filesystem for Folder {
         reply: ReplyData,
     ) {
         let length = size as usize;
-        if self.modelled || lock(&self.shared).waits(number.0) {
+        if self.queues_reads || lock(&self.shared).waits(number.0) {
             return self.send(number.0, What::Read { offset, length, answer: reply });
         }
         device::read(&self.shared, number.0, offset, length, reply);

@@ -4,6 +4,7 @@
 use crate::blocks::Blocks;
 use crate::content::{Change, Past, Recording};
 use crate::fault::{Ailing, Chosen, Failed, Fault};
+use crate::lateness::Lateness;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -43,6 +44,8 @@ pub(crate) struct Inodes {
     recording: Option<(u64, Recording)>,
     past: Option<(u64, Past)>,
     ailing: Option<(u64, Ailing)>,
+    /// How late a modelled disk has answered.
+    pub lateness: Lateness,
 }
 
 impl Inodes {

@@ -2,9 +2,11 @@
 //! In: requests as they arrive. Out: those that are due.
 
 use crate::content::Change;
-use disk_model::{Device, Kind, Model, Request, Ticket};
+use crate::path_cost::PathCost;
+use crate::schedule::{Answering, Due, Schedule};
+use disk_model::{Device, Kind, Model, Request};
 use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// A request that is answered when it is due.
@@ -55,24 +57,23 @@ pub(crate) enum Pace {
     Modelled(Box<Modelled>),
 }
 
-/// A described disk, and the requests that it has not answered.
+/// A described disk and the clock that it goes by.
 #[derive(Debug)]
 pub(crate) struct Modelled {
-    device: Device,
+    schedule: Schedule<Job>,
     began: Instant,
-    jobs: HashMap<Ticket, Job>,
 }
 
 /// Seed of how platters stand at the beginning: the same for all contenders.
 const SEED: u64 = 1;
 
 impl Pace {
-    pub fn of(model: Option<&Model>) -> Pace {
+    pub fn of(model: Option<&Model>, path: PathCost) -> Pace {
         match model {
             None => Pace::InTurn(VecDeque::new()),
             Some(model) => {
-                let device = Device::new(model, SEED);
-                Pace::Modelled(Box::new(Modelled { device, began: Instant::now(), jobs: HashMap::new() }))
+                let schedule = Schedule::new(Device::new(model, SEED), path);
+                Pace::Modelled(Box::new(Modelled { schedule, began: Instant::now() }))
             }
         }
     }
@@ -89,23 +90,38 @@ impl Pace {
     pub fn next(&self) -> Option<Instant> {
         match self {
             Pace::InTurn(waiting) => waiting.front().map(|(due, _)| *due),
-            Pace::Modelled(modelled) => modelled.device.next().map(|next| modelled.began + next),
+            Pace::Modelled(modelled) => modelled.schedule.next().map(|next| modelled.began + next),
         }
     }
 
-    /// Those that are due by now, in their order.
-    pub fn due(&mut self, now: Instant) -> Vec<Job> {
+    /// Those that are due by now, in their order; of a modelled disk with the time of their answer.
+    pub fn due(&mut self, now: Instant) -> Vec<(Job, Option<Answering>)> {
         match self {
             Pace::InTurn(waiting) => {
                 let due = waiting.iter().take_while(|(due, _)| *due <= now).count();
-                waiting.drain(..due).map(|(_, job)| job).collect()
+                waiting.drain(..due).map(|(_, job)| (job, None)).collect()
             }
-            Pace::Modelled(modelled) => modelled.due(now),
+            Pace::Modelled(modelled) => {
+                let due = modelled.schedule.due(modelled.at(now));
+                due.into_iter().map(|Due { job, pace }| (job, Some(pace))).collect()
+            }
+        }
+    }
+
+    /// A moment by the disk's own clock.
+    pub fn at(&self, now: Instant) -> Duration {
+        match self {
+            Pace::InTurn(_) => Duration::ZERO,
+            Pace::Modelled(modelled) => modelled.at(now),
         }
     }
 }
 
 impl Modelled {
+    fn at(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.began)
+    }
+
     fn arrives(&mut self, job: Job) {
         let (kind, offset, length) = match &job.what {
             What::Read { offset, length, .. } => (Kind::Read, *offset, *length as u64),
@@ -113,13 +129,6 @@ impl Modelled {
             What::Write { offset, change, .. } => (Kind::Write, *offset, change.length()),
             What::Flush { .. } => (Kind::Flush, 0, 0),
         };
-        let at = job.arrived.saturating_duration_since(self.began);
-        let ticket = self.device.submit(at, Request { kind, offset, length });
-        self.jobs.insert(ticket, job);
-    }
-
-    fn due(&mut self, now: Instant) -> Vec<Job> {
-        let done = self.device.advance(now.saturating_duration_since(self.began));
-        done.into_iter().filter_map(|(ticket, _)| self.jobs.remove(&ticket)).collect()
+        self.schedule.arrives(self.at(job.arrived), Request { kind, offset, length }, job);
     }
 }

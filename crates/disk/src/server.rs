@@ -7,6 +7,7 @@
 use crate::control::{Answer, Ask, PROTOCOL};
 use crate::folder::Folder;
 use crate::inodes::{Inodes, Shared, lock};
+use crate::path_cost::PathCost;
 use disk_model::Model;
 use fuser::{BackgroundSession, Config, MountOption, Session};
 use std::ffi::OsStr;
@@ -23,15 +24,25 @@ const LEAVE_LIMIT: Duration = Duration::from_secs(2);
 /// Bytes of a question at most.
 const LINE_LIMIT: u64 = 1 << 20;
 
-/// Serves a folder at `point` that holds at most `room` bytes, until `questions` end. Its files answer as fast as can be, or as a modelled disk does, on which
-/// they lie one above the other.
+/// How requests are answered: as fast as can be unless a disk is modelled.
+#[derive(Debug, Clone, Default)]
+pub struct Service {
+    /// The disk that is modelled. All files of the folder begin at its beginning.
+    pub model: Option<Model>,
+    /// What the way to it and back costs: each request is answered so much before the model is done.
+    pub path: PathCost,
+    /// Reads go the same way within the server as on a modelled disk, and are not answered by the thread that takes them in: for measuring that way.
+    pub queues_reads: bool,
+}
+
+/// Serves a folder at `point` that holds at most `room` bytes, until `questions` end.
 ///
 /// # Errors
 /// The folder cannot be mounted (without root, or without FUSE), or unmounted; what is written to `answers` cannot be.
 pub fn serve(
     point: &Path,
     room: u64,
-    model: Option<&Model>,
+    service: &Service,
     questions: impl Read,
     mut answers: impl Write,
 ) -> io::Result<()> {
@@ -44,7 +55,7 @@ pub fn serve(
         MountOption::NoExec,
         MountOption::NoAtime,
     ];
-    let session = Session::new(Folder::of(&shared, model), point, &config)?.spawn()?;
+    let session = Session::new(Folder::of(&shared, service), point, &config)?.spawn()?;
     say(&mut answers, &Answer::Ready { protocol: PROTOCOL })?;
     let mut questions = io::BufReader::new(questions);
     while let Some(ask) = next(&mut questions)? {
@@ -105,6 +116,7 @@ fn answer(shared: &Shared, ask: &Ask) -> Result<Answer, String> {
         Ask::Harm { file, fault } => counted(file, inodes.harm(OsStr::new(file), fault)),
         Ask::Mend => Ok(Answer::Counted(inodes.mend())),
         Ask::Flip { file, chosen } => counted(file, inodes.flip(OsStr::new(file), chosen)),
+        Ask::Lateness => Ok(Answer::Late(Box::new(inodes.lateness.clone()))),
         Ask::End => Ok(Answer::Done),
     }
 }

@@ -30,8 +30,8 @@ pub use machine::{Cpu, Machine, Virtualisation};
 pub use observed::{AgedState, Backend, Closing, Found, FreeSpace, Kept, OptionFound, Restored, Usage};
 pub use plan::{Ages, Place, PlannedContender, ResolvedPlan, Sampling, Shard, Until, Work};
 pub use run::{
-    CommandRecord, ContenderRecord, Evidence, Merged, NewRun, Origin, Part, PhaseRecord, RunRecord, RunStatus,
-    TrialRecord, TrialStatus, WorkRecord,
+    CommandRecord, ContenderRecord, DiskLateness, Evidence, Merged, NewRun, Origin, Part, PhaseRecord, RunRecord,
+    RunStatus, TrialRecord, TrialStatus, WorkRecord,
 };
 pub use size::show_bytes;
 pub use together::{ClientOutcome, Percentiles, Together};

@@ -377,6 +377,8 @@ pub struct Evidence {
     pub from_device: Option<f64>,
     /// Share of the generator's ceiling that the phase reached, 0 to 1.
     pub of_generator: Option<f64>,
+    /// How late a modelled disk was; absent on others, and where it had next to nothing to do.
+    pub disk_late: Option<DiskLateness>,
     /// Whether caches were emptied where a cold start was asked for.
     pub dropped: Option<bool>,
     /// How the cold start was brought about, and what shows it.
@@ -391,6 +393,44 @@ pub struct Evidence {
     pub remarks: Vec<String>,
 }
 
+/// How late a modelled disk was during one pass: what its description takes, beside what it took.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskLateness {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Lateness as a share of the disk's own time, of the kind of request where it is largest.
+    pub share: f64,
+    /// Part of it that no repetition mends: the disk is faster than the way to it and back on this machine.
+    pub unreachable: f64,
+    /// The largest share of a kind of request that may be less the next time.
+    pub avoidable: f64,
+    /// Half of the requests were answered no later than this, in nanoseconds.
+    pub median_ns: u64,
+    /// 99 % of the requests were answered no later than this, in nanoseconds.
+    pub p99_ns: u64,
+}
+
+impl DiskLateness {
+    /// A share of the disk's own time. The models differ by about as much from published figures, so less lateness does not change what a figure is worth.
+    pub const BOUND: f64 = 0.1;
+
+    /// Later than the bound: the figures are partly those of this machine.
+    pub fn is_late(&self) -> bool {
+        self.share > Self::BOUND
+    }
+
+    /// Later than the bound for reasons that may be gone the next time.
+    pub fn is_disturbed(&self) -> bool {
+        self.avoidable > Self::BOUND
+    }
+
+    /// Later than the bound whatever the machine does meanwhile: the disk is too fast to be modelled here.
+    pub fn is_too_fast(&self) -> bool {
+        self.unreachable > Self::BOUND
+    }
+}
+
 /// One command as it was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -403,4 +443,21 @@ pub struct CommandRecord {
     pub output: String,
     /// How long it took, in nanoseconds.
     pub elapsed_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DiskLateness;
+
+    #[test]
+    fn a_disk_is_late_beyond_a_tenth_of_its_own_time_and_disturbed_only_by_what_may_pass() {
+        let judged = |share, unreachable, avoidable| {
+            let late = DiskLateness { share, unreachable, avoidable, ..DiskLateness::default() };
+            (late.is_late(), late.is_disturbed(), late.is_too_fast())
+        };
+        assert_eq!(judged(0.1, 0.0, 0.1), (false, false, false));
+        assert_eq!(judged(0.11, 0.0, 0.11), (true, true, false));
+        assert_eq!(judged(2.0, 1.95, 0.05), (true, false, true));
+        assert_eq!(judged(2.0, 1.95, 0.3), (true, true, true));
+    }
 }

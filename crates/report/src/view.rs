@@ -10,6 +10,7 @@ mod clients;
 mod costs;
 mod course;
 mod known;
+mod late_disk;
 mod machines;
 mod material;
 mod options;

@@ -2,7 +2,7 @@
 //! In: two snapshots, the phase as asked for, the outcome. Out: the ledger's [`Evidence`], with remarks in few words.
 //! The rules and numbers are those of docs/method.md.
 
-use records::Evidence;
+use records::{DiskLateness, Evidence};
 use staging::Dropped;
 use system::noise::Disturbance;
 use workload::facts::PhaseEstimate;
@@ -76,6 +76,18 @@ pub fn weigh(
         }
     }
     evidence
+}
+
+/// How late a modelled disk was in the pass. A disk that is too fast for this machine disturbs nothing that a repetition would mend.
+pub fn note_lateness(evidence: &mut Evidence, late: Option<DiskLateness>) {
+    evidence.disk_late = late;
+    let Some(late) = late else { return };
+    if late.is_disturbed() {
+        evidence.disturbed.push("the modelled disk was late".into());
+    }
+    if late.is_too_fast() {
+        evidence.remarks.push("the modelled disk is too fast for this machine: its requests were late".into());
+    }
 }
 
 /// Bytes and inodes, each absent where it is not known.
@@ -166,4 +178,29 @@ fn generator_share(ceiling: &Ceiling, phase: &Phase, outcome: &PhaseOutcome) -> 
     let most = ceiling.write_bytes_per_second * f64::from(workers.clamp(1, cores));
     let seconds = outcome.returned_ns as f64 / 1e9;
     (most > 0.0 && seconds > 0.0 && outcome.bytes_written > 0).then(|| outcome.bytes_written as f64 / seconds / most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_modelled_disk_disturbs_a_pass_and_one_that_is_too_fast_is_remarked() {
+        let noted = |unreachable, avoidable| {
+            let mut evidence = Evidence::default();
+            let share = unreachable + avoidable;
+            note_lateness(
+                &mut evidence,
+                Some(DiskLateness { share, unreachable, avoidable, ..DiskLateness::default() }),
+            );
+            assert_eq!(evidence.disk_late.map(|late| late.share), Some(share));
+            (evidence.disturbed.len(), evidence.remarks.len())
+        };
+        assert_eq!(noted(0.0, 0.05), (0, 0));
+        assert_eq!(noted(0.0, 0.5), (1, 0));
+        assert_eq!(noted(1.5, 0.05), (0, 1));
+        let mut other = Evidence::default();
+        note_lateness(&mut other, None);
+        assert_eq!(other, Evidence::default());
+    }
 }

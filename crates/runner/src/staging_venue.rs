@@ -100,7 +100,7 @@ impl Venue for StagingVenue {
                 Some(copy) => target.stage_restored(asked, copy),
                 None => target.stage_aged(asked, cache, &kept_image(cache, key, &asked.label)?),
             },
-            _ if asked.filesystem == DEVICE => target.stage_raw(self.raw_bytes),
+            _ if asked.filesystem == DEVICE => target.stage_raw(asked, self.raw_bytes),
             _ => target.stage(asked),
         };
         Ok(Box::new(stage?))

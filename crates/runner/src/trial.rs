@@ -431,6 +431,7 @@ fn one_pass(
     let performed = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress);
     let outcome = performed.map_err(|error| error.in_phase(&phase.name))?;
     let seen = stage.since(&looked)?;
+    let late = stage.late_since(&seen)?;
     if phase.is_unmounted() {
         stage.mount_state()?;
     }
@@ -438,6 +439,7 @@ fn one_pass(
         stage.has_all_devices()?;
     }
     let mut evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
+    evidence::note_lateness(&mut evidence, late);
     if job.work.counts_instructions() {
         // Disks at work and stolen time change times alone, of which none is judged.
         evidence.disturbed.clear();

@@ -37,7 +37,7 @@ pub use guests::{DebianKernel, DebianKernels, UnreadSuite, debian_kernels, kerne
 pub use guests::{Serial, boot, fetch_kernel, is_guest, kernel_at_hand, kernel_called, kernel_is_here, kernel_release};
 pub use modelled::{Ceiling, check_disk};
 pub use remote::{Asked, Beside, Link, Peer, Pipe, Remote, Transport, serve};
-pub use served::ServedFolder;
+pub use served::{ServedFolder, Serving};
 pub use stage::drop_caches::Dropped;
 pub use stage::dry_run::commands_for;
 pub use stage::remount::Remountable;

@@ -1,14 +1,16 @@
 //! A contender's image on a disk that this machine does not have: served from memory, at the pace of a described disk.
-//! In: the disk's name or description file. Out: a folder for the image, and what must be said beside every figure.
+//! In: the disk's name or description file. Out: a folder for the image, how late the disk was, and what belongs with every figure.
 
 use crate::error::StagingError;
 use crate::guests::is_guest;
-use crate::served::ServedFolder;
+use crate::served::{ServedFolder, Serving};
 use crate::stage::target::Where;
-use disk_model::Model;
-use records::{Contender, show_bytes};
+use disk::{KernelTimes, Lateness, PathCost};
+use disk_model::{Device, Kind, Model, Request};
+use records::{Contender, DiskLateness, show_bytes};
 use std::path::{Path, PathBuf};
-use system::{BlockDevice, Journal, input};
+use std::time::Duration;
+use system::{BlockDevice, Evidence, Journal, input};
 
 mod ceiling;
 
@@ -23,6 +25,37 @@ pub(crate) struct Modelled {
     folder: ServedFolder,
     model: Model,
     ceiling: Ceiling,
+    /// What it had answered, and how late, when a pass began.
+    before: Lateness,
+}
+
+/// A request whose time is compared with its way.
+const SMALL: u64 = 4096;
+
+/// What a disk takes for one small request while it has nothing else to do.
+fn takes_alone(model: &Model, kind: Kind) -> Option<Duration> {
+    let mut device = Device::new(model, 1);
+    device.submit(Duration::ZERO, Request { kind, offset: 0, length: SMALL });
+    while let Some(next) = device.next() {
+        if let Some((_, done)) = device.advance(next).first() {
+            return Some(*done);
+        }
+    }
+    None
+}
+
+/// A sentence where small requests of a disk, one at a time, take less than their way there and back.
+fn too_fast(model: &Model, path: &PathCost) -> Option<String> {
+    let late = [("read", Kind::Read), ("write", Kind::Write)].into_iter().filter_map(|(word, kind)| {
+        let (takes, way) = (takes_alone(model, kind)?, path.of(kind, SMALL));
+        let of = |time: Duration| time.as_micros();
+        (way > takes).then(|| format!("a {word} of 4 KiB takes {} us of {} us", of(way), of(takes)))
+    });
+    let late = late.collect::<Vec<_>>().join(", ");
+    let name = model.name();
+    (!late.is_empty()).then(|| {
+        format!("{name} is too fast to be modelled here one request at a time: {late} by its description; read figures of such work as those of this machine")
+    })
 }
 
 fn described(disk: &str) -> Result<Model, StagingError> {
@@ -82,8 +115,40 @@ impl Modelled {
     pub fn open(disk: &str, bytes: u64, journal: &Journal) -> Result<Modelled, StagingError> {
         let model = described(disk)?;
         let ceiling = Ceiling::here(journal)?;
-        let folder = ServedFolder::open(bytes + SPARE, Some(disk), journal)?;
-        Ok(Modelled { folder, model, ceiling })
+        let folder = ServedFolder::open(bytes + SPARE, Serving::Modelled(disk, ceiling.path), journal)?;
+        Ok(Modelled { folder, model, ceiling, before: Lateness::default() })
+    }
+
+    /// A pass begins.
+    ///
+    /// # Errors
+    /// The process that serves the disk is gone.
+    pub fn look(&mut self) -> Result<(), StagingError> {
+        self.before = self.folder.lateness()?;
+        Ok(())
+    }
+
+    /// How late it was since then, with what the kernel counted meanwhile; None where it had next to nothing to do.
+    ///
+    /// # Errors
+    /// The process that serves the disk is gone.
+    pub fn late_since(&mut self, seen: &Evidence) -> Result<Option<DiskLateness>, StagingError> {
+        let traffic = seen.device.unwrap_or_default();
+        let kernel = KernelTimes {
+            span_ns: seen.elapsed_ns,
+            reads_ns: traffic.read_ns,
+            writes_ns: traffic.write_ns,
+            flushes_ns: traffic.flush_ns,
+        };
+        let summary = self.folder.lateness()?.since(&self.before).summary(&kernel);
+        Ok(summary.map(|summary| DiskLateness {
+            requests: summary.requests,
+            share: summary.share,
+            unreachable: summary.unreachable,
+            avoidable: summary.avoidable,
+            median_ns: summary.median_ns,
+            p99_ns: summary.p99_ns,
+        }))
     }
 
     /// The folder for its image.
@@ -91,10 +156,11 @@ impl Modelled {
         self.folder.path()
     }
 
-    /// What must be said beside every figure.
-    pub fn remark(&self) -> String {
+    /// What belongs with every figure: how it is served, and whether this machine is too slow for it.
+    pub fn remarks(&self) -> Vec<String> {
         let (name, ceiling) = (self.model.name(), self.ceiling.in_words());
-        format!("{name} is served by Bakeoff itself, which {ceiling}: faster disks than that cannot be modelled here")
+        let served = format!("{name} is served by Bakeoff itself: {ceiling}; the way is taken out of the disk's time");
+        std::iter::once(served).chain(too_fast(&self.model, &self.ceiling.path)).collect()
     }
 
     /// The disk, as it is shown beneath the image.
@@ -118,5 +184,29 @@ impl Modelled {
     /// Something on it is still in use.
     pub fn close(self) -> Result<(), StagingError> {
         self.folder.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use disk::ByLength;
+
+    #[test]
+    fn a_disk_that_is_faster_than_its_way_is_marked_with_both_times() {
+        let path = |us: u64| {
+            let way = ByLength { base_ns: us * 1000, per_mib_ns: 0 };
+            PathCost { read: way, write: way, flush_ns: 0 }
+        };
+        let marked = |disk: &str, us| too_fast(disk_model::named(disk).expect("shipped"), &path(us));
+        assert_eq!(marked("hdd-7200", 70), None);
+        assert_eq!(marked("nvme-tlc", 10), None);
+        let both = marked("nvme-tlc", 70).expect("marked");
+        assert!(
+            both.contains("a read of 4 KiB takes 70 us of 5") && both.contains("a write of 4 KiB takes 70"),
+            "{both}"
+        );
+        let writes = marked("ssd-sata", 70).expect("marked");
+        assert!(!writes.contains("a read") && writes.contains("a write of 4 KiB takes 70 us of 2"), "{writes}");
     }
 }

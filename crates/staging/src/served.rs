@@ -5,7 +5,7 @@
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::ownership::owned::remove_empty;
-use disk::{Disk, DiskError};
+use disk::{Disk, DiskError, Lateness, PathCost};
 use records::Cause;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,32 @@ const VERB: &str = "serve-disk";
 /// Where the folder is mounted, in the folder of the mark.
 const POINT: &str = "disk";
 
+/// How the disks of a served folder answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Serving<'a> {
+    /// As fast as can be.
+    #[default]
+    Plain,
+    /// As fast as can be, and within the server by the same way as on a modelled disk: for measuring that way.
+    OnModelsWay,
+    /// As the disk of this name or description file would, each request so much earlier as its way there and back costs.
+    Modelled(&'a str, PathCost),
+}
+
+impl Serving<'_> {
+    /// Words of the command that serves.
+    fn words(self) -> Result<Vec<String>, StagingError> {
+        Ok(match self {
+            Serving::Plain => Vec::new(),
+            Serving::OnModelsWay => vec!["--on-models-way".into()],
+            Serving::Modelled(model, path) => {
+                let cost = serde_json::to_string(&path).map_err(|error| failed(&DiskError::Lost(error.to_string())))?;
+                vec!["--model".into(), model.into(), "--path-cost".into(), cost]
+            }
+        })
+    }
+}
+
 /// A served folder. It ends with this, and everything in it.
 #[derive(Debug)]
 pub struct ServedFolder {
@@ -28,12 +54,11 @@ pub struct ServedFolder {
 }
 
 impl ServedFolder {
-    /// Has a process serve a folder that holds so many bytes, in memory; `model`: as the disk of this name or description file would, instead of as fast as
-    /// can be.
+    /// Has a process serve a folder that holds so many bytes, in memory.
     ///
     /// # Errors
     /// Without root, or where this kernel has no FUSE; what the process that serves says.
-    pub fn open(room: u64, model: Option<&str>, journal: &Journal) -> Result<ServedFolder, StagingError> {
+    pub fn open(room: u64, serving: Serving<'_>, journal: &Journal) -> Result<ServedFolder, StagingError> {
         if !system::process::is_root() {
             return Err(StagingError::NeedsRoot("serving a disk".into()));
         }
@@ -45,7 +70,7 @@ impl ServedFolder {
         let mut served = ServedFolder { disk: None, mark, journal: journal.clone(), point };
         let mut command = std::process::Command::new(PROGRAM);
         command.arg(VERB).arg(&served.point).arg(room.to_string());
-        command.args(model.iter().flat_map(|model| ["--model", model]));
+        command.args(serving.words()?);
         // The mark by which `clean` knows a process that outlived its run, and a group that Ctrl-C does not reach.
         command.env(system::process::OWNER_VARIABLE, Process::current().to_string()).process_group(0);
         let disk = Disk::start(&mut command).map_err(|error| not_served(&error))?;
@@ -65,6 +90,15 @@ impl ServedFolder {
     /// The disks in it.
     pub fn disk(&mut self) -> Option<&mut Disk> {
         self.disk.as_mut()
+    }
+
+    /// How late its modelled disk was with everything that it has answered.
+    ///
+    /// # Errors
+    /// The process that serves is gone.
+    pub fn lateness(&mut self) -> Result<Lateness, StagingError> {
+        let disk = self.disk.as_mut().ok_or_else(|| failed(&DiskError::Lost("it has ended".into())))?;
+        disk.lateness().map_err(|error| failed(&error))
     }
 
     /// Unmounts the folder and ends the process; everything in it is gone.

@@ -3,12 +3,13 @@
 //! [`crate::Remote`] answers the same for a stage elsewhere.
 
 use crate::error::StagingError;
+use crate::modelled::Modelled;
 use crate::stage::directory;
 use crate::stage::drop_caches::Dropped;
 use crate::stage::volume_tools::Tools;
 use crate::stage::{BUSY_LIMIT, Settled, Stage};
 use records::program::{Durable, Inode};
-use records::{Closing, Found, Usage};
+use records::{Closing, DiskLateness, Found, Usage};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -87,6 +88,14 @@ pub trait Staged {
     /// As for [`Staged::look`].
     fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError>;
 
+    /// How late a modelled disk was since the last [`Staged::look`], with what the counters saw since then; None on other disks.
+    ///
+    /// # Errors
+    /// The process that serves the disk is gone.
+    fn late_since(&mut self, _seen: &Evidence) -> Result<Option<DiskLateness>, StagingError> {
+        Ok(None)
+    }
+
     /// Space and inodes now.
     ///
     /// # Errors
@@ -164,7 +173,12 @@ impl Staged for Stage<'_> {
     }
 
     fn look(&mut self) -> Result<Snapshot, StagingError> {
+        self.state.modelled.as_mut().map_or(Ok(()), Modelled::look)?;
         Ok(Snapshot::take())
+    }
+
+    fn late_since(&mut self, seen: &Evidence) -> Result<Option<DiskLateness>, StagingError> {
+        self.state.modelled.as_mut().map_or(Ok(None), |modelled| modelled.late_since(seen))
     }
 
     fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError> {

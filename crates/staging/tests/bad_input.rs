@@ -70,7 +70,7 @@ fn a_raw_read_longer_than_the_device_is_refused() {
     }
     let bench = Bench::new();
     let mut target = bench.open(&bench.image(16)).expect("an image");
-    let error = target.stage_raw(17 * MIB).expect_err("too much");
+    let error = target.stage_raw(&records::Contender::plain(records::DEVICE), 17 * MIB).expect_err("too much");
     assert!(error.to_string().contains("too large"), "{error}");
 }
 

@@ -138,7 +138,7 @@ fn the_raw_device_delivers_what_was_filled_in() {
     }
     let bench = Bench::new();
     let mut target = bench.open(&bench.image(64)).expect("an image");
-    let stage = target.stage_raw(16 << 20).expect("filled");
+    let stage = target.stage_raw(&records::Contender::plain(records::DEVICE), 16 << 20).expect("filled");
     let device = stage.device().expect("a loop device").clone();
     let before = system::Snapshot::take();
     let mut data = vec![0; 16 << 20];

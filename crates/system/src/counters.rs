@@ -87,6 +87,15 @@ pub struct Traffic {
     pub merges: u64,
     /// Time during which at least one request was under way, in nanoseconds.
     pub busy_ns: u64,
+    /// Time of all reads together, each from its beginning to its end, in nanoseconds.
+    #[serde(default)]
+    pub read_ns: u64,
+    /// The same of writes; those that ask for a flush contain its time.
+    #[serde(default)]
+    pub write_ns: u64,
+    /// The same of flushes.
+    #[serde(default)]
+    pub flush_ns: u64,
 }
 
 impl Traffic {
@@ -112,6 +121,9 @@ impl Traffic {
             flushes: join(self.flushes, other.flushes),
             merges: join(self.merges, other.merges),
             busy_ns: join(self.busy_ns, other.busy_ns),
+            read_ns: join(self.read_ns, other.read_ns),
+            write_ns: join(self.write_ns, other.write_ns),
+            flush_ns: join(self.flush_ns, other.flush_ns),
         }
     }
 }
@@ -283,6 +295,9 @@ fn disks() -> BTreeMap<String, Traffic> {
             flushes: value(18),
             merges: value(4) + value(8),
             busy_ns: value(12) * 1_000_000,
+            read_ns: value(6) * 1_000_000,
+            write_ns: value(10) * 1_000_000,
+            flush_ns: value(19) * 1_000_000,
         };
         Some((fields.get(2)?.to_string(), one))
     });

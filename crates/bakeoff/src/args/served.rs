@@ -154,4 +154,10 @@ pub struct ServeDiskArgs {
     /// A described disk as which it answers, by its name or file
     #[arg(long)]
     pub model: Option<String>,
+    /// What the way to the disk and back costs, as JSON: each request is answered so much earlier
+    #[arg(long, requires = "model")]
+    pub path_cost: Option<String>,
+    /// Without a model, answer all the same by the thread that keeps a model's time: for measuring the way
+    #[arg(long, conflicts_with = "model")]
+    pub on_models_way: bool,
 }

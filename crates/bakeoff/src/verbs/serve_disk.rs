@@ -12,7 +12,10 @@ pub fn serve_disk(args: &ServeDiskArgs) -> Result<u8, Failure> {
     let _ = system::calls::serve_blocks();
     let read = |path: &std::path::Path| text_file(path, TEXT_LIMIT).map_err(|why| why.to_string());
     let model = args.model.as_ref().map(|model| axes::described(model, read)).transpose().map_err(Failure::usage)?;
-    disk::serve(&args.folder, args.room, model.as_ref(), std::io::stdin(), std::io::stdout())
+    let path = args.path_cost.as_deref().map(serde_json::from_str).transpose();
+    let path = path.map_err(|error| Failure::usage(format!("--path-cost: {error}")))?.unwrap_or_default();
+    let service = disk::Service { model, path, queues_reads: args.on_models_way };
+    disk::serve(&args.folder, args.room, &service, std::io::stdin(), std::io::stdout())
         .map_err(|error| Failure::new(format!("serving a disk in {}: {error}", args.folder.display())))?;
     Ok(0)
 }

@@ -66,15 +66,25 @@ impl Works for FlashDevice {
         self.admit();
     }
 
-    fn next(&self) -> Option<u64> {
-        let somebody_waits = !(self.writers.is_empty() && self.flushes.is_empty());
-        let event = if somebody_waits { self.event() } else { None };
-        self.answers.first().into_iter().chain(event).min()
+    fn decision(&self) -> Option<u64> {
+        let somebody_waits = !(self.writers.is_empty() && self.flushes.is_empty() && self.waiting.is_empty());
+        if somebody_waits { self.event() } else { None }
     }
 
-    fn advance(&mut self, to: u64) -> Vec<(Ticket, u64)> {
-        self.run(to);
-        self.answers.take()
+    fn first_answer(&self) -> Option<u64> {
+        self.answers.first()
+    }
+
+    fn run(&mut self, to: u64) {
+        while let Some(at) = self.event().filter(|at| *at <= to) {
+            self.now = self.now.max(at);
+            self.step();
+        }
+        self.now = self.now.max(to);
+    }
+
+    fn take(&mut self, until: u64) -> Vec<(Ticket, u64)> {
+        self.answers.take(until)
     }
 }
 
@@ -104,14 +114,6 @@ impl FlashDevice {
             last_work: 0,
             flash,
         }
-    }
-
-    fn run(&mut self, to: u64) {
-        while let Some(at) = self.event().filter(|at| *at <= to) {
-            self.now = self.now.max(at);
-            self.step();
-        }
-        self.now = self.now.max(to);
     }
 
     fn event(&self) -> Option<u64> {

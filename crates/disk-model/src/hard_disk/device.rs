@@ -77,22 +77,28 @@ pub(crate) struct HardDiskDevice {
 
 impl Works for HardDiskDevice {
     fn submit(&mut self, at: u64, ticket: Ticket, request: Request) {
-        self.run(at.saturating_add(self.phase));
+        self.run_inside(at.saturating_add(self.phase));
         self.waiting.push_back((self.now, ticket, request));
         self.admit();
     }
 
-    fn next(&self) -> Option<u64> {
+    fn decision(&self) -> Option<u64> {
         let somebody_waits =
             !(self.active.is_empty() && self.writers.is_empty() && self.flushes.is_empty() && self.waiting.is_empty());
         let event = if somebody_waits { self.event() } else { None };
-        let first = self.answers.first().into_iter().chain(event).min();
-        first.map(|at| at.saturating_sub(self.phase))
+        event.map(|at| at.saturating_sub(self.phase))
     }
 
-    fn advance(&mut self, to: u64) -> Vec<(Ticket, u64)> {
-        self.run(to.saturating_add(self.phase));
-        let mut done = self.answers.take();
+    fn first_answer(&self) -> Option<u64> {
+        self.answers.first().map(|at| at.saturating_sub(self.phase))
+    }
+
+    fn run(&mut self, to: u64) {
+        self.run_inside(to.saturating_add(self.phase));
+    }
+
+    fn take(&mut self, until: u64) -> Vec<(Ticket, u64)> {
+        let mut done = self.answers.take(until.saturating_add(self.phase));
         done.iter_mut().for_each(|(_, at)| *at -= self.phase);
         done
     }
@@ -121,7 +127,8 @@ impl HardDiskDevice {
         }
     }
 
-    fn run(&mut self, to: u64) {
+    /// Moves its own clock, which runs ahead by the phase.
+    fn run_inside(&mut self, to: u64) {
         while let Some(at) = self.event().filter(|at| *at <= to) {
             self.now = self.now.max(at);
             self.step();

@@ -31,7 +31,7 @@ impl Line<'_> {
     }
 }
 
-fn columns<'a>() -> [Column<Line<'a>>; 42] {
+fn columns<'a>() -> [Column<Line<'a>>; 44] {
     [
         ("run", |line| line.run.to_owned()),
         ("trial", |line| line.number.to_string()),
@@ -72,6 +72,8 @@ fn columns<'a>() -> [Column<Line<'a>>; 42] {
         ("cached_before_bytes", |line| whole(line.phase.evidence.cached_before_bytes)),
         ("from_cache", |line| number::maybe(line.phase.evidence.from_cache)),
         ("of_generator", |line| number::maybe(line.phase.evidence.of_generator)),
+        ("disk_late_share", |line| number::maybe(line.phase.evidence.disk_late.map(|late| late.share))),
+        ("disk_late_median_ns", |line| whole(line.phase.evidence.disk_late.map(|late| late.median_ns))),
         ("errors", |line| line.phase.outcome.errors.count.to_string()),
         ("disturbed", |line| line.phase.evidence.disturbed.join("; ")),
         ("remarks", |line| line.remarks()),

@@ -4,6 +4,7 @@
 use super::axes::axes;
 use super::cells::{RowContext, differ};
 use super::known::{slug, trial_name, unique};
+use super::late_disk::LateDisk;
 use super::pairs::pairs;
 use super::scaling::scalings;
 use super::{
@@ -52,6 +53,14 @@ impl View {
         }));
         let machines = super::machines::machines(material);
         warnings.extend(machines.as_ref().map(super::MachinesView::sentence));
+        let late_disk = match super::late_disk::of(material, &counting) {
+            Some(LateDisk::Late(sentence)) => Some(sentence),
+            Some(LateDisk::OnTime(sentence)) => {
+                warnings.push(sentence);
+                None
+            }
+            None => None,
+        };
         let mut view = View {
             run: super::run::run(material),
             answer: AnswerView::default(),
@@ -79,6 +88,7 @@ impl View {
             .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
         view.pivots = super::pivot::pivots(&view);
         view.answer = super::answer::answer(&view, &found);
+        view.answer.besides.splice(0..0, late_disk);
         Ok(view)
     }
 }

@@ -228,7 +228,7 @@ impl Target {
 
     /// Puts the raw device up for reading. Of an image the first `bytes` hold incompressible data, since a hole would be answered
     /// without a disk; a real device is read as it is, and never written.
-    pub fn stage_raw(&mut self, bytes: u64) -> Result<Stage<'_>, StagingError> {
+    pub fn stage_raw(&mut self, contender: &Contender, bytes: u64) -> Result<Stage<'_>, StagingError> {
         if matches!(self.place, Where::Directory(_)) {
             let way = "name a device with --on, or an image with --image";
             return Err(StagingError::contender(
@@ -243,7 +243,10 @@ impl Target {
             let problem = format!("{bytes} is too large: the device has {size}");
             return Err(StagingError::other(problem, "read less of it, or name a larger --image"));
         }
-        let mut stage = self.begin(&Beginning { label: crate::DEVICE, filled: bytes, ..Beginning::default() })?;
+        crate::modelled::check(contender, &self.place)?;
+        let disk = axes::value(contender, "disk");
+        let label = &contender.label;
+        let mut stage = self.begin(&Beginning { label, filled: bytes, disk, ..Beginning::default() })?;
         let root = stage.target.mark.folder().join("raw");
         std::fs::create_dir_all(&root).map_err(|error| StagingError::file("make", &root, error))?;
         stage.state.root = root;
@@ -254,6 +257,7 @@ impl Target {
             stage.state.found.remarks.push(remark.into());
         }
         stage.state.found.filesystem = crate::DEVICE.into();
+        stage.apply(contender, axes::on_device(contender))?;
         stage.look_at_device();
         Ok(stage)
     }
@@ -317,7 +321,7 @@ impl Target {
         let mut state = State::begun(beginning.label, places.mountpoint.clone(), Some(device.clone()), places);
         state.found.remarks = image.as_ref().map(|image| image.remarks.clone()).unwrap_or_default();
         state.image = image;
-        state.found.remarks.extend(modelled.iter().map(Modelled::remark));
+        state.found.remarks.extend(modelled.iter().flat_map(Modelled::remarks));
         state.found.remarks.extend(system::tool_environment::here().remarks().iter().cloned());
         state.modelled = modelled;
         state.join(self.more_devices(beginning)?);
@@ -405,10 +409,10 @@ pub(crate) fn check(
     if let Where::Directory(path) = place {
         return crate::stage::directory::fits(contender, path);
     }
+    crate::modelled::check(contender, place)?;
     if contender.filesystem == crate::DEVICE {
         return Ok(());
     }
-    crate::modelled::check(contender, place)?;
     if let (Where::Image { bytes, folder }, None) = (place, axes::value(contender, "disk")) {
         image::fits(folder, *bytes)?;
     }
