@@ -133,6 +133,7 @@ fn program(root: &Path, fileset: Fileset, phases: Vec<Phase>) -> Program {
         workload: "bench".into(),
         seed: 1,
         root: root.to_owned(),
+        root_inode: None,
         device: None,
         durable: Durable::default(),
         tools: Default::default(),

@@ -35,7 +35,7 @@ impl ByLength {
     }
 
     fn of(self, length: u64) -> Duration {
-        let more = u128::from(self.per_mib_ns) * u128::from(length) >> 20;
+        let more = (u128::from(self.per_mib_ns) * u128::from(length)) >> 20;
         Duration::from_nanos(self.base_ns.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)))
     }
 }

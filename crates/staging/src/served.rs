@@ -133,6 +133,11 @@ impl Drop for ServedFolder {
     }
 }
 
+/// A disk that was served and is no more, or whose server answers nonsense.
+fn failed(error: &DiskError) -> StagingError {
+    StagingError::failed("the served disk", error.to_string(), "", Cause::Unclear)
+}
+
 /// A disk that cannot be served from the start. One that served before had root and FUSE.
 fn not_served(error: &DiskError) -> StagingError {
     let way = "serving a disk needs root, FUSE in the kernel (`modprobe fuse`) and /dev/fuse";
