@@ -11,7 +11,7 @@ use crate::server::Service;
 use fuser::{Errno, ReplyData};
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 /// How long a recorded write is under way: as long as on a quick SSD, so that others may come meanwhile.
@@ -22,12 +22,10 @@ const MOST_AWAKE: Duration = Duration::from_micros(25);
 /// How much the last time counts in what is known about that.
 const LAST_WEIGHT: u32 = 8;
 
-/// Starts the thread; what it is sent, it answers.
-pub(crate) fn start(shared: &Shared, service: &Service) -> Sender<Job> {
-    let (jobs, taken) = channel();
+/// Starts the thread that answers these requests.
+pub(crate) fn start(shared: &Shared, service: &Service, jobs: Receiver<Job>) {
     let (own, pace) = (Arc::clone(shared), Pace::of(service.model.as_ref(), service.path));
-    std::thread::spawn(move || work(&own, &taken, pace));
-    jobs
+    std::thread::spawn(move || work(&own, &jobs, pace));
 }
 
 fn work(shared: &Shared, jobs: &Receiver<Job>, mut pace: Pace) {

@@ -39,10 +39,10 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// A folder, and the thread that answers.
-    pub fn of(shared: &Shared, service: &Service) -> Folder {
+    /// A folder whose requests are sent to the thread that answers them.
+    pub fn of(shared: &Shared, service: &Service, jobs: Sender<Job>) -> Folder {
         let queues_reads = service.model.is_some() || service.queues_reads;
-        Folder { shared: Arc::clone(shared), jobs: device::start(shared, service), queues_reads }
+        Folder { shared: Arc::clone(shared), jobs, queues_reads }
     }
 
     fn send(&self, number: u64, what: What) {

@@ -3,16 +3,24 @@
 //!
 //! It is a process of its own and never touches what is mounted on the disk, so that writeback which waits for it cannot wait for itself, and whoever uses the
 //! disk can be killed at any moment: the last of its files is closed, the questions end, and this ends.
+//!
+//! For the same reason it must not be the last process of a mount namespace. When that ends, the kernel unmounts what is in it: a filesystem on the disk
+//! would wait for answers of the process that is just ending, for ever. So this leaves the namespace in which its folder is mounted.
 
 use crate::control::{Answer, Ask, PROTOCOL};
+use crate::device;
 use crate::folder::Folder;
 use crate::inodes::{Inodes, Shared, lock};
 use crate::path_cost::PathCost;
 use disk_model::Model;
 use fuser::{BackgroundSession, Config, MountOption, Session};
+use rustix::mount::UnmountFlags;
+use rustix::thread::LinkNameSpaceType;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
-use std::path::Path;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -33,6 +41,8 @@ pub struct Service {
     pub path: PathCost,
     /// Reads go the same way within the server as on a modelled disk, and are not answered by the thread that takes them in: for measuring that way.
     pub queues_reads: bool,
+    /// The mount namespace in which this process goes on once the folder is mounted. Whoever started it unmounts the folder then.
+    pub goes_on_in: Option<PathBuf>,
 }
 
 /// Serves a folder at `point` that holds at most `room` bytes, until `questions` end.
@@ -55,12 +65,23 @@ pub fn serve(
         MountOption::NoExec,
         MountOption::NoAtime,
     ];
-    let session = Session::new(Folder::of(&shared, service), point, &config)?.spawn()?;
+    let (jobs, taken) = channel();
+    let session = Session::new(Folder::of(&shared, service, jobs), point, &config)?;
+    // Before threads are made: only a process without them may change its namespace.
+    if let Some(namespace) = &service.goes_on_in {
+        let mounts = Some(LinkNameSpaceType::Mount);
+        rustix::thread::move_into_link_name_space(File::open(namespace)?.as_fd(), mounts)?;
+    }
+    device::start(&shared, service, taken);
+    let session = session.spawn()?;
+    let is_apart = service.goes_on_in.is_some();
     say(&mut answers, &Answer::Ready { protocol: PROTOCOL })?;
     let mut questions = io::BufReader::new(questions);
     while let Some(ask) = next(&mut questions)? {
         if ask == Ask::End {
-            rustix::mount::unmount(point, rustix::mount::UnmountFlags::empty())?;
+            if !is_apart {
+                rustix::mount::unmount(point, UnmountFlags::empty())?;
+            }
             join(session, LEAVE_LIMIT)?;
             return say(&mut answers, &Answer::Done);
         }
@@ -68,7 +89,9 @@ pub fn serve(
         say(&mut answers, &answer)?;
     }
     // Whoever used the disk is gone, and may have left something on it. What is still asked of it fails when this process ends.
-    let _ = rustix::mount::unmount(point, rustix::mount::UnmountFlags::DETACH);
+    if !is_apart {
+        let _ = rustix::mount::unmount(point, UnmountFlags::DETACH);
+    }
     std::process::exit(0)
 }
 

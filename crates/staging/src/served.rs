@@ -71,6 +71,9 @@ impl ServedFolder {
         let mut command = std::process::Command::new(PROGRAM);
         command.arg(VERB).arg(&served.point).arg(room.to_string());
         command.args(serving.words()?);
+        if let Some(origin) = system::own_mounts::origin() {
+            command.arg("--goes-on-in").arg(origin);
+        }
         // The mark by which `clean` knows a process that outlived its run, and a group that Ctrl-C does not reach.
         command.env(system::process::OWNER_VARIABLE, Process::current().to_string()).process_group(0);
         let disk = Disk::start(&mut command).map_err(|error| not_served(&error))?;
@@ -106,9 +109,16 @@ impl ServedFolder {
     /// # Errors
     /// Something in it is still in use.
     pub fn close(mut self) -> Result<(), StagingError> {
+        let left = |why: String| StagingError::LeftBehind(format!("the served disk: {why}"));
+        // The server has left this namespace of mounts, so that its folder is unmounted here.
+        let unmounted = match system::own_mounts::origin() {
+            Some(_) => Command::new(["umount", &self.point.display().to_string()]).run(&self.journal).map(drop),
+            None => Ok(()),
+        };
         let ended = self.disk.take().map_or(Ok(()), Disk::end);
         self.leave();
-        ended.map_err(|error| StagingError::LeftBehind(format!("the served disk: {error}")))
+        unmounted.map_err(|error| left(error.to_string()))?;
+        ended.map_err(|error| left(error.to_string()))
     }
 
     /// Removes what is left, whatever became of the process.

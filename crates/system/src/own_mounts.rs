@@ -9,6 +9,7 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The namespace that this process came from.
@@ -43,11 +44,16 @@ pub fn enter() -> Entered {
     slaves.map_or_else(|error| Entered::Shared(error.into()), |()| Entered::Own)
 }
 
+/// The namespace that this process came from, as a path that its children can open; None where it never left one.
+pub fn origin() -> Option<PathBuf> {
+    let origin = ORIGIN.get()?;
+    Some(format!("/proc/{}/fd/{}", std::process::id(), origin.as_raw_fd()).into())
+}
+
 /// Words before a command that have it carried out in the namespace that this process came from; None where it never left one.
 pub fn in_origin() -> Option<Vec<String>> {
-    let origin = ORIGIN.get()?;
-    let path = format!("/proc/{}/fd/{}", std::process::id(), origin.as_raw_fd());
-    Some(vec!["nsenter".into(), format!("--mount={path}"), "--".into()])
+    let origin = origin()?;
+    Some(vec!["nsenter".into(), format!("--mount={}", origin.display()), "--".into()])
 }
 
 #[cfg(test)]

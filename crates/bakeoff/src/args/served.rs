@@ -160,4 +160,7 @@ pub struct ServeDiskArgs {
     /// Without a model, answer all the same by the thread that keeps a model's time: for measuring the way
     #[arg(long, conflicts_with = "model")]
     pub on_models_way: bool,
+    /// Mount namespace, as a file, in which this goes on once the folder is mounted
+    #[arg(long, value_name = "FILE")]
+    pub goes_on_in: Option<PathBuf>,
 }

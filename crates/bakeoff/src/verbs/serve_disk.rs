@@ -14,7 +14,7 @@ pub fn serve_disk(args: &ServeDiskArgs) -> Result<u8, Failure> {
     let model = args.model.as_ref().map(|model| axes::described(model, read)).transpose().map_err(Failure::usage)?;
     let path = args.path_cost.as_deref().map(serde_json::from_str).transpose();
     let path = path.map_err(|error| Failure::usage(format!("--path-cost: {error}")))?.unwrap_or_default();
-    let service = disk::Service { model, path, queues_reads: args.on_models_way };
+    let service = disk::Service { model, path, queues_reads: args.on_models_way, goes_on_in: args.goes_on_in.clone() };
     disk::serve(&args.folder, args.room, &service, std::io::stdin(), std::io::stdout())
         .map_err(|error| Failure::new(format!("serving a disk in {}: {error}", args.folder.display())))?;
     Ok(0)
