@@ -378,6 +378,7 @@ pub struct Evidence {
     /// Share of the generator's ceiling that the phase reached, 0 to 1.
     pub of_generator: Option<f64>,
     /// How late a modelled disk was; absent on others, and where it had next to nothing to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_late: Option<DiskLateness>,
     /// Whether caches were emptied where a cold start was asked for.
     pub dropped: Option<bool>,
