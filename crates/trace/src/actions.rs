@@ -113,7 +113,7 @@ impl Builder {
         if !self.threads.contains_key(&thread) {
             return;
         }
-        self.pass(thread, at, off);
+        self.pass_to_end(thread, at, off);
         let closed = self.threads.get_mut(&thread).map(Thread::end).unwrap_or_default();
         self.closed(thread, at, closed);
         let action = self.tell(thread, at);
@@ -149,6 +149,14 @@ impl Builder {
             thread.owed = thread.owed.saturating_sub(passed).min(OWED);
             thread.seen = thread.seen.max(until);
         }
+    }
+
+    /// A thread's own time up to its end. If its process ended while it slept in a call, that call never returned, and its sleep
+    /// was no work.
+    fn pass_to_end(&mut self, thread: i32, at: u64, off: OffCpu) {
+        let known = self.of(thread);
+        known.seen += off.since(known.off).asleep;
+        self.pass(thread, at, off);
     }
 
     fn call(&mut self, seen: &Seen) {
@@ -237,5 +245,21 @@ impl Builder {
         let took_ns = (span.1 - span.0).saturating_sub(self.within);
         self.actions.push(Action { thread, think_ns, took_ns, result, call, after });
         number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_its_process_ended_in_its_sleep_has_not_computed_meanwhile() {
+        let mut builder = Builder::new(vec!["/here".into()], &[], 1, 0, Cost::default());
+        builder.take(&Event::Birth { at: 0, parent: 1, child: 2, flags: libc::CLONE_VM as u64 }).expect("few threads");
+        let off = OffCpu { asleep: 900_000, ..OffCpu::default() };
+        builder.take(&Event::End { at: 1_000_000, thread: 2, off }).expect("it is known");
+        let thought: u64 =
+            builder.actions.iter().filter(|action| action.thread == 1).map(|action| action.think_ns).sum();
+        assert_eq!(thought, 100_000);
     }
 }

@@ -33,12 +33,18 @@ pub fn arguments(output: &str) -> Vec<String> {
 /// The events of one thread.
 pub fn events(thread: i32, text: &str) -> Vec<Event> {
     let mut events = Vec::new();
+    // When the call began that has not returned, if there is one.
+    let mut within = None;
     for line in text.lines() {
         let Some((at, rest)) = line.split_once(' ').and_then(|(at, rest)| Some((nanoseconds(at)?, rest))) else {
             continue;
         };
         if rest.starts_with("+++") {
-            events.push(Event::End { at, thread, off: OffCpu::default() });
+            // A call that an end cuts short was a wait, for as long as it was under way.
+            let asleep = within.map_or(0, |since| at.saturating_sub(since));
+            events.push(Event::End { at, thread, off: OffCpu { asleep, ..OffCpu::default() } });
+        } else if never_returned(rest) {
+            within = Some(at);
         } else if let Some(seen) = call(thread, at, rest) {
             let clones = matches!(seen.call, libc::SYS_clone | libc::SYS_clone3) || is_fork(seen.call);
             if clones && seen.result > 0 {
@@ -49,6 +55,11 @@ pub fn events(thread: i32, text: &str) -> Vec<Event> {
         }
     }
     events
+}
+
+/// Whether an end of the thread cut this call short.
+fn never_returned(line: &str) -> bool {
+    line.trim_end().ends_with("= ?")
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -244,5 +255,8 @@ mod tests {
         assert_eq!(seen[0], Event::Birth { at: 1_000_000_000, parent: 7, child: 8, flags: 0x120_0011 });
         assert_eq!(seen[2], Event::End { at: 2_000_000_000, thread: 7, off: OffCpu::default() });
         assert!(events(7, "3.0 exit_group(0) = ?").is_empty());
+        let ended = events(7, "3.0 futex(0x7f, 0x80, 0, NULL) = ?\n5.5 +++ exited with 0 +++\n");
+        let off = OffCpu { asleep: 2_500_000_000, ..OffCpu::default() };
+        assert_eq!(ended, [Event::End { at: 5_500_000_000, thread: 7, off }]);
     }
 }
