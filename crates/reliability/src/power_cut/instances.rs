@@ -70,10 +70,13 @@ impl Instances {
     /// # Errors
     /// What was being done, and what the system answered.
     pub fn set_up(root: &Path, chosen: &Chosen) -> Result<Instances, ReliabilityError> {
-        let instances = Instances::below(root, chosen);
-        for one in &instances.all {
+        let mut instances = Instances::below(root, chosen);
+        for one in &mut instances.all {
             let made = std::fs::create_dir(&one.place.folder).and_then(|()| one.promise().set_up(&one.place));
-            made.map_err(doing(format!("setting up {}", one.promise().name())))?;
+            match made {
+                Err(error) if has_none(&error) => one.done = one.promise().steps(),
+                made => made.map_err(doing(format!("setting up {}", one.promise().name())))?,
+            }
         }
         Ok(instances)
     }
