@@ -135,7 +135,7 @@ content = "incompressible"
 name = "run-full"
 preparation = true
 after = ["sync"]
-work = { shell = "[ -e FLAG ] || { touch FLAG; cat /dev/zero > hog 2> /dev/null; sync; }; true" }
+work = { shell = "[ -e FLAG ] || { touch FLAG; cat /dev/zero > hog 2> /dev/null; sync; }; true", unconfined = true }
 
 [[phases]]
 name = "write"

@@ -79,7 +79,8 @@ fn a_ledger_from_before_durations_were_kept_is_brought_up_to_date() {
         .and_then(|old| {
             old.execute_batch(
                 "ALTER TABLE trials DROP COLUMN seconds; ALTER TABLE trials DROP COLUMN cause;
-                 ALTER TABLE contenders DROP COLUMN cause; PRAGMA user_version = 2;",
+                 ALTER TABLE contenders DROP COLUMN cause; ALTER TABLE runs DROP COLUMN seconds;
+                 PRAGMA user_version = 2;",
             )
         })
         .expect("made old");
