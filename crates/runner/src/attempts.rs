@@ -12,6 +12,8 @@ const REPETITIONS: u32 = 1;
 /// Repetitions of disturbed trials, and as many attempts after failures, over the whole run, as a share of its trials: on a machine
 /// that is always disturbed or full, repeating everything only takes longer.
 const SHARE: f64 = 0.1;
+/// Seconds of a trial that is repeated for a disturbance, at most, where no budget decides.
+const LONGEST_REPEATED: f64 = 60.0;
 /// Disturbed passes that are repeated at once however short the run is.
 const PASSES_AT_LEAST: u32 = 3;
 /// Attempts after failures over the run that are allowed however short it is.
@@ -165,9 +167,12 @@ impl Attempts {
     }
 
     /// Whether so many seconds more may go into repetitions: of a budget the same share as of the trials, so that one long trial
-    /// does not cost a block of all others.
+    /// does not cost a block of all others. Without a budget a trial that took minutes, as in an emulated guest, is marked instead.
     fn is_worth(&self, seconds: f64, budget: Option<f64>) -> bool {
-        budget.is_none_or(|budget| self.repeated_seconds + seconds <= budget * SHARE)
+        match budget {
+            Some(budget) => self.repeated_seconds + seconds <= budget * SHARE,
+            None => seconds <= LONGEST_REPEATED,
+        }
     }
 
     /// Whether a contender goes out after the last trial at this place: it was never staged, and its cause lasts, came back at once,
@@ -213,7 +218,8 @@ mod tests {
         };
         assert_eq!(next(29.0, Some(300.0)), Next::Again(Duration::ZERO));
         assert_eq!(next(80.0, Some(300.0)), Next::Another, "it is marked instead");
-        assert_eq!(next(80.0, None), Next::Again(Duration::ZERO));
+        assert_eq!(next(50.0, None), Next::Again(Duration::ZERO));
+        assert_eq!(next(123.0, None), Next::Another, "a guest's trial took two minutes");
         let mut attempts = Attempts::default();
         attempts.note(&disturbed(0, 20.0), 0);
         attempts.note(&TrialRecord { attempt: 1, ..disturbed(0, 20.0) }, 0);

@@ -35,32 +35,38 @@ pub fn policy(sampling: &Sampling, gone: f64, limit: Option<f64>) -> Policy {
     }
 }
 
-/// Seconds that trials took, by (contender, workload): sum and count.
+/// Seconds that the trials of one contender with one workload took.
+#[derive(Debug, Default, Clone, Copy)]
+struct Took {
+    sum: f64,
+    count: u32,
+    longest: f64,
+}
+
+/// Seconds that trials took, by (contender, workload).
 #[derive(Debug, Default)]
-pub struct Times(BTreeMap<(usize, usize), (f64, u32)>);
+pub struct Times(BTreeMap<(usize, usize), Took>);
 
 impl Times {
     /// Takes in a trial.
     pub fn note(&mut self, pair: (usize, usize), seconds: f64) {
-        let (sum, count) = self.0.entry(pair).or_default();
-        (*sum, *count) = (*sum + seconds, *count + 1);
+        let took = self.0.entry(pair).or_default();
+        *took = Took { sum: took.sum + seconds, count: took.count + 1, longest: took.longest.max(seconds) };
     }
 
     /// Seconds of a block of all pairs that were tried.
     pub fn of_block(&self) -> f64 {
-        self.0.values().map(|(sum, count)| sum / f64::from((*count).max(1))).sum()
+        self.0.values().map(|took| took.sum / f64::from(took.count.max(1))).sum()
     }
 
-    /// Seconds that the next trial of this pair is expected to take: as its own so far, else as other contenders' on the
-    /// same workload; `None` where there was none.
+    /// Seconds that the next trial of this pair takes at most, as far as is known: as the longest of its own so far, else of other
+    /// contenders' on the same workload; `None` where there was none. A mean would have every second run overrun its budget.
     pub fn expected(&self, (contender, work): (usize, usize)) -> Option<f64> {
-        let mean = |(sum, count): (f64, u32)| sum / f64::from(count.max(1));
         if let Some(own) = self.0.get(&(contender, work)) {
-            return Some(mean(*own));
+            return Some(own.longest);
         }
         let others = self.0.iter().filter(|((_, other), _)| *other == work);
-        let all = others.fold((0.0, 0), |all, (_, next)| (all.0 + next.0, all.1 + next.1));
-        (all.1 > 0).then(|| mean(all))
+        others.map(|(_, took)| took.longest).reduce(f64::max)
     }
 }
 
@@ -92,6 +98,19 @@ pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: Option<&
     text
 }
 
+/// A share of the budget that a run may take beyond it without a word.
+const UNTOLD: f64 = 0.1;
+
+/// What is added to a run's ending that took so many seconds: why it took longer than there was, where it did.
+pub fn overrun(seconds: f64, limit: Option<f64>) -> Option<String> {
+    let limit = limit.filter(|limit| seconds > limit * (1.0 + UNTOLD))?;
+    Some(format!(
+        " It took {} instead of {}: a trial that has begun is measured to its end.",
+        judge::duration(seconds),
+        judge::duration(limit)
+    ))
+}
+
 /// `small-files/create cold: xfs, btrfs; bonnie/block-read as-found: xfs; and 4 more operations`.
 fn named(table: &Table, open: &[Open]) -> String {
     let mut operations: Vec<(usize, Vec<&str>)> = Vec::new();
@@ -120,14 +139,23 @@ mod tests {
     use judge::{Cell, Contender, Operation, OperationId, Sample};
 
     #[test]
-    fn a_trial_is_expected_to_take_as_long_as_its_own_before_or_as_the_others_of_its_workload() {
+    fn a_trial_is_expected_to_take_as_long_as_the_longest_of_its_own_before_or_of_the_others_of_its_workload() {
         let mut times = Times::default();
         assert_eq!(times.expected((0, 0)), None);
         times.note((0, 0), 10.0);
         times.note((0, 0), 20.0);
-        assert_eq!(times.expected((0, 0)), Some(15.0));
-        assert_eq!(times.expected((1, 0)), Some(15.0));
+        assert_eq!(times.of_block(), 15.0);
+        assert_eq!(times.expected((0, 0)), Some(20.0));
+        assert_eq!(times.expected((1, 0)), Some(20.0));
         assert_eq!(times.expected((1, 1)), None, "another workload tells nothing");
+    }
+
+    #[test]
+    fn a_run_that_took_longer_than_its_budget_says_why() {
+        assert_eq!(overrun(125.0, Some(120.0)), None);
+        assert_eq!(overrun(500.0, None), None);
+        let said = overrun(178.0, Some(120.0)).expect("it took longer");
+        assert!(said.contains("instead of 2 min: a trial"), "{said}");
     }
 
     /// Two contenders, one operation, samples that do not tell.

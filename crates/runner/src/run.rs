@@ -138,13 +138,21 @@ impl Run<'_> {
         loop {
             let needed = match self.needed(&state, block)? {
                 Step::Go(needed) => needed,
-                Step::Stop(why) => return Ok(Ended::Finished(why)),
+                Step::Stop(why) => return Ok(Ended::Finished(self.with_overrun(&state, block, why))),
             };
             match self.block(&mut state, block, &needed)? {
                 None => block += 1,
+                Some(Ended::Finished(why)) => return Ok(Ended::Finished(self.with_overrun(&state, block, why))),
                 Some(ended) => return Ok(ended),
             }
         }
+    }
+
+    /// The ending, and why the run took longer than its budget, where it did.
+    fn with_overrun(&self, state: &State, blocks: u32, mut why: String) -> String {
+        let overrun = budget::overrun(self.gone(state), self.limit(state, blocks, 0));
+        why.push_str(overrun.as_deref().unwrap_or_default());
+        why
     }
 
     /// The blocks of one shard: a fixed number, since no shard knows what the others have seen.
@@ -380,6 +388,13 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// How many disturbed passes of the next trial may be repeated: none where the budget would not hold them.
+    fn repetitions(&self, state: &State, pair: (usize, usize), block: u32) -> u32 {
+        let expected = state.times.expected(pair).unwrap_or(0.0);
+        let has_room = self.limit(state, block, 1).is_none_or(|most| self.gone(state) + 2.0 * expected <= most);
+        if self.plan.sampling.repeat_disturbed && has_room { state.attempts.passes_left() } else { 0 }
+    }
+
     fn trial(
         &mut self,
         state: &mut State,
@@ -401,7 +416,7 @@ impl Run<'_> {
             place,
             attempt,
             steady: plan.sampling.steady,
-            repetitions: if plan.sampling.repeat_disturbed { state.attempts.passes_left() } else { 0 },
+            repetitions: self.repetitions(state, (contender, work), place.0),
             agent: &self.agent,
             ceiling: state.ceiling.as_ref(),
             stop: Arc::clone(&self.stop),
