@@ -5,7 +5,7 @@ mod support;
 
 use machines::{clean, guests, killed, machines, signal};
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use support::Place;
 
@@ -129,6 +129,13 @@ fn listened_to(command: &mut Command) -> (Child, impl Iterator<Item = String> + 
     (child, told.lines().map_while(Result::ok))
 }
 
+/// What it tells until it ends, and what it answers. Both at once: an answer that is longer than a pipe holds would wait for ever.
+fn to_the_end(child: Child, lines: impl Iterator<Item = String> + Send + 'static) -> (Vec<String>, Output) {
+    let rest = std::thread::spawn(move || lines.collect());
+    let done = child.wait_with_output().expect("it ends");
+    (rest.join().expect("it was read"), done)
+}
+
 #[test]
 fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
     let Some(_turn) = guests() else { return };
@@ -139,8 +146,7 @@ fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
     let machines = machines(&place.folder().display().to_string());
     assert_eq!(machines.len(), 1, "one machine");
     signal(machines[0], "KILL");
-    let rest: Vec<String> = lines.collect();
-    let done = child.wait_with_output().expect("it ends");
+    let (rest, done) = to_the_end(child, lines);
     assert!(done.status.success(), "{rest:?}");
     let one = contender(&done.stdout);
     assert_eq!((one["states"].as_u64(), one["mounts"]["kernel_lost"]["count"].as_u64()), (Some(20), Some(1)), "{one}");
@@ -171,8 +177,7 @@ fn a_served_disk_that_is_lost_costs_its_round_and_not_what_was_found_before() {
     let (child, mut lines) = listened_to(&mut command);
     assert!(lines.any(|line| line == "jfs: bit-flips"), "it ended before its second fault");
     signal(server_of(child.id()), "KILL");
-    let rest: Vec<String> = lines.collect();
-    let done = child.wait_with_output().expect("it ends");
+    let (rest, done) = to_the_end(child, lines);
     assert!(done.status.success(), "{rest:?}");
     assert!(rest.iter().any(|line| line.contains("another disk is served")), "{rest:?}");
     let one = contender(&done.stdout);
