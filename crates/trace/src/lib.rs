@@ -13,6 +13,7 @@ mod descriptors;
 mod events;
 mod file;
 mod names;
+mod names_at_risk;
 mod numbers;
 mod order;
 mod processes;
@@ -25,6 +26,7 @@ mod tree;
 mod waiting;
 
 pub use file::{checksum, from_lines, is_trace_file, packed, read};
+pub use names_at_risk::{NameAtRisk, names_at_risk};
 pub use profile::{Blocks, Made, Profile};
-pub use recorder::{Recorded, Recording, Watcher, record};
+pub use recorder::{Recorded, Recording, Watcher, record, record_while};
 pub use trace::{Action, Call, Entry, EntryKind, Header, Overhead, Sleep, Trace, files};

@@ -122,6 +122,14 @@ impl Names {
         matches!(self.nodes[node].kind, Kind::Folder(_))
     }
 
+    /// What is in a folder; None: it is none.
+    pub fn inside(&self, node: Node) -> Option<&HashMap<String, Node>> {
+        match &self.nodes[node].kind {
+            Kind::Folder(children) => Some(children),
+            _ => None,
+        }
+    }
+
     fn add(&mut self, found: &Found, kind: Kind) -> Node {
         self.nodes.push(Known { kind, at: (0, String::new()) });
         let node = self.nodes.len() - 1;

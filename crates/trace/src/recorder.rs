@@ -66,6 +66,9 @@ pub struct Recorded {
     pub without_ebpf: Option<String>,
 }
 
+/// Whoever says why a command must end now.
+type GoOn<'g> = &'g dyn Fn() -> Result<(), String>;
+
 /// Longest time for a watcher to be ready, and to be done.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Beginning of the names of folders for what is seen; the recorder's process follows.
@@ -78,11 +81,20 @@ const OUTPUT_LIMIT: u64 = 8 << 30;
 /// # Errors
 /// Nobody can watch it here, it cannot be started, it did more than a trace may hold, or something of it could not be seen; in a sentence.
 pub fn record(asked: &Recording) -> Result<Recorded, String> {
+    record_while(asked, &|| Ok(()))
+}
+
+/// Records a command as long as whoever is asked, many times a second, does not say why it must end. Its process is killed then; what it started
+/// may go on.
+///
+/// # Errors
+/// As for [`record`], and that reason.
+pub fn record_while(asked: &Recording, go_on: GoOn<'_>) -> Result<Recorded, String> {
     let folder = asked.folder.canonicalize().map_err(|error| format!("{}: {error}", asked.folder.display()))?;
     let before = tree::entries(&folder).map_err(|error| format!("looking at {}: {error}", folder.display()))?;
     let compressible_before = compressible::percent(&folder, &before);
     let (watcher, cost, without_ebpf) = watcher(asked.watcher)?;
-    let watched = watch(watcher, &asked.command, &folder, room(asked.free_memory))?;
+    let watched = watch_while(watcher, &asked.command, &folder, room(asked.free_memory), go_on)?;
     let cost = if watcher == Watcher::Strace { cost::in_place(watched.calls(), cost) } else { cost };
     let (calls, mean) = (watched.calls().count() as u64, cost.mean(watched.calls()));
     let roots = roots(&folder, &asked.folder);
@@ -184,14 +196,24 @@ impl Watched {
 
 /// Runs a command under a watcher; `room` is how many calls eBPF keeps memory for.
 pub fn watch(watcher: Watcher, command: &[String], folder: &Path, room: u64) -> Result<Watched, String> {
+    watch_while(watcher, command, folder, room, &|| Ok(()))
+}
+
+fn watch_while(
+    watcher: Watcher,
+    command: &[String],
+    folder: &Path,
+    room: u64,
+    go_on: GoOn<'_>,
+) -> Result<Watched, String> {
     let memory = Path::new("/dev/shm");
     let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     sweep(&base);
     let place = tempfile::Builder::new().prefix(&format!("{SEEN}{}-", std::process::id())).tempdir_in(base);
     let place = place.map_err(|error| format!("making a folder for what is seen: {error}"))?;
     match watcher {
-        Watcher::Ebpf => by_ebpf(command, folder, place.path(), room),
-        Watcher::Strace => by_strace(command, folder, place.path()),
+        Watcher::Ebpf => by_ebpf(command, folder, (place.path(), room), go_on),
+        Watcher::Strace => by_strace(command, folder, place.path(), go_on),
     }
 }
 
@@ -211,12 +233,12 @@ fn sweep(base: &Path) {
     }
 }
 
-fn by_strace(command: &[String], folder: &Path, place: &Path) -> Result<Watched, String> {
+fn by_strace(command: &[String], folder: &Path, place: &Path, go_on: GoOn<'_>) -> Result<Watched, String> {
     let output = place.join("t");
     let mut started = Command::new("strace");
     started.args(strace::arguments(&output.to_string_lossy())).args(command).current_dir(folder);
     let mut child = started.spawn().map_err(|error| format!("starting strace: {error}"))?;
-    let status = wait(&mut child, place)?;
+    let status = wait(&mut child, place, go_on)?;
     let mut events = Vec::new();
     let mut first: Option<(u64, i32)> = None;
     for file in fs::read_dir(place).map_err(|error| error.to_string())?.flatten() {
@@ -232,7 +254,7 @@ fn by_strace(command: &[String], folder: &Path, place: &Path) -> Result<Watched,
     Ok(Watched::new(process, status, events))
 }
 
-fn by_ebpf(command: &[String], folder: &Path, place: &Path, room: u64) -> Result<Watched, String> {
+fn by_ebpf(command: &[String], folder: &Path, (place, room): (&Path, u64), go_on: GoOn<'_>) -> Result<Watched, String> {
     let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
     let gate = place.join("gate");
     rustix::fs::mknodat(rustix::fs::CWD, &gate, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
@@ -262,7 +284,7 @@ fn by_ebpf(command: &[String], folder: &Path, place: &Path, room: u64) -> Result
     };
     let opened = fs::OpenOptions::new().write(true).open(&gate).and_then(|mut gate| gate.write_all(b"go\n"));
     opened.map_err(|error| failed("letting the command go", &error))?;
-    let status = wait(&mut child, place);
+    let status = wait(&mut child, place, go_on);
     if let Some(watching) = Pid::from_raw(watcher.id() as i32) {
         let _ = kill_process(watching, Signal::INT);
     }
@@ -341,13 +363,17 @@ fn ready(watcher: &mut Child, place: &Path) -> Result<(), String> {
     }
 }
 
-/// Waits for the command, and ends it where what is seen grows beyond its limit.
-fn wait(child: &mut Child, place: &Path) -> Result<ExitStatus, String> {
+/// Waits for the command, and ends it where what is seen grows beyond its limit, or it must not go on.
+fn wait(child: &mut Child, place: &Path, go_on: GoOn<'_>) -> Result<ExitStatus, String> {
     let mut looked = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait().map_err(|error| format!("waiting for the command: {error}"))? {
             return Ok(status);
+        }
+        if let Err(why) = go_on() {
+            let _ = child.kill().and_then(|()| child.wait());
+            return Err(why);
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
