@@ -27,6 +27,7 @@ pub mod openers;
 pub mod own_mounts;
 pub mod presence;
 pub mod process;
+pub mod scratch_folders;
 pub mod tail;
 mod tied;
 pub mod tool_environment;

@@ -10,10 +10,10 @@ use rustix::fs::{FileType, Mode};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use system::scratch_folders;
 
 /// What watches the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,28 +208,12 @@ fn watch_while(
 ) -> Result<Watched, String> {
     let memory = Path::new("/dev/shm");
     let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    sweep(&base);
-    let place = tempfile::Builder::new().prefix(&format!("{SEEN}{}-", std::process::id())).tempdir_in(base);
+    scratch_folders::sweep(&base, SEEN);
+    let place = tempfile::Builder::new().prefix(&scratch_folders::prefix(SEEN)).tempdir_in(base);
     let place = place.map_err(|error| format!("making a folder for what is seen: {error}"))?;
     match watcher {
         Watcher::Ebpf => by_ebpf(command, folder, (place.path(), room), go_on),
         Watcher::Strace => by_strace(command, folder, place.path(), go_on),
-    }
-}
-
-/// Removes what recorders left that were killed: folders of one's own whose name tells a process that is gone.
-fn sweep(base: &Path) {
-    let own = rustix::process::getuid().as_raw();
-    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let process = name.strip_prefix(SEEN).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        let is_own = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == own);
-        if let Some(process) = process.filter(|_| is_own)
-            && !Path::new(&format!("/proc/{process}")).exists()
-        {
-            // Somebody else may be sweeping.
-            let _ = fs::remove_dir_all(entry.path());
-        }
     }
 }
 
