@@ -6,7 +6,7 @@ use crate::mounted_by::MountedBy;
 use crate::served_disk::{self, Refused, Served};
 use crate::text;
 use reliability::power_cut::{
-    Example, Figures, Given, PromiseResult, Rate, Strength, Survived, VariantResult, torn_in_words,
+    BeyondPosix, Example, Figures, Given, PromiseResult, Rate, Strength, Survived, VariantResult, torn_in_words,
 };
 use report::{Cell, Findings, Group, Row, Tone};
 use schemars::JsonSchema;
@@ -14,6 +14,9 @@ use serde::Serialize;
 
 /// Characters of what was found of a state, in a sentence.
 const FOUND: usize = 300;
+
+/// Names at risk in a sentence.
+const NAMES: usize = 3;
 
 /// What `powercut --json` answers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -26,6 +29,8 @@ pub struct PowerCuts {
     pub mounted_by: MountedBy,
     /// What serving the disk costs by itself; null where it could not be measured.
     pub served_disk: Option<Served>,
+    /// What a program relies on beyond POSIX; null where none was cut, or none kept all that it had acknowledged.
+    pub beyond_posix: Option<BeyondPosix>,
 }
 
 impl Answer for PowerCuts {
@@ -37,13 +42,18 @@ pub fn findings(all: &PowerCuts) -> Findings {
     let refused = |one: &Refused| format!("{} could not be cut: {}", one.contender, one.why);
     Findings {
         title: "What is kept when the power goes".into(),
-        answers: answers(&all.contenders).into_iter().chain(all.refused.iter().map(refused)).collect(),
+        answers: answers(&all.contenders)
+            .into_iter()
+            .chain(relies(all))
+            .chain(all.refused.iter().map(refused))
+            .collect(),
         columns: all.contenders.iter().map(Survived::shown).collect(),
         groups: groups(&all.contenders),
         notes: legend(&all.contenders)
             .into_iter()
             .chain(all.served_disk.as_ref().map(Served::sentence))
             .chain(all.mounted_by.sentence())
+            .chain(all.beyond_posix.as_ref().and_then(beside))
             .collect(),
     }
 }
@@ -96,6 +106,42 @@ fn of_program(one: &Survived) -> Option<String> {
             percent(program.lost.high)
         ),
     })
+}
+
+/// That a program which kept all that it had acknowledged relies on more than POSIX promises.
+fn relies(all: &PowerCuts) -> Option<String> {
+    let looked = all.beyond_posix.as_ref()?;
+    let said = text::shortened(looked.found.as_ref()?, FOUND);
+    let program = all.contenders.iter().find_map(|one| one.program.as_ref())?;
+    let it = if looked.count == 1 { "it" } else { "them" };
+    Some(format!(
+        "`{}` relies on more than POSIX promises: that fsync of a file makes its new name safe, too. POSIX lets {} be gone after a cut, and \
+         without {it} the check fails (\"{said}\"). Call fsync on the folder, too, after each file that is made, linked or renamed in it.",
+        program.command,
+        names(looked)
+    ))
+}
+
+/// What else is to be said of what a program relies on.
+fn beside(looked: &BeyondPosix) -> Option<String> {
+    match (&looked.unseen, &looked.found) {
+        (Some(why), _) => {
+            Some(format!("Whether the program relies on more than POSIX promises could not be looked at: {why}."))
+        }
+        (None, None) if looked.count > 0 => Some(format!(
+            "POSIX lets {} be gone when the program has ended, and the check passes without.",
+            names(looked)
+        )),
+        _ => None,
+    }
+}
+
+/// The first names at risk in words.
+fn names(looked: &BeyondPosix) -> String {
+    let told: Vec<String> = looked.names.iter().take(NAMES).map(|name| format!("`{name}`")).collect();
+    let rest = (looked.count > told.len()).then(|| format!("{} more", looked.count - told.len()));
+    let all: Vec<&str> = told.iter().chain(rest.as_ref()).map(String::as_str).collect();
+    judge::list(&all)
 }
 
 /// States of which nothing could be seen.
@@ -310,7 +356,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reliability::power_cut::{Later, Mounts};
+    use reliability::power_cut::{Later, Mounts, ProgramResult};
 
     fn rate(count: u32, of: u32) -> Rate {
         let (low, high) = judge::proportion(count, of);
@@ -370,7 +416,10 @@ mod tests {
 
     fn told(contenders: Vec<Survived>, width: usize) -> String {
         let (refused, mounted_by) = (vec![], MountedBy::asked_here());
-        crate::findings::told(&findings(&PowerCuts { contenders, refused, mounted_by, served_disk: None }), width)
+        crate::findings::told(
+            &findings(&PowerCuts { contenders, refused, mounted_by, served_disk: None, beyond_posix: None }),
+            width,
+        )
     }
 
     #[test]
@@ -380,6 +429,37 @@ mod tests {
         assert!(said.contains("ext2 did NOT keep what was promised: fsync (in 400 of 1000 cuts"), "{said}");
         assert!(said.contains("broken 40 %") && said.contains("31 s"), "{said}");
         assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    }
+
+    #[test]
+    fn a_program_that_passes_only_by_what_posix_does_not_promise_is_told_so() {
+        let mut one = survived("ext4", 0);
+        one.promises.clear();
+        one.program = Some(ProgramResult {
+            command: "store".into(),
+            acknowledged: 9,
+            given: Given::Kept,
+            lost: rate(0, 100),
+            lost_in_order: rate(0, 30),
+            example: None,
+        });
+        let said = |beyond_posix| {
+            let (contenders, mounted_by) = (vec![one.clone()], MountedBy::asked_here());
+            let all = PowerCuts { contenders, refused: vec![], mounted_by, served_disk: None, beyond_posix };
+            crate::findings::told(&findings(&all), 500)
+        };
+        let names = ["a", "b", "c", "d"].map(String::from).to_vec();
+        let looked = BeyondPosix { names, count: 30, found: Some("a is gone".into()), unseen: None };
+        let told = said(Some(looked.clone()));
+        assert!(told.contains("`store` relies on more than POSIX promises"), "{told}");
+        assert!(told.contains("`a`, `b`, `c` and 27 more") && told.contains("(\"a is gone\")"), "{told}");
+        assert!(told.contains("Call fsync on the folder"), "{told}");
+        let passes = said(Some(BeyondPosix { found: None, ..looked }));
+        assert!(!passes.contains("relies on") && passes.contains("the check passes without"), "{passes}");
+        let unseen = said(Some(BeyondPosix { unseen: Some("nobody can watch".into()), ..BeyondPosix::default() }));
+        assert!(unseen.contains("could not be looked at: nobody can watch."), "{unseen}");
+        let nothing = said(Some(BeyondPosix::default()));
+        assert!(!nothing.contains("POSIX") && nothing == said(None), "{nothing}");
     }
 
     #[test]

@@ -233,6 +233,40 @@ fn a_program_that_renames_without_fsync_is_caught_and_a_right_one_is_not() {
     assert!(wrong["lost"]["count"].as_u64() > Some(20), "{wrong}");
 }
 
+/// New files, each synced and acknowledged, and what else is done after each: whether all was kept, and what it relies on beyond POSIX.
+fn making(then: &str) -> (Value, Value) {
+    let work = format!("for i in $(seq 40); do echo $i >f$i; sync f$i; {then} echo $i; done");
+    let check = "while read n; do grep -qxs $n f$n || { echo f$n is gone >&2; exit 1; }; done";
+    let (command, check) = (format!("sh -c '{work}'"), format!("sh -c '{check}'"));
+    let all = cut(&["--fs", "ext4", "--states", "40", "--command", &command, "--check", &check]);
+    (all["contenders"][0]["program"]["given"].clone(), all["beyond_posix"].clone())
+}
+
+#[test]
+fn a_program_that_leaves_out_fsync_of_the_folder_passes_and_is_told_that_posix_promises_less() {
+    needs!(root, loop_devices, strace);
+    let _alone = alone();
+    let (given, relies) = making("");
+    assert_eq!((given.as_str(), relies["count"].as_u64()), (Some("kept"), Some(40)), "{relies}");
+    assert!(relies["found"].as_str().is_some_and(|said| said.ends_with("f1 is gone")), "{relies}");
+    let (given, relies) = making("sync .;");
+    let nothing = serde_json::json!({ "names": [], "count": 0, "found": null, "unseen": null });
+    assert_eq!((given.as_str(), relies), (Some("kept"), nothing));
+}
+
+#[test]
+fn a_program_whose_new_names_its_check_does_not_need_relies_on_nothing() {
+    needs!(root, loop_devices, strace);
+    let _alone = alone();
+    let (command, check) = ("sh -c 'echo 1 >f; sync f; echo done'", "true");
+    let all = cut(&["--fs", "ext4", "--states", "10", "--command", command, "--check", check]);
+    let relies = &all["beyond_posix"];
+    assert_eq!(
+        (&relies["names"], &relies["found"], &relies["unseen"]),
+        (&serde_json::json!(["f"]), &Value::Null, &Value::Null)
+    );
+}
+
 #[test]
 fn fsync_on_zfs_fuse_is_found_to_write_nothing_and_every_state_of_it_is_imported() {
     needs!(root, loop_devices, zfs);

@@ -4,6 +4,7 @@
 //! Work goes over a fresh filesystem while the disk is recorded; then states that a cut may leave are put in the disk's place one after the other,
 //! mounted and looked at. It knows nothing of how results are shown.
 
+mod beyond_posix;
 mod campaign;
 mod diary;
 mod ground;
@@ -19,6 +20,7 @@ mod promises;
 mod result;
 mod tally;
 
+pub use beyond_posix::{BeyondPosix, Look};
 pub use campaign::{Cuts, Watcher, Work, cut};
 pub use ground::Ground;
 pub use kept::{KeptState, LookedAgain};

@@ -8,18 +8,25 @@ use crate::measured;
 use crate::mounted_by;
 use crate::out;
 use crate::power_cuts::{self, PowerCuts};
+use crate::scratch;
 use crate::served_disk::{self, Asked};
 use crate::session::{STOPPED, stop_on_signals};
 use disk::Disk;
 use records::Contender;
 use reliability::ReliabilityError;
-use reliability::power_cut::{self, Chosen, Cuts, Ground, KeptState, Later, Program, Survived, Work};
+use reliability::power_cut::{
+    self, BeyondPosix, Chosen, Cuts, Given, Ground, KeptState, Later, Look, Program, Survived, Work,
+};
 use runner::Stop;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use system::scratch_folders;
 use workload::quantity::parse_duration;
 
 /// How often progress is told: so many times, and after so many states at the latest.
 const TOLD: (u32, u32) = (10, 100);
+/// Beginning of the names of folders in which programs are recorded; this process follows.
+const RECORDED: &str = "bakeoff-program-";
 
 /// Cuts and tells.
 pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
@@ -37,7 +44,16 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     let Some((contenders, refused)) = served_disk::each(&asked, |one| of_one(one, &asked, &cuts, &stop)) else {
         return Ok(STOPPED);
     };
-    let all = PowerCuts { contenders, refused, mounted_by: asked.mounted_by, served_disk: asked.served };
+    let beyond_posix = match &cuts.work {
+        Work::Program(program) if contenders.iter().any(kept) => match beyond_posix(program, asked.bytes, &stop) {
+            Ok(looked) => Some(looked),
+            Err(ReliabilityError::Stopped) => return Ok(STOPPED),
+            Err(error) => return Err(Failure::new(error.to_string())),
+        },
+        _ => None,
+    };
+    let (mounted_by, served_disk) = (asked.mounted_by, asked.served);
+    let all = PowerCuts { contenders, refused, mounted_by, served_disk, beyond_posix };
     served_disk::tell(&args.on, &all, &power_cuts::findings(&all))?;
     measured::keep(&all.contenders);
     let found = all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice()));
@@ -112,6 +128,28 @@ fn program(args: &PowercutArgs) -> Result<Option<Program>, Failure> {
     }
     let (prepare, check) = (words("--prepare", &args.prepare)?, words("--check", &args.check)?);
     Ok(Some(Program { prepare, command, check, limit }))
+}
+
+/// Whether a program kept all that it had acknowledged.
+fn kept(one: &Survived) -> bool {
+    one.program.as_ref().is_some_and(|program| program.given == Given::Kept)
+}
+
+/// What a program relies on beyond POSIX; it may write so many bytes.
+fn beyond_posix(program: &Program, room: u64, stop: &Stop) -> Result<BeyondPosix, ReliabilityError> {
+    eprintln!("The program is recorded once more, to see what it relies on beyond POSIX");
+    // Open to a user whom the program becomes, as the contender's root is.
+    let open = std::fs::Permissions::from_mode(0o711);
+    scratch_folders::sweep(Path::new(scratch::DEFAULT), RECORDED);
+    let prefix = scratch_folders::prefix(RECORDED);
+    let made = tempfile::Builder::new().prefix(&prefix).permissions(open).tempdir_in(scratch::DEFAULT);
+    match made {
+        Ok(folder) => Look { program, folder: folder.path(), room, go_on: &|| !stop() }.look(),
+        Err(error) => {
+            let why = format!("making a folder in {}: {error}", scratch::DEFAULT);
+            Ok(BeyondPosix { unseen: Some(why), ..BeyondPosix::default() })
+        }
+    }
 }
 
 fn of_one(contender: &Contender, asked: &Asked, cuts: &Cuts, stop: &Stop) -> Result<Survived, ReliabilityError> {

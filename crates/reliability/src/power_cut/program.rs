@@ -98,13 +98,13 @@ impl Program {
 }
 
 /// A process of a program, with all that it started; it ends with this.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     errors: Option<Tail>,
 }
 
 impl Running {
-    fn start(words: &[String], folder: &Path, output: Stdio) -> io::Result<Running> {
+    pub fn start(words: &[String], folder: &Path, output: Stdio) -> io::Result<Running> {
         let (name, rest) = words.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
         let mut child = Command::new(name)
             .args(rest)
@@ -141,7 +141,7 @@ impl Running {
     }
 
     /// Waits until it ends, by then; an error with its last words where it does not, or not with status 0.
-    fn end(&mut self, by: Instant) -> io::Result<()> {
+    pub fn end(&mut self, by: Instant) -> io::Result<()> {
         let status = loop {
             match self.child.try_wait()? {
                 Some(status) => break status,

@@ -1,0 +1,179 @@
+//! Whether a program passes power cuts only because filesystems give more than POSIX: fsync of a new file makes its name safe, too.
+//! In: a program. Out: which names of files that it synced POSIX lets be gone, and what its check says without them.
+//!
+//! The program does its work once more in a plain folder and is recorded. Of what it leaves, these names are taken away, and its check gets all
+//! of its lines.
+
+use super::program::{FOLDER, Program, Running};
+use crate::error::{ReliabilityError, doing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use trace::{NameAtRisk, Recording, Trace, Watcher};
+
+/// Names that are told.
+const NAMES_TOLD: usize = 20;
+/// Bytes that a program may print.
+const PRINTED_LIMIT: u64 = 256 << 20;
+/// How long what a program started may go on after its end: strace waits for all of it.
+const GOES_ON: Duration = Duration::from_secs(10);
+/// What runs the program, in a session of its own: its lines go to the file that comes first, its status and group to files beside it. In the
+/// end its group is killed, as after each cut.
+const RUN: &str = r#"echo $$ >"$0.group"; "$@" >"$0" 2>/dev/null </dev/null; echo $? >"$0.status"; kill -KILL 0"#;
+
+/// What a program relies on beyond POSIX.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BeyondPosix {
+    /// Names, from the program's folder on, that POSIX lets be gone when the program has ended: their file was synced, and their folder not after
+    /// they were made. The first 20.
+    pub names: Vec<String>,
+    /// How many there are.
+    pub count: usize,
+    /// What its check said without them: the program relies on more than POSIX promises; null where it passed, or there are none.
+    pub found: Option<String>,
+    /// Why this could not be looked at; null where it was.
+    pub unseen: Option<String>,
+}
+
+/// Where and how long a program is looked at.
+pub struct Look<'l> {
+    /// The program.
+    pub program: &'l Program,
+    /// A folder that is empty, and that users whom the program may become can enter.
+    pub folder: &'l Path,
+    /// Bytes that the program may write there.
+    pub room: u64,
+    /// Whether to go on.
+    pub go_on: &'l dyn Fn() -> bool,
+}
+
+impl Look<'_> {
+    /// Looks.
+    ///
+    /// # Errors
+    /// Nobody wants more. What cannot be looked at is told as [`BeyondPosix::unseen`].
+    pub fn look(&self) -> Result<BeyondPosix, ReliabilityError> {
+        let looked = self.looked();
+        if !(self.go_on)() {
+            return Err(ReliabilityError::Stopped);
+        }
+        Ok(looked.unwrap_or_else(|why| BeyondPosix { unseen: Some(why), ..BeyondPosix::default() }))
+    }
+
+    fn looked(&self) -> Result<BeyondPosix, String> {
+        let Look { program, folder, .. } = *self;
+        let told = |error: ReliabilityError| error.to_string();
+        program.prepared(folder).map_err(told)?;
+        let (trace, lines) = self.recorded()?;
+        let at_risk = trace::names_at_risk(&trace);
+        let names = at_risk.iter().take(NAMES_TOLD).map(|one| one.name.clone()).collect();
+        let mut looked = BeyondPosix { names, count: at_risk.len(), ..BeyondPosix::default() };
+        if at_risk.is_empty() {
+            return Ok(looked);
+        }
+        // The check may change what it looks at.
+        let (place, copy) = (folder.join(FOLDER), folder.join("copy"));
+        let copying = ["cp", "-a", "--reflink=auto", "--", FOLDER, "copy"].map(String::from);
+        let copied = Running::start(&copying, folder, Stdio::null())
+            .and_then(|mut running| running.end(Instant::now() + program.limit));
+        copied.map_err(doing("copying its folder")).map_err(told)?;
+        let whole = program.check(folder, &lines);
+        whole.map_err(|said| format!("its check fails on what the program left when it was recorded: {said}"))?;
+        let without = || {
+            fs::remove_dir_all(&place)?;
+            fs::rename(&copy, &place)?;
+            at_risk.iter().try_for_each(|one| take_away(&place, one))
+        };
+        without().map_err(doing("taking names away")).map_err(told)?;
+        looked.found = program.check(folder, &lines).err();
+        Ok(looked)
+    }
+
+    /// Has the program do its work while it is recorded; the lines that it printed.
+    fn recorded(&self) -> Result<(Trace, Vec<String>), String> {
+        let out = self.folder.join("printed");
+        let [group, status] = ["group", "status"].map(|of| out.with_extension(of));
+        let words = ["setsid", "sh", "-c", RUN].map(String::from).into_iter();
+        let words = words.chain([out.to_string_lossy().into_owned()]).chain(self.program.command.iter().cloned());
+        let mut asked = Recording {
+            command: words.collect(),
+            folder: self.folder.join(FOLDER),
+            // It slows the program down and is ready at once; nothing is timed here.
+            watcher: Some(Watcher::Strace),
+            made_by: String::new(),
+            now: String::new(),
+            filesystem: String::new(),
+            kernel: crate::kernel(),
+            free_memory: system::in_memory::available(),
+        };
+        let mut answer = self.record(&asked, &out, &status);
+        if answer.is_err() && !group.exists() {
+            asked.watcher = None;
+            answer = self.record(&asked, &out, &status);
+        }
+        if answer.is_err() && !status.exists() {
+            kill(&group);
+        }
+        let trace = answer?;
+        match fs::read_to_string(&status).map(|text| text.trim().to_string()) {
+            Ok(text) if text == "0" => {}
+            Ok(text) => return Err(format!("the program ended with status {text} while it was recorded")),
+            Err(_) => return Err("the program's group was killed while it was recorded".into()),
+        }
+        let printed = fs::read(&out).map_err(|error| format!("reading what it printed: {error}"))?;
+        let lines = String::from_utf8_lossy(&printed).lines().map(String::from).collect();
+        Ok((trace, lines))
+    }
+
+    /// Records it as long as it keeps within its limits.
+    fn record(&self, asked: &Recording, out: &Path, status: &Path) -> Result<Trace, String> {
+        let (end, free, ended) = (Instant::now() + self.program.limit, free(self.folder), Cell::new(None));
+        let go_on = || {
+            let now = Instant::now();
+            if status.exists() && ended.get().is_none() {
+                ended.set(Some(now));
+            }
+            match () {
+                _ if !(self.go_on)() => Err("it was stopped"),
+                _ if now > end => Err("it took too long while it was recorded"),
+                _ if ended.get().is_some_and(|ended| now > ended + GOES_ON) => {
+                    Err("processes that it had started went on after its end")
+                }
+                _ if fs::metadata(out).is_ok_and(|out| out.len() > PRINTED_LIMIT) => Err("it printed too much"),
+                _ if free.saturating_sub(self::free(self.folder)) > self.room => {
+                    Err("it took more room than its disk has")
+                }
+                _ => Ok(()),
+            }
+        };
+        trace::record_while(asked, &|| go_on().map_err(String::from)).map(|recorded| recorded.trace)
+    }
+}
+
+/// Bytes that are free where a folder lies.
+fn free(folder: &Path) -> u64 {
+    rustix::fs::statvfs(folder).map_or(0, |found| found.f_bfree.saturating_mul(found.f_frsize))
+}
+
+/// Puts a name back to what it was when its folder was last synced.
+fn take_away(folder: &Path, at_risk: &NameAtRisk) -> io::Result<()> {
+    let path = folder.join(&at_risk.name);
+    match &at_risk.former {
+        Some(former) => fs::rename(&path, folder.join(former)),
+        None if fs::symlink_metadata(&path)?.is_dir() => fs::remove_dir_all(&path),
+        None => fs::remove_file(&path),
+    }
+}
+
+/// Kills the processes of the group that a file names, which go on where recording ended before they did.
+fn kill(group: &Path) {
+    let named = fs::read_to_string(group).ok().and_then(|text| text.trim().parse().ok());
+    if let Some(group) = named.and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
