@@ -7,7 +7,7 @@ use crate::names::{Found, Node};
 use crate::numbers as c;
 use crate::order::{Resource, Use};
 use crate::processes::{Handle, Open, Place};
-use crate::trace::Call;
+use crate::trace::{Call, UNSEEN_RINGS};
 use std::rc::Rc;
 
 const HERE: i64 = c::AT_FDCWD as i64;
@@ -86,7 +86,7 @@ impl Builder {
         }
         let done = match seen.call {
             c::SYS_io_uring_setup | c::SYS_io_submit => {
-                *self.unseen.entry("reads and writes through io_uring or io_submit").or_default() += 1;
+                *self.unseen.entry(UNSEEN_RINGS).or_default() += 1;
                 None
             }
             _ if seen.texts.is_empty() => self.of_handle(seen),

@@ -11,6 +11,8 @@ pub const ACTIONS_LIMIT: usize = 20_000_000;
 pub const ENTRIES_LIMIT: usize = 5_000_000;
 /// Threads of one trace, all processes together.
 pub const THREADS_LIMIT: u32 = 200_000;
+/// Calls that a trace does not hold, as [`Header::unseen`] has them: with reads and writes, fsync(2) and others may be made so.
+pub const UNSEEN_RINGS: &str = "reads and writes through io_uring or io_submit";
 
 /// One recorded run of a program.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +64,13 @@ pub struct Header {
     pub compressible_after: u8,
     /// What was done and cannot be seen or replayed, in sentences.
     pub unseen: Vec<String>,
+}
+
+impl Header {
+    /// Whether calls of any kind were made that the trace does not hold.
+    pub fn hides_calls(&self) -> bool {
+        self.unseen.iter().any(|said| said.starts_with(UNSEEN_RINGS))
+    }
 }
 
 /// What recording cost.

@@ -70,6 +70,9 @@ impl Look<'_> {
         let told = |error: ReliabilityError| error.to_string();
         program.prepared(folder).map_err(told)?;
         let (trace, lines) = self.recorded()?;
+        if trace.header.hides_calls() {
+            return Err("it uses io_uring or io_submit, by which it may sync what a recording does not see".into());
+        }
         let at_risk = trace::names_at_risk(&trace);
         let names = at_risk.iter().take(NAMES_TOLD).map(|one| one.name.clone()).collect();
         let mut looked = BeyondPosix { names, count: at_risk.len(), ..BeyondPosix::default() };
