@@ -109,12 +109,15 @@ fn states_are_mounted_in_a_guest_of_a_kernel_that_is_here_where_that_is_asked_fo
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     let mut cuts = power_cuts(&place, "ext4", 10);
+    // Another test may fetch a newer one meanwhile.
+    let before = staging::kernel_at_hand();
     let done = cuts.args(["--in", "guest"]).output().expect("it starts");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let all: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
     let by = &all["mounted_by"];
     assert_eq!((by["place"].as_str(), by["reason"].as_str()), (Some("guest"), Some("asked")), "{by}");
-    assert_eq!(by["kernel"].as_str(), staging::kernel_at_hand().as_deref(), "{by}");
+    let at_hand = [before, staging::kernel_at_hand()];
+    assert!(at_hand.iter().flatten().any(|kernel| by["kernel"] == kernel.as_str()), "{by}: {at_hand:?}");
     let one = contender(&done.stdout);
     assert_eq!((one["guest"].as_bool(), one["contender"].as_str()), (Some(true), Some("ext4")), "{one}");
     assert_eq!(broken_promises(&one), [""; 0], "{one}");
