@@ -19,6 +19,10 @@ const TOLD: u64 = 1_000;
 /// The most that is taken off later time because earlier gaps were shorter than what watching costs as a rule.
 const OWED: u64 = 1_000_000;
 
+/// What the kernel returns from a call that a signal cut short, before it begins the call anew or ends the thread: ERESTARTSYS to
+/// ERESTART_RESTARTBLOCK of include/linux/errno.h. No program sees it.
+const RESTARTED: std::ops::RangeInclusive<i64> = -516..=-512;
+
 /// What a call means for a trace.
 pub enum Meaning {
     /// It is replayed, and uses these.
@@ -151,8 +155,7 @@ impl Builder {
         }
     }
 
-    /// A thread's own time up to its end. If its process ended while it slept in a call, that call never returned, and its sleep
-    /// was no work.
+    /// A thread's own time up to its end. If its process ended while it slept in a call, its sleep was no work.
     fn pass_to_end(&mut self, thread: i32, at: u64, off: OffCpu) {
         let known = self.of(thread);
         known.seen += off.since(known.off).asleep;
@@ -167,6 +170,7 @@ impl Builder {
             self.made_room(seen.thread, &stream, (until, until));
         }
         let thread = self.of(seen.thread);
+        thread.think += std::mem::take(&mut thread.cut_short);
         thread.seen = thread.seen.max(seen.released.min(seen.start));
         self.pass(seen.thread, seen.start, seen.off_at_start);
         let begun = self.threads[&seen.thread].seen.max(seen.start).max(seen.entered);
@@ -198,6 +202,11 @@ impl Builder {
                 thread.waited_until = seen.end;
             }
             Meaning::Told => self.of(seen.thread).think += worked.min(TOLD),
+            Meaning::Own if RESTARTED.contains(&seen.result) => {
+                let thread = self.of(seen.thread);
+                thread.think += worked;
+                thread.cut_short = off.asleep;
+            }
             Meaning::TimedOut | Meaning::Waited(None) | Meaning::Own => {
                 self.of(seen.thread).think += took.saturating_sub(off.queued)
             }
@@ -252,14 +261,47 @@ impl Builder {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_thread_that_its_process_ended_in_its_sleep_has_not_computed_meanwhile() {
+    /// A thread with the number 2 that is born at 0.
+    fn born() -> Builder {
         let mut builder = Builder::new(vec!["/here".into()], &[], 1, 0, Cost::default());
         builder.take(&Event::Birth { at: 0, parent: 1, child: 2, flags: libc::CLONE_VM as u64 }).expect("few threads");
-        let off = OffCpu { asleep: 900_000, ..OffCpu::default() };
-        builder.take(&Event::End { at: 1_000_000, thread: 2, off }).expect("it is known");
-        let thought: u64 =
-            builder.actions.iter().filter(|action| action.thread == 1).map(|action| action.think_ns).sum();
-        assert_eq!(thought, 100_000);
+        builder
+    }
+
+    /// Its own time, in nanoseconds.
+    fn thought(builder: &Builder) -> u64 {
+        builder.actions.iter().filter(|action| action.thread == 1).map(|action| action.think_ns).sum()
+    }
+
+    fn asleep(ns: u64) -> OffCpu {
+        OffCpu { asleep: ns, ..OffCpu::default() }
+    }
+
+    /// A wait from 100,000 to 1,000,000 ns, with so many of them asleep.
+    fn waits(result: i64) -> Event {
+        let arguments = [0x1000, i64::from(libc::FUTEX_WAIT), 0, 0, 0, 0];
+        let call = Seen { thread: 2, call: libc::SYS_futex, arguments, result, ..Seen::default() };
+        Event::Call(Box::new(Seen { start: 100_000, end: 1_000_000, off_at_end: asleep(880_000), ..call }))
+    }
+
+    #[test]
+    fn a_thread_that_its_process_ended_in_its_sleep_has_not_computed_meanwhile() {
+        let mut builder = born();
+        builder.take(&Event::End { at: 1_000_000, thread: 2, off: asleep(900_000) }).expect("it is known");
+        assert_eq!(thought(&builder), 100_000);
+        // eBPF sees the wait return, as if it were to begin anew.
+        let mut builder = born();
+        builder.take(&waits(-512)).expect("it is known");
+        builder.take(&Event::End { at: 1_000_000, thread: 2, off: asleep(880_000) }).expect("it is known");
+        assert_eq!(thought(&builder), 120_000);
+    }
+
+    #[test]
+    fn a_wait_that_a_signal_interrupts_is_the_threads_own_time_where_it_goes_on() {
+        let mut builder = born();
+        builder.take(&waits(-512)).expect("it is known");
+        builder.take(&waits(-i64::from(libc::EAGAIN))).expect("it is known");
+        builder.take(&Event::End { at: 1_000_000, thread: 2, off: asleep(880_000) }).expect("it is known");
+        assert!(thought(&builder) >= 1_000_000, "{}", thought(&builder));
     }
 }

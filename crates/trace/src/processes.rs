@@ -123,6 +123,8 @@ pub struct Thread {
     pub think: u64,
     /// Nanoseconds of watching that its time still holds, and that are taken off what comes.
     pub owed: u64,
+    /// Nanoseconds that its last call slept until a signal cut it short: its own if it goes on after that, and none if it ends.
+    pub cut_short: u64,
     /// It had to wait until a moment for room in this stream, and has not gone on yet.
     pub room: Option<(Channel, u64)>,
     /// Nanoseconds that it waited for a descriptor without having used it yet.
@@ -149,6 +151,7 @@ impl Thread {
             off: OffCpu::default(),
             think: 0,
             owed: 0,
+            cut_short: 0,
             room: None,
             waited: 0,
             waited_since: 0,
