@@ -8,7 +8,7 @@ use crate::passes::{Passes, are_enough};
 use crate::steady;
 use crate::venue::{Venue, VenueError};
 use crate::watch::{News, Watcher};
-use records::{Cause, DEVICE, PhaseRecord, TrialRecord, TrialStatus, Usage};
+use records::{Cause, Closing, CommandRecord, DEVICE, PhaseRecord, TrialRecord, TrialStatus, Usage};
 use staging::{Dropped, Engine, Setup, Staged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub enum Ending {
 /// What memory allows on other machines than this one, by their names.
 pub type Ceilings = BTreeMap<String, Ceiling>;
 
-/// Carries out one trial.
+/// Carries out one trial, all of its phases in a row.
 ///
 /// # Errors
 /// Only for what ends the run; everything else is in the record.
@@ -72,61 +72,147 @@ pub fn perform(
     watcher: &mut dyn Watcher,
 ) -> Result<TrialRecord, Ending> {
     let prepared = venue.prepare(job.contender, watcher);
-    let mut record = blank(job);
-    let began = job.clock.steady();
+    let mut trial = Trial::begin(job);
     watcher.news(News::Step("making and mounting"));
-    let staged = prepared.and_then(|()| venue.stage(job.contender));
-    match staged.and_then(|stage| work(stage, job, ceilings, &mut record, watcher)) {
-        Ok(()) => {}
-        Err(VenueError::Ground(reason)) => return Err(Ending::GroundLost(reason)),
-        Err(VenueError::Stopped) => return Err(Ending::Stopped),
-        Err(VenueError::Contender { reason, cause }) => {
-            record.status = TrialStatus::Failed;
-            (record.reason, record.cause) = (Some(reason), Some(cause));
-        }
+    trial.starts(prepared.and_then(|()| venue.stage(job.contender)), ceilings);
+    for index in 0..job.work.program.phases.len() {
+        trial.phase(index, watcher);
     }
-    if (job.stop)() {
-        return Err(Ending::Stopped);
-    }
-    record.commands = venue.commands();
-    let took = job.clock.steady().saturating_sub(began);
-    record.seconds = Some(took.as_secs_f64());
-    // By what it took, so that the two stamps fit together wherever the wall clock was set meanwhile.
-    record.ended_ms = record.began_ms.saturating_add(took.as_millis() as i64);
-    let told = record.phases.iter().filter(|phase| !phase.preparation && phase.counts());
-    let disturbed = told.into_iter().any(|phase| !phase.evidence.disturbed.is_empty());
-    if record.status == TrialStatus::Done && disturbed {
-        record.status = TrialStatus::Disturbed;
-    }
-    Ok(record)
+    let closed = trial.close(watcher);
+    closed.kept(job, venue.commands())
 }
 
-fn work(
-    mut stage: Box<dyn Staged + '_>,
-    job: &Job,
-    ceilings: &mut Ceilings,
-    record: &mut TrialRecord,
-    watcher: &mut dyn Watcher,
-) -> Result<(), VenueError> {
-    let setup = stage.setup();
-    record.found = Some(setup.found.clone());
-    record.remarks = setup.found.remarks.clone();
-    let phases =
-        phases(&mut *stage, &setup, job, ceilings, record, watcher).map_err(|error| with_room(error, &mut *stage));
-    if let Err(VenueError::Contender { .. }) = &phases
-        && let Some(beneath) = stage.beneath("the work")
-    {
-        return Err(beneath.into());
+/// A trial under way. Its phases are carried out one by one, so that those of other contenders can come between them.
+struct Trial<'a> {
+    job: &'a Job<'a>,
+    record: TrialRecord,
+    began: Duration,
+    stage: Option<Box<dyn Staged + 'a>>,
+    at_work: Option<AtWork>,
+    /// What ended it early. Nothing more is done then.
+    trouble: Option<VenueError>,
+}
+
+/// What a trial has from the start of its engine on.
+struct AtWork {
+    agent: Agent,
+    program: Program,
+    ceiling: Option<Ceiling>,
+    /// Phases that the filesystem cannot do.
+    left_out: BTreeSet<usize>,
+    /// Bytes and inodes in use before any work.
+    empty: (Option<u64>, Option<u64>),
+    proof: Proof,
+    /// How many more disturbed passes may be repeated at once.
+    repetitions: u32,
+}
+
+/// A trial whose contender is unmounted and gone.
+struct Closed {
+    record: TrialRecord,
+    began: Duration,
+    trouble: Option<VenueError>,
+}
+
+impl<'a> Trial<'a> {
+    fn begin(job: &'a Job<'a>) -> Self {
+        Self { job, record: blank(job), began: job.clock.steady(), stage: None, at_work: None, trouble: None }
     }
-    watcher.news(News::Step("unmounting and checking"));
-    let closing = stage.close();
-    // The first trouble is the one that matters; what closing says then is a consequence of it.
-    phases?;
-    let closing = closing?;
+
+    /// Takes over the contender that was set up, and starts the engine there.
+    fn starts(&mut self, staged: Result<Box<dyn Staged + 'a>, VenueError>, ceilings: &mut Ceilings) {
+        let started = staged.and_then(|stage| {
+            let stage = self.stage.insert(stage);
+            let setup = stage.setup();
+            self.record.found = Some(setup.found.clone());
+            self.record.remarks = setup.found.remarks.clone();
+            AtWork::begin(&mut **stage, &setup, self.job, ceilings, &mut self.record)
+        });
+        match started {
+            Ok(at_work) => self.at_work = Some(at_work),
+            Err(error) => self.fails(error),
+        }
+    }
+
+    /// Carries out a phase, unless the filesystem cannot do it or something failed before.
+    fn phase(&mut self, index: usize, watcher: &mut dyn Watcher) {
+        if self.trouble.is_some() {
+            return;
+        }
+        if let (Some(stage), Some(at_work)) = (&mut self.stage, &mut self.at_work)
+            && let Err(error) = at_work.phase(&mut **stage, self.job, index, &mut self.record, watcher)
+        {
+            self.fails(error);
+        }
+    }
+
+    fn fails(&mut self, error: VenueError) {
+        // An engine that is in the middle of something is ended.
+        self.at_work = None;
+        let Some(stage) = &mut self.stage else { return self.trouble = Some(error) };
+        let error = with_room(error, &mut **stage);
+        // A device that is gone explains more than what its loss led to, and nothing can be closed on it.
+        if let (VenueError::Contender { .. }, Some(beneath)) = (&error, stage.beneath("the work")) {
+            self.stage = None;
+            return self.trouble = Some(beneath.into());
+        }
+        self.trouble = Some(error);
+    }
+
+    /// Ends the engine, unmounts, checks and removes.
+    fn close(mut self, watcher: &mut dyn Watcher) -> Closed {
+        if let Some(at_work) = self.at_work.take() {
+            at_work.agent.quit();
+        }
+        if let Some(stage) = self.stage.take() {
+            watcher.news(News::Step("unmounting and checking"));
+            let closed = stage.close();
+            // The first trouble is the one that matters; what closing says then is a consequence of it.
+            if self.trouble.is_none() {
+                self.trouble =
+                    closed.map_err(VenueError::from).and_then(|closing| note(&mut self.record, closing)).err();
+            }
+        }
+        Closed { record: self.record, began: self.began, trouble: self.trouble }
+    }
+}
+
+/// Takes what closing showed into the record.
+fn note(record: &mut TrialRecord, closing: Closing) -> Result<(), VenueError> {
     record.remarks.extend(closing.remarks.iter().cloned());
     let damage = closing.damage().map(|damage| format!("the filesystem was damaged after the work: {damage}"));
     record.closing = Some(closing);
     damage.map_or(Ok(()), |reason| Err(VenueError::Contender { reason, cause: Cause::Unclear }))
+}
+
+impl Closed {
+    /// The record, with the commands that were run for it.
+    fn kept(self, job: &Job, commands: Vec<CommandRecord>) -> Result<TrialRecord, Ending> {
+        let Self { mut record, began, trouble } = self;
+        match trouble {
+            None => {}
+            Some(VenueError::Ground(reason)) => return Err(Ending::GroundLost(reason)),
+            Some(VenueError::Stopped) => return Err(Ending::Stopped),
+            Some(VenueError::Contender { reason, cause }) => {
+                record.status = TrialStatus::Failed;
+                (record.reason, record.cause) = (Some(reason), Some(cause));
+            }
+        }
+        if (job.stop)() {
+            return Err(Ending::Stopped);
+        }
+        record.commands = commands;
+        let took = job.clock.steady().saturating_sub(began);
+        record.seconds = Some(took.as_secs_f64());
+        // By what it took, so that the two stamps fit together wherever the wall clock was set meanwhile.
+        record.ended_ms = record.began_ms.saturating_add(took.as_millis() as i64);
+        let told = record.phases.iter().filter(|phase| !phase.preparation && phase.counts());
+        let disturbed = told.into_iter().any(|phase| !phase.evidence.disturbed.is_empty());
+        if record.status == TrialStatus::Done && disturbed {
+            record.status = TrialStatus::Disturbed;
+        }
+        Ok(record)
+    }
 }
 
 /// The error of a filesystem that is full, with what to do about it.
@@ -146,40 +232,58 @@ fn with_room(mut error: VenueError, stage: &mut dyn Staged) -> VenueError {
     error
 }
 
-fn phases(
-    stage: &mut dyn Staged,
-    setup: &Setup,
-    job: &Job,
-    ceilings: &mut Ceilings,
-    record: &mut TrialRecord,
-    watcher: &mut dyn Watcher,
-) -> Result<(), VenueError> {
-    let program = program(stage, setup, job)?;
-    let empty = used(stage, setup);
-    let mut agent = match stage.engine()? {
-        Engine::Here(prefix) => Agent::start(&prefix, job.agent, Arc::clone(&job.stop))?,
-        Engine::Elsewhere(line) => Agent::over(line, Arc::clone(&job.stop))?,
-    };
-    let ceiling = ceiling(stage.machine(), &mut agent, job, ceilings)?;
-    let left_out = left_out(&agent.load(&program)?, job.work, record)?;
-    let mut proof = Proof::default();
-    let mut repetitions = job.repetitions;
-    for (index, phase) in program.phases.iter().enumerate().filter(|(index, _)| !left_out.contains(index)) {
-        let facts = &job.work.phases[index];
-        watcher.news(News::Step(&facts.title));
-        let job = Job { ceiling: ceiling.as_ref(), stop: Arc::clone(&job.stop), repetitions, ..*job };
-        let from = record.phases.len();
-        let next = (index + 1..program.phases.len()).find(|next| !left_out.contains(next));
-        let place = Place { program: &program, index, phase, facts, next: next.map(|next| &program.phases[next]) };
-        one_phase(stage, &mut agent, &job, &place, &mut proof, record, watcher)?;
-        let again = record.phases[from..].iter().filter(|pass| pass.evidence.set_aside).count();
-        repetitions = repetitions.saturating_sub(again as u32);
-        if let Some(last) = record.phases.last_mut() {
-            evidence::note_space(&mut last.evidence, empty, used(stage, setup), job.work.estimate.phases.get(index));
-        }
+impl AtWork {
+    /// Starts the engine and gives it the program.
+    fn begin(
+        stage: &mut dyn Staged,
+        setup: &Setup,
+        job: &Job,
+        ceilings: &mut Ceilings,
+        record: &mut TrialRecord,
+    ) -> Result<Self, VenueError> {
+        let program = program(stage, setup, job)?;
+        let empty = used(stage, setup);
+        let mut agent = match stage.engine()? {
+            Engine::Here(prefix) => Agent::start(&prefix, job.agent, Arc::clone(&job.stop))?,
+            Engine::Elsewhere(line) => Agent::over(line, Arc::clone(&job.stop))?,
+        };
+        let ceiling = ceiling(stage.machine(), &mut agent, job, ceilings)?;
+        let left_out = left_out(&agent.load(&program)?, job.work, record)?;
+        Ok(Self { agent, program, ceiling, left_out, empty, proof: Proof::default(), repetitions: job.repetitions })
     }
-    agent.quit();
-    Ok(())
+
+    fn phase(
+        &mut self,
+        stage: &mut dyn Staged,
+        job: &Job,
+        index: usize,
+        record: &mut TrialRecord,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), VenueError> {
+        if self.left_out.contains(&index) {
+            return Ok(());
+        }
+        let (program, facts) = (&self.program, &job.work.phases[index]);
+        watcher.news(News::Step(&facts.title));
+        let stop = Arc::clone(&job.stop);
+        let job = Job { ceiling: self.ceiling.as_ref(), stop, repetitions: self.repetitions, ..*job };
+        let from = record.phases.len();
+        let next = (index + 1..program.phases.len()).find(|next| !self.left_out.contains(next));
+        let next = next.map(|next| &program.phases[next]);
+        let place = Place { program, index, phase: &program.phases[index], facts, next };
+        one_phase(stage, &mut self.agent, &job, &place, &mut self.proof, record, watcher)?;
+        let again = record.phases[from..].iter().filter(|pass| pass.evidence.set_aside).count();
+        self.repetitions = self.repetitions.saturating_sub(again as u32);
+        if let Some(last) = record.phases.last_mut() {
+            // Without its figures for a directory that others use, too.
+            let now = match self.empty {
+                (None, None) => (None, None),
+                _ => in_use(stage),
+            };
+            evidence::note_space(&mut last.evidence, self.empty, now, job.work.estimate.phases.get(index));
+        }
+        Ok(())
+    }
 }
 
 /// Phases that the filesystem cannot do, each kept with what it lacks.
@@ -221,8 +325,14 @@ fn usage(stage: &mut dyn Staged) -> Option<Usage> {
 
 /// Bytes and inodes that the filesystem has given away. A directory's filesystem is used by others too, and the raw device has none.
 fn used(stage: &mut dyn Staged, setup: &Setup) -> (Option<u64>, Option<u64>) {
-    let own = !setup.shared && setup.found.filesystem != DEVICE;
-    let Some(usage) = usage(stage).filter(|_| own) else { return (None, None) };
+    if setup.shared || setup.found.filesystem == DEVICE {
+        return (None, None);
+    }
+    in_use(stage)
+}
+
+fn in_use(stage: &mut dyn Staged) -> (Option<u64>, Option<u64>) {
+    let Some(usage) = usage(stage) else { return (None, None) };
     let inodes = usage.inodes.zip(usage.inodes_free).map(|(all, free)| all.saturating_sub(free));
     (Some(usage.used_bytes), inodes)
 }
