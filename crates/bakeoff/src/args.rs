@@ -21,7 +21,7 @@ use ranks::RANKS_EXAMPLES;
 pub use ranks::RanksArgs;
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
 pub use served::{FaultsArgs, LaterSync, MountedIn, OnServedDisk, PowercutArgs, ServeDiskArgs};
-pub use what::{Cold, Until, What};
+pub use what::{Cold, Turns, Until, What};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -118,6 +118,11 @@ impl Live {
                 self.tell(&News::Place(self.place.clone()));
                 self.shared.feed.keep_still(true);
             }
+            Heard::Turn { contender, .. } => {
+                self.place.contender = (*contender).into();
+                self.tell(&News::Place(self.place.clone()));
+                self.shared.feed.keep_still(true);
+            }
             Heard::Step(text) => self.step(text),
             Heard::Progress(items, of, bytes) => {
                 self.tell(&News::Progress(Progress { items: *items, of: *of, bytes: *bytes }));

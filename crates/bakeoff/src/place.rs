@@ -1,9 +1,10 @@
 //! The place where a plan runs: looked at beforehand, cleaned of what an interrupted run left, opened.
 //! In: a plan. Out: the machine's description, a venue, or one clear error before anything is touched.
 
+use crate::clients;
 use crate::failure::Failure;
-use records::Machine;
-use runner::{Ager, DEVICE, Place, ResolvedPlan, StagingVenue, Venue, places};
+use records::{Machine, Turns};
+use runner::{Ager, DEVICE, ImagesVenue, Place, ResolvedPlan, StagingVenue, TWIN, Venue, places};
 use staging::Registry;
 use std::collections::BTreeMap;
 use system::{BlockDevice, Journal, Sysfs as _};
@@ -133,7 +134,46 @@ pub fn clean_folders(folders: &[std::path::PathBuf]) -> Result<Vec<String>, Fail
     Ok(said)
 }
 
+/// Bytes of an image beside the files: metadata, a journal and what is written twice.
+const BESIDE: u64 = 256 << 20;
+
+/// Why the contenders of a plan cannot be mounted at the same time, as the end of a sentence; `None` where they can.
+pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
+    let Place::Image { scratch, .. } = &plan.place else { return Some("they share one place".into()) };
+    if clients::wanted(plan).is_some() {
+        return Some("many clients work on one at a time".into());
+    }
+    if plan.ages.is_some() {
+        return Some("aged images are restored one by one".into());
+    }
+    for asked in plan.contenders.iter().map(|entry| &entry.asked) {
+        let label = asked.label.trim_end_matches(TWIN);
+        if staging::is_guest(asked.kernel.as_deref()) {
+            return Some(format!("{label} runs in a virtual machine"));
+        }
+        if axes::value(asked, "disk").is_some() {
+            return Some(format!("the disk of {label} is modelled"));
+        }
+        if asked.filesystem != DEVICE && !filesystems.stands_alone(asked) {
+            return Some(format!("{label} has servers or devices of its own"));
+        }
+    }
+    let most = plan.works.iter().map(|work| work.compiled.estimate.bytes_to_hold()).max().unwrap_or(0);
+    let needed = most.saturating_add(BESIDE).saturating_mul(plan.contenders.len() as u64);
+    // A folder that cannot be asked is refused when it is opened.
+    let free = staging::room(scratch).ok()?;
+    (needed > free).then(|| {
+        let (count, folder) = (plan.contenders.len(), scratch.display());
+        format!("{count} images take up to {} together, and {folder} has {} free", show_bytes(needed), show_bytes(free))
+    })
+}
+
 /// Opens the plan's place.
 pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<Box<dyn Venue>, Failure> {
-    crate::clients::venue(plan, Box::new(StagingVenue::open(filesystems, plan, ager)?))
+    let together = plan.turns == Turns::Phase && why_one_by_one(plan, filesystems).is_none();
+    let inner: Box<dyn Venue> = match together {
+        true => Box::new(ImagesVenue::open(filesystems, plan, &ager)?),
+        false => Box::new(StagingVenue::open(filesystems, plan, ager)?),
+    };
+    clients::venue(plan, inner)
 }

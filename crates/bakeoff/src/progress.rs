@@ -108,6 +108,10 @@ impl Watcher for Progress {
                 self.step.clear();
                 self.redraw("");
             }
+            News::Turn { contender, workload } => {
+                self.now = format!("{workload} on {contender}");
+                self.log.say(&format!("  {contender}:"));
+            }
             News::Step(step) => {
                 self.step = step.to_owned();
                 self.log.say(&format!("  {step}"));

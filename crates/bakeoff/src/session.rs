@@ -199,6 +199,10 @@ fn carry_on(
     let mut venue = place::venue(plan, filesystems, ager)?;
     let live = server.map(|server| Live::start(server, plan, id)).transpose()?;
     let mut watchers = Watchers { progress: Progress::new(output.plain, ledger.path()), live };
+    let why = place::why_one_by_one(plan, filesystems).filter(|_| plan.turns == records::Turns::Phase);
+    if let Some(why) = why {
+        watchers.news(News::Remark(&format!("contenders take turns by whole trials: {why}")));
+    }
     system::process::stay_in_memory();
     let clock = MachineClock::default();
     let ended = Run {

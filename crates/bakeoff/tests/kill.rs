@@ -16,13 +16,48 @@ fn a_killed_run_resumes_with_nothing_lost_and_nothing_twice_and_clean_leaves_not
     if !root("killed runs") {
         return;
     }
+    resumes_after_kills(RUN);
+}
+
+#[test]
+fn a_run_by_phases_that_is_killed_resumes_likewise() {
+    if !root("killed runs") {
+        return;
+    }
+    resumes_after_kills(&format!("{RUN} --turns phase"));
+}
+
+#[test]
+fn turns_by_phases_have_all_contenders_mounted_at_once_or_say_why_not() {
+    if !root("turns by phases") {
+        return;
+    }
+    let place = Place::new();
+    let one = RUN.replace("--samples 2", "--samples 1");
+    place.bakeoff(&format!("{one} --turns phase")).well();
+    let log = std::fs::read_to_string(place.path("bakeoff.log")).expect("the log");
+    let (before, after) = log.split_once("create").expect("the first phase");
+    assert_eq!(before.matches("making and mounting").count(), 3, "{log}");
+    assert_eq!(after.matches("unmounting and checking").count(), 3, "{log}");
+    assert!(!before.contains("unmounting"), "{log}");
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+    std::fs::create_dir(place.path("here")).expect("made");
+    let work = "run small-files --dir here --samples 1 --set files=50 --set some=10 --no-twin --plain --no-report --turns phase";
+    let planned = place.bakeoff(&work.replace("run", "plan").replace(" --plain --no-report", "")).well();
+    assert!(planned.out.contains("Turns: by whole trials: they share one place"), "{}", planned.out);
+    let said = place.bakeoff(work).well();
+    assert!(said.err.contains("whole trials: they share one place"), "{}", said.err);
+}
+
+/// Starts a run, kills it again and again at different moments, and lets it come to its end.
+fn resumes_after_kills(run: &str) {
     let kills: u64 = std::env::var("BAKEOFF_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
     let place = Place::new();
     let mut kept: Vec<(u32, u32)> = Vec::new();
     let mut landed = 0;
     let mut started = false;
     for turn in 0..kills {
-        let mut child = place.start(if started { "resume --plain --no-report" } else { RUN });
+        let mut child = place.start(if started { "resume --plain --no-report" } else { run });
         // Moments spread over staging, work and keeping; the multiplier only scatters them.
         std::thread::sleep(Duration::from_millis(40 + (turn * 7919 + 1234) % 1900));
         let ended = child.try_wait().expect("the child can be asked").is_some();
@@ -44,7 +79,7 @@ fn a_killed_run_resumes_with_nothing_lost_and_nothing_twice_and_clean_leaves_not
     let is_over = Ledger::open(&place.path("bakeoff.db"), Access::Read)
         .is_ok_and(|ledger| ledger.run(None).is_ok_and(|run| run.status == RunStatus::Finished));
     if !started {
-        place.bakeoff(RUN).well();
+        place.bakeoff(run).well();
     } else if !is_over {
         place.bakeoff("resume --plain --no-report").well();
     }

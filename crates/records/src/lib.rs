@@ -28,7 +28,7 @@ pub use durability::{DataMode, Durability, Journaling};
 pub use feature::Feature;
 pub use machine::{Cpu, Machine, Virtualisation};
 pub use observed::{AgedState, Backend, Closing, Found, FreeSpace, Kept, OptionFound, Restored, Usage};
-pub use plan::{Ages, Place, PlannedContender, ResolvedPlan, Sampling, Shard, Until, Work};
+pub use plan::{Ages, Place, PlannedContender, ResolvedPlan, Sampling, Shard, Turns, Until, Work};
 pub use run::{
     CommandRecord, ContenderRecord, DiskLateness, Evidence, Merged, NewRun, Origin, Part, PhaseRecord, RunRecord,
     RunStatus, TrialRecord, TrialStatus, WorkRecord,

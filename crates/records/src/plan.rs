@@ -33,6 +33,9 @@ pub struct ResolvedPlan {
     pub sampling: Sampling,
     /// How cold phases are started.
     pub cold: ColdWay,
+    /// Who comes next within a round. Plans from before this was a choice have whole trials.
+    #[serde(default)]
+    pub turns: Turns,
     /// Seed of orders and contents.
     pub seed: u64,
     /// Where this is one part of a plan that is cut over several machines: which part.
@@ -43,6 +46,17 @@ pub struct ResolvedPlan {
     pub filesystems: Vec<PathBuf>,
     /// What was left out of the product of axes or not multiplied by one, a sentence each.
     pub notes: Vec<String>,
+}
+
+/// What contenders take turns with within a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Turns {
+    /// Whole trials: a contender is measured from its first phase to its last, then the next one.
+    #[default]
+    Trial,
+    /// Phases: all contenders are mounted at the same time, and each phase is measured on all of them before the next phase.
+    Phase,
 }
 
 /// One part of a plan that is cut by blocks: part `index` of `of` has every `of`-th block. Every block stays whole on one

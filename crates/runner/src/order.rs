@@ -25,6 +25,25 @@ pub fn order_of_block(plan: &crate::ResolvedPlan, block: u32) -> Vec<(usize, Vec
         .collect()
 }
 
+/// For each phase of a round the order in which `count` contenders are taken. Over as many phases as there are contenders (twice as
+/// many where their number is odd) each has each position, and follows each other one, equally often: Williams, Experimental designs
+/// balanced for the estimation of residual effects of treatments, 1949.
+pub fn turns(seed: u64, block: u32, workload: usize, count: usize, phases: usize) -> Vec<Vec<usize>> {
+    let names = shuffled(seed, block, workload, count);
+    // 0, 1, n-1, 2, n-2, ...: each distance between neighbours comes once, and for an odd number once more in the mirror image.
+    let zigzag = |place: usize| if place % 2 == 1 { place.div_ceil(2) } else { count - place / 2 };
+    let row = |number: usize| {
+        let (shift, is_mirrored) = if count % 2 == 1 { (number / 2, number % 2 == 1) } else { (number, false) };
+        let mut row: Vec<usize> = (0..count).map(|place| names[(zigzag(place) + shift) % count]).collect();
+        if is_mirrored {
+            row.reverse();
+        }
+        row
+    };
+    let begin = mix(seed ^ mix(u64::from(block) + 0x2000)) as usize % (2 * count).max(1);
+    (begin..begin + phases).map(row).collect()
+}
+
 /// Seed of the content of one trial: the same for every contender of a block, so that all do equal work.
 pub fn content_seed(seed: u64, block: u32, workload: usize) -> u64 {
     mix(seed ^ mix(u64::from(block) + 0x1000) ^ mix((workload as u64 + 0x1000) << 32))
@@ -49,6 +68,27 @@ mod tests {
         assert_eq!(sorted, (0..12).collect::<Vec<_>>());
         assert_eq!(order, shuffled(7, 3, 0, 12));
         assert!((0..20).any(|block| shuffled(7, block, 0, 12) != order), "blocks differ");
+    }
+
+    #[test]
+    fn turns_are_balanced_in_position_and_in_who_comes_before() {
+        for count in 1..8 {
+            let rows = if count % 2 == 1 { 2 * count } else { count };
+            let all = turns(3, 1, 0, count, rows);
+            for position in 0..count {
+                let mut there: Vec<usize> = all.iter().map(|row| row[position]).collect();
+                there.sort_unstable();
+                let each = rows / count;
+                assert_eq!(there, (0..count).flat_map(|one| vec![one; each]).collect::<Vec<_>>(), "{all:?}");
+            }
+            let mut pairs = std::collections::BTreeMap::new();
+            all.iter()
+                .flat_map(|row| row.windows(2))
+                .for_each(|pair| *pairs.entry((pair[0], pair[1])).or_insert(0) += 1);
+            assert_eq!(pairs.len(), count * (count - 1), "{all:?}");
+            assert!(pairs.values().all(|times| *times == rows / count), "{pairs:?}");
+        }
+        assert_ne!(turns(3, 1, 0, 6, 6), turns(3, 2, 0, 6, 6), "rounds differ");
     }
 
     #[test]

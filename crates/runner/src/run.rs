@@ -13,7 +13,7 @@ use crate::venue::Venue;
 use crate::watch::{News, Watcher};
 use judge::{Decision, Needed, Policy, Table};
 use ledger::{Ledger, LedgerError};
-use records::{ResolvedPlan, RunRecord, RunStatus, Shard, TrialRecord};
+use records::{ResolvedPlan, RunRecord, RunStatus, Shard, TrialRecord, Turns};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,6 +76,37 @@ pub struct Run<'a> {
     pub stop: Stop,
     /// What time it is.
     pub clock: &'a dyn Clock,
+}
+
+/// What all trials are given.
+#[derive(Clone, Copy)]
+struct Given<'j> {
+    plan: &'j ResolvedPlan,
+    agent: &'j [String],
+    stop: &'j Stop,
+    clock: &'j dyn Clock,
+    ceiling: Option<&'j Ceiling>,
+    passes: &'j [Vec<Passes>],
+}
+
+impl<'j> Given<'j> {
+    /// A trial at a place (block and position) of a (contender, workload) pair.
+    fn job(&self, place: (u32, u32), (contender, work): (usize, usize), attempt: u32, repetitions: u32) -> Job<'j> {
+        Job {
+            contender,
+            work: &self.plan.works[work].compiled,
+            seed: order::content_seed(self.plan.seed, place.0, work),
+            place,
+            attempt,
+            steady: self.plan.sampling.steady,
+            repetitions,
+            agent: self.agent,
+            ceiling: self.ceiling,
+            stop: Arc::clone(self.stop),
+            clock: self.clock,
+            passes: &self.passes[work][contender],
+        }
+    }
 }
 
 /// What is known of the run so far, beside the ledger.
@@ -294,11 +325,12 @@ impl Run<'_> {
         Ok((variants.table, policy, decision))
     }
 
-    /// How the run ends where its budget does not hold the next trial; blocks are only begun where they fit, but a
+    /// How the run ends where its budget does not hold the next trials; blocks are only begun where they fit, but a
     /// block may turn out slower than those before it, and the first one is begun in any case.
-    fn out_of_time(&self, state: &State, pair: (usize, usize), block: u32) -> Result<Option<Ended>, RunError> {
+    fn out_of_time(&self, state: &State, pairs: &[(usize, usize)], block: u32) -> Result<Option<Ended>, RunError> {
         let Some(most) = self.limit(state, block, 1) else { return Ok(None) };
-        if self.gone(state) + state.times.expected(pair).unwrap_or(0.0) <= most {
+        let expected: f64 = pairs.iter().filter_map(|pair| state.times.expected(*pair)).sum();
+        if self.gone(state) + expected <= most {
             return Ok(None);
         }
         let why = format!("The budget of {} ends within block {}.", judge::duration(most), block + 1);
@@ -316,6 +348,9 @@ impl Run<'_> {
     fn block(&mut self, state: &mut State, block: u32, needed: &[(usize, usize)]) -> Result<Option<Ended>, RunError> {
         state.passes = self.passes(&state.trials);
         for (work, contenders) in order::order_of_block(self.plan, block) {
+            if let Some(ended) = self.round(state, block, work, &contenders, needed)? {
+                return Ok(Some(ended));
+            }
             for (position, contender) in contenders.into_iter().enumerate() {
                 let pair = (contender, work);
                 if !needed.contains(&pair) || state.attempts.is_out(pair) {
@@ -325,6 +360,65 @@ impl Run<'_> {
                     return Ok(Some(ended));
                 }
             }
+        }
+        Ok(None)
+    }
+
+    /// The first trials of a block of one workload, of all contenders at the same time, where they take turns by phases and have places of their own.
+    /// What is then left of the block, such as trials that failed for a cause that may pass, is done one by one.
+    fn round(
+        &mut self,
+        state: &mut State,
+        block: u32,
+        work: usize,
+        contenders: &[usize],
+        needed: &[(usize, usize)],
+    ) -> Result<Option<Ended>, RunError> {
+        let is_due = |contender: &&usize| {
+            let pair = (**contender, work);
+            let is_first = state.attempts.next((block, pair.0, work)) == Some(0);
+            needed.contains(&pair) && !state.attempts.is_out(pair) && is_first
+        };
+        let due: Vec<usize> = contenders.iter().filter(is_due).copied().collect();
+        if due.len() < 2 || self.plan.turns == Turns::Trial || self.venue.apart().is_none() {
+            return Ok(None);
+        }
+        if (self.stop)() {
+            return Ok(Some(Ended::Stopped));
+        }
+        let pairs: Vec<(usize, usize)> = due.iter().map(|contender| (*contender, work)).collect();
+        if let Some(ended) = self.out_of_time(state, &pairs, block)? {
+            return Ok(Some(ended));
+        }
+        self.ledger_is_there()?;
+        let plan = self.plan;
+        let shown =
+            |contender: usize| plan.contenders[contender].asked.label.trim_end_matches(records::TWIN).to_owned();
+        let (label, workload) = (shown(due[0]), &plan.works[work].name);
+        self.watcher.news(News::TrialBegan { block, contender: &label, workload });
+        let repetitions: Vec<u32> = pairs.iter().map(|pair| self.repetitions(state, *pair, block)).collect();
+        let given = Given {
+            plan,
+            agent: &self.agent,
+            stop: &self.stop,
+            clock: self.clock,
+            ceiling: state.ceiling.as_ref(),
+            passes: &state.passes,
+        };
+        let job = |position: usize| given.job((block, position as u32), pairs[position], 0, repetitions[position]);
+        let jobs: Vec<Job> = (0..due.len()).map(job).collect();
+        let turns = order::turns(plan.seed, block, work, due.len(), plan.works[work].compiled.program.phases.len());
+        let mut all: Vec<Option<&mut dyn Venue>> = self.venue.apart().into_iter().flatten().map(Some).collect();
+        let venues: Vec<&mut dyn Venue> = due.iter().filter_map(|contender| all.get_mut(*contender)?.take()).collect();
+        let ended = trial::perform_together(venues, &jobs, &turns, &mut state.ceilings, self.watcher, &shown);
+        let records = match ended {
+            Ok(records) => records,
+            Err(Ending::Stopped) => return Ok(Some(Ended::Stopped)),
+            Err(Ending::GroundLost(why)) => return Ok(Some(Ended::GroundLost(why))),
+        };
+        for (record, contender) in records.into_iter().zip(due) {
+            self.keep_and_tell(state, record, work)?;
+            self.drop_out(state, (block, contender, work))?;
         }
         Ok(None)
     }
@@ -353,7 +447,7 @@ impl Run<'_> {
             if (self.stop)() {
                 return Ok(Some(Ended::Stopped));
             }
-            if let Some(ended) = self.out_of_time(state, pair, block)? {
+            if let Some(ended) = self.out_of_time(state, &[pair], block)? {
                 return Ok(Some(ended));
             }
             if let Some(ended) = self.trial(state, (block, position as u32), pair, attempt)? {
@@ -409,34 +503,38 @@ impl Run<'_> {
         let shown = label.trim_end_matches(records::TWIN);
         let work_name = &plan.works[work].name;
         self.watcher.news(News::TrialBegan { block: place.0, contender: shown, workload: work_name });
-        let job = Job {
-            contender,
-            work: &plan.works[work].compiled,
-            seed: order::content_seed(plan.seed, place.0, work),
-            place,
-            attempt,
-            steady: plan.sampling.steady,
-            repetitions: self.repetitions(state, (contender, work), place.0),
+        let repetitions = self.repetitions(state, (contender, work), place.0);
+        let given = Given {
+            plan,
             agent: &self.agent,
-            ceiling: state.ceiling.as_ref(),
-            stop: Arc::clone(&self.stop),
+            stop: &self.stop,
             clock: self.clock,
-            passes: &state.passes[work][contender],
+            ceiling: state.ceiling.as_ref(),
+            passes: &state.passes,
         };
+        let job = given.job(place, (contender, work), attempt, repetitions);
         let record = match trial::perform(self.venue, &job, &mut state.ceilings, self.watcher) {
             Ok(record) => record,
             Err(Ending::Stopped) => return Ok(Some(Ended::Stopped)),
             Err(Ending::GroundLost(why)) => return Ok(Some(Ended::GroundLost(why))),
         };
+        self.keep_and_tell(state, record, work)?;
+        Ok(None)
+    }
+
+    /// Keeps a trial that ended, and tells who watches.
+    fn keep_and_tell(&mut self, state: &mut State, record: TrialRecord, work: usize) -> Result<(), RunError> {
         self.keep(&record)?;
         note(state, &record, work);
+        let plan = self.plan;
         let least = plan.least_blocks();
-        let blocks = if plan.shard.is_some() { least } else { least.max(place.0 + 1) };
+        let blocks = if plan.shard.is_some() { least } else { least.max(record.block + 1) };
         let planned = plan.trials_per_block() * blocks as usize;
         let done = (state.attempts.places(), planned);
-        self.watcher.news(News::TrialEnded { contender: shown, trial: &record, done });
+        let contender = plan.contenders[record.contender as usize].asked.label.trim_end_matches(records::TWIN);
+        self.watcher.news(News::TrialEnded { contender, trial: &record, done });
         state.trials.push(record);
-        Ok(None)
+        Ok(())
     }
 
     /// Keeps a trial; a disk that is full for a moment is waited for.

@@ -39,11 +39,22 @@ impl StagingVenue {
     /// # Errors
     /// The place is refused; nothing was touched.
     pub fn open(registry: &Registry, plan: &ResolvedPlan, ager: Ager) -> Result<Self, StagingError> {
+        Self::open_for(registry, plan, ager, None)
+    }
+
+    /// The same for one contender alone, or for all.
+    pub(crate) fn open_for(
+        registry: &Registry,
+        plan: &ResolvedPlan,
+        ager: Ager,
+        only: Option<usize>,
+    ) -> Result<Self, StagingError> {
         let journal = Journal::new();
         let places: Vec<Where> = places(&plan.place);
         let open = |place: &Where| Target::open_under(registry, place, &plan.terms, &journal);
         let mut targets = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let asked: Vec<Contender> = plan.contenders.iter().map(|entry| entry.asked.clone()).collect();
+        let those = plan.contenders.iter().enumerate().filter(|(index, _)| only.is_none_or(|one| one == *index));
+        let asked: Vec<Contender> = those.map(|(_, entry)| entry.asked.clone()).collect();
         for target in &mut targets {
             target.expect(&asked);
             target.start_cold_by(plan.cold);
@@ -60,6 +71,18 @@ impl StagingVenue {
             copied: None,
             untouched_bytes: system::machine::is_virtual().then(|| bytes_at_once(plan)),
         })
+    }
+}
+
+impl StagingVenue {
+    /// Bytes of memory that it would touch before its first trial; it no longer does.
+    pub(crate) fn take_untouched(&mut self) -> Option<u64> {
+        self.untouched_bytes.take()
+    }
+
+    /// Has it touch so many.
+    pub(crate) fn touches(&mut self, bytes: u64) {
+        self.untouched_bytes = Some(bytes).filter(|bytes| *bytes > 0);
     }
 }
 

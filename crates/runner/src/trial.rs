@@ -74,7 +74,7 @@ pub fn perform(
     let prepared = venue.prepare(job.contender, watcher);
     let mut trial = Trial::begin(job);
     watcher.news(News::Step("making and mounting"));
-    trial.starts(prepared.and_then(|()| venue.stage(job.contender)), ceilings);
+    trial.starts(|| prepared.and_then(|()| venue.stage(job.contender)), ceilings);
     for index in 0..job.work.program.phases.len() {
         trial.phase(index, watcher);
     }
@@ -82,11 +82,57 @@ pub fn perform(
     closed.kept(job, venue.commands())
 }
 
+/// Carries out a trial of each job at the same time, for the same workload: all contenders are mounted, and each phase is done on all of them, in
+/// the order of `turns`, before the next phase. A contender that fails leaves, and the others go on.
+///
+/// # Errors
+/// As [`perform`]. None of these trials is kept then.
+pub fn perform_together(
+    venues: Vec<&mut dyn Venue>,
+    jobs: &[Job],
+    turns: &[Vec<usize>],
+    ceilings: &mut Ceilings,
+    watcher: &mut dyn Watcher,
+    label: &dyn Fn(usize) -> String,
+) -> Result<Vec<TrialRecord>, Ending> {
+    let Some(first) = jobs.first() else { return Ok(Vec::new()) };
+    let workload = first.work.program.workload.as_str();
+    let turn = |contender: usize, step: Option<&str>, watcher: &mut dyn Watcher| {
+        watcher.news(News::Turn { contender: &label(contender), workload });
+        step.into_iter().for_each(|step| watcher.news(News::Step(step)));
+    };
+    let mut venues = venues;
+    let mut trials: Vec<Trial> = Vec::with_capacity(jobs.len());
+    for (venue, job) in venues.iter_mut().zip(jobs) {
+        turn(job.contender, Some("making and mounting"), watcher);
+        let prepared = venue.prepare(job.contender, watcher);
+        let mut trial = Trial::begin(job);
+        trial.starts(|| prepared.and_then(|()| venue.stage(job.contender)), ceilings);
+        trials.push(trial);
+    }
+    for (index, order) in turns.iter().enumerate() {
+        for &number in order {
+            // The run ends for it; what the others would still do is lost in any case.
+            if trials.iter().any(Trial::ends_the_run) {
+                break;
+            }
+            let trial = &mut trials[number];
+            turn(trial.job.contender, None, watcher);
+            trial.phase(index, watcher);
+            trial.rests();
+        }
+    }
+    let closed: Vec<Closed> = trials.into_iter().map(|trial| trial.close(watcher)).collect();
+    let ended = closed.into_iter().zip(jobs).zip(venues);
+    ended.map(|((closed, job), venue)| closed.kept(job, venue.commands())).collect()
+}
+
 /// A trial under way. Its phases are carried out one by one, so that those of other contenders can come between them.
 struct Trial<'a> {
     job: &'a Job<'a>,
     record: TrialRecord,
-    began: Duration,
+    /// Time of its own. That of others between its phases is none of it.
+    own: Duration,
     stage: Option<Box<dyn Staged + 'a>>,
     at_work: Option<AtWork>,
     /// What ended it early. Nothing more is done then.
@@ -110,18 +156,24 @@ struct AtWork {
 /// A trial whose contender is unmounted and gone.
 struct Closed {
     record: TrialRecord,
-    began: Duration,
+    own: Duration,
     trouble: Option<VenueError>,
 }
 
 impl<'a> Trial<'a> {
     fn begin(job: &'a Job<'a>) -> Self {
-        Self { job, record: blank(job), began: job.clock.steady(), stage: None, at_work: None, trouble: None }
+        Self { job, record: blank(job), own: Duration::ZERO, stage: None, at_work: None, trouble: None }
     }
 
-    /// Takes over the contender that was set up, and starts the engine there.
-    fn starts(&mut self, staged: Result<Box<dyn Staged + 'a>, VenueError>, ceilings: &mut Ceilings) {
-        let started = staged.and_then(|stage| {
+    /// Whether its trouble is everybody's.
+    fn ends_the_run(&self) -> bool {
+        matches!(self.trouble, Some(VenueError::Ground(_) | VenueError::Stopped))
+    }
+
+    /// Sets the contender up, and starts the engine there.
+    fn starts(&mut self, set_up: impl FnOnce() -> Result<Box<dyn Staged + 'a>, VenueError>, ceilings: &mut Ceilings) {
+        let began = self.job.clock.steady();
+        let started = set_up().and_then(|stage| {
             let stage = self.stage.insert(stage);
             let setup = stage.setup();
             self.record.found = Some(setup.found.clone());
@@ -132,6 +184,11 @@ impl<'a> Trial<'a> {
             Ok(at_work) => self.at_work = Some(at_work),
             Err(error) => self.fails(error),
         }
+        self.took_since(began);
+    }
+
+    fn took_since(&mut self, began: Duration) {
+        self.own += self.job.clock.steady().saturating_sub(began);
     }
 
     /// Carries out a phase, unless the filesystem cannot do it or something failed before.
@@ -139,11 +196,23 @@ impl<'a> Trial<'a> {
         if self.trouble.is_some() {
             return;
         }
+        let began = self.job.clock.steady();
         if let (Some(stage), Some(at_work)) = (&mut self.stage, &mut self.at_work)
             && let Err(error) = at_work.phase(&mut **stage, self.job, index, &mut self.record, watcher)
         {
             self.fails(error);
         }
+        self.took_since(began);
+    }
+
+    /// Writes back what a phase left, so that it is not written during the turn of another contender.
+    fn rests(&mut self) {
+        let began = self.job.clock.steady();
+        let rested = self.stage.as_mut().filter(|_| self.trouble.is_none()).map_or(Ok(()), |stage| stage.sync());
+        if let Err(error) = rested {
+            self.fails(error.into());
+        }
+        self.took_since(began);
     }
 
     fn fails(&mut self, error: VenueError) {
@@ -161,6 +230,7 @@ impl<'a> Trial<'a> {
 
     /// Ends the engine, unmounts, checks and removes.
     fn close(mut self, watcher: &mut dyn Watcher) -> Closed {
+        let began = self.job.clock.steady();
         if let Some(at_work) = self.at_work.take() {
             at_work.agent.quit();
         }
@@ -173,7 +243,8 @@ impl<'a> Trial<'a> {
                     closed.map_err(VenueError::from).and_then(|closing| note(&mut self.record, closing)).err();
             }
         }
-        Closed { record: self.record, began: self.began, trouble: self.trouble }
+        self.took_since(began);
+        Closed { record: self.record, own: self.own, trouble: self.trouble }
     }
 }
 
@@ -188,7 +259,7 @@ fn note(record: &mut TrialRecord, closing: Closing) -> Result<(), VenueError> {
 impl Closed {
     /// The record, with the commands that were run for it.
     fn kept(self, job: &Job, commands: Vec<CommandRecord>) -> Result<TrialRecord, Ending> {
-        let Self { mut record, began, trouble } = self;
+        let Self { mut record, own, trouble } = self;
         match trouble {
             None => {}
             Some(VenueError::Ground(reason)) => return Err(Ending::GroundLost(reason)),
@@ -202,10 +273,9 @@ impl Closed {
             return Err(Ending::Stopped);
         }
         record.commands = commands;
-        let took = job.clock.steady().saturating_sub(began);
-        record.seconds = Some(took.as_secs_f64());
+        record.seconds = Some(own.as_secs_f64());
         // By what it took, so that the two stamps fit together wherever the wall clock was set meanwhile.
-        record.ended_ms = record.began_ms.saturating_add(took.as_millis() as i64);
+        record.ended_ms = record.began_ms.saturating_add(own.as_millis() as i64);
         let told = record.phases.iter().filter(|phase| !phase.preparation && phase.counts());
         let disturbed = told.into_iter().any(|phase| !phase.evidence.disturbed.is_empty());
         if record.status == TrialStatus::Done && disturbed {

@@ -66,6 +66,10 @@ pub trait Venue {
     }
     /// Formats and mounts contender number `contender` of the plan, reads back what was asked, and hands it over.
     fn stage(&mut self, contender: usize) -> Result<Box<dyn Staged + '_>, VenueError>;
+    /// A venue for each contender of the plan, in their order: these can be used at the same time. None where contenders share a place.
+    fn apart(&mut self) -> Option<Vec<&mut dyn Venue>> {
+        None
+    }
     /// Commands that were run since the last call.
     fn commands(&mut self) -> Vec<records::CommandRecord>;
 }

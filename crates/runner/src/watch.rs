@@ -32,6 +32,13 @@ pub enum News<'a> {
         /// Name of the workload.
         workload: &'a str,
     },
+    /// Another contender's turn begins, within a trial that began before.
+    Turn {
+        /// Label of the contender.
+        contender: &'a str,
+        /// Name of the workload.
+        workload: &'a str,
+    },
     /// A trial is at this step (making, mounting, a phase's title ...).
     Step(&'a str),
     /// Progress within a phase: items, of how many, bytes.

@@ -4,8 +4,8 @@
 
 use crate::axes::Axes;
 use crate::contender::Contender;
-use records::ColdWay;
 pub use records::plan::Until;
+use records::{ColdWay, Turns};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -37,6 +37,8 @@ pub struct Plan {
     pub seed: Option<u64>,
     /// How cold phases are started; None: the command line or the default says.
     pub cold: Option<ColdWay>,
+    /// What contenders take turns with; None: the command line or the default says.
+    pub turns: Option<Turns>,
 }
 
 /// Where a plan runs.

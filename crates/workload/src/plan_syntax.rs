@@ -12,7 +12,7 @@ use crate::quantity::{parse_bytes, parse_duration, parse_share};
 use crate::syntax::Scalar;
 use crate::workload::FILE_LIMIT;
 use ::axes::DEVICES;
-use records::ColdWay;
+use records::{ColdWay, Turns};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -45,6 +45,7 @@ struct RawPlan {
     sampling: RawSampling,
     seed: Option<u64>,
     cold: Option<ColdWay>,
+    turns: Option<Turns>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -213,6 +214,7 @@ fn plan(raw: RawPlan) -> Outcome<Plan> {
         sampling: sampling(&raw.sampling)?,
         seed: raw.seed,
         cold: raw.cold,
+        turns: raw.turns,
     })
 }
 

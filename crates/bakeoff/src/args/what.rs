@@ -122,6 +122,11 @@ pub struct What {
     /// tests did; directories, guests and ZFS always drop [default: remount]
     #[arg(long, value_enum, help_heading = "How often")]
     pub cold: Option<Cold>,
+    /// What contenders take turns with: whole trials, or phases, with all contenders on images of their own that are mounted at the
+    /// same time. By phases the same work of two contenders is measured seconds apart, so that a disk whose speed changes is the
+    /// same disk for both [default: trial]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "How often")]
+    pub turns: Option<Turns>,
     /// Seed of order and content; a run with the same seed does the same work in the same order
     #[arg(long, value_name = "N", help_heading = "How often")]
     pub seed: Option<u64>,
@@ -168,6 +173,25 @@ impl Cold {
         match self {
             Self::Remount => ColdWay::Remount,
             Self::Drop => ColdWay::Drop,
+        }
+    }
+}
+
+/// What contenders take turns with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Turns {
+    /// One contender from its first phase to its last, then the next
+    Trial,
+    /// Each phase on all contenders, then the next phase
+    Phase,
+}
+
+impl Turns {
+    /// As plans keep it.
+    pub fn kept(self) -> records::Turns {
+        match self {
+            Self::Trial => records::Turns::Trial,
+            Self::Phase => records::Turns::Phase,
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::catalogue::Catalogue;
 use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::forecast::{self, Forecast, Setting};
-use crate::{contenders, json, resolve, text};
+use crate::{contenders, json, place, resolve, text};
+use records::Turns;
 use report::view::plural;
 use runner::{Place, ResolvedPlan};
 use workload::quantity::show_bytes;
@@ -24,6 +25,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         print!("{}", text::wrapped(&said, text::width(), "", "  "));
     }
     order(&plan);
+    turns(&plan, &catalogue);
     costs(&plan);
     if !args.commands {
         println!("\n--commands prints every command that would be run.");
@@ -114,6 +116,17 @@ fn order(plan: &ResolvedPlan) {
     for (work, contenders) in runner::order_of_block(plan, 0) {
         let labels: Vec<&str> = contenders.iter().map(|index| plan.contenders[*index].asked.label.as_str()).collect();
         println!("  {}: {}", plan.works[work].name, labels.join(", "));
+    }
+}
+
+/// What contenders take turns with, where that is not the default.
+fn turns(plan: &ResolvedPlan, catalogue: &Catalogue) {
+    if plan.turns == Turns::Phase {
+        let how = match place::why_one_by_one(plan, &catalogue.filesystems) {
+            None => "by phases; all contenders are mounted at the same time".into(),
+            Some(why) => format!("by whole trials: {why}"),
+        };
+        println!("Turns: {how}");
     }
 }
 

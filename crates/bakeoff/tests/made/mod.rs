@@ -85,6 +85,7 @@ fn plan(blocks: u32) -> ResolvedPlan {
         contenders: Vec::new(),
         works: Vec::new(),
         cold: records::ColdWay::Remount,
+        turns: records::Turns::Trial,
         sampling: Sampling {
             samples: Some(blocks),
             precision: 0.05,

@@ -108,6 +108,7 @@ impl Cleaner<'_> {
             works,
             sampling: _,
             cold: _,
+            turns: _,
             seed: _,
             shard: _,
             ages,

@@ -33,6 +33,7 @@ pub fn plan(samples: u32) -> ResolvedPlan {
         contenders: Vec::new(),
         works: Vec::new(),
         cold: records::ColdWay::Remount,
+        turns: records::Turns::Trial,
         sampling: Sampling {
             samples: Some(samples),
             precision: 0.05,

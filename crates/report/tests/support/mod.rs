@@ -313,6 +313,7 @@ fn plan() -> ResolvedPlan {
         contenders: Vec::new(),
         works: Vec::new(),
         cold: records::ColdWay::Remount,
+        turns: records::Turns::Trial,
         sampling: Sampling {
             samples: None,
             precision: 0.05,

@@ -1,6 +1,6 @@
 //! What all plans of these tests have in common: a fixed number of blocks, and nothing that is done again.
 
-use records::{ColdWay, custody::Terms};
+use records::{ColdWay, Turns, custody::Terms};
 use runner::{Place, PlannedContender, ResolvedPlan, Sampling, Work};
 
 /// A plan of one work for some contenders at a place.
@@ -12,6 +12,7 @@ pub fn plan(title: &str, place: Place, contenders: Vec<PlannedContender>, work: 
         contenders,
         works: vec![work],
         cold: ColdWay::Drop,
+        turns: Turns::Trial,
         sampling: Sampling {
             samples: Some(samples),
             precision: 0.05,

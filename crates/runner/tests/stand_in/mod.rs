@@ -11,7 +11,7 @@ mod work;
 pub use engine::outcome;
 
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
-use records::{Closing, ColdStart, ColdWay, Found, Usage};
+use records::{Closing, ColdStart, ColdWay, Found, Turns, Usage};
 use runner::{Clock, Ended, Place, PlannedContender, ResolvedPlan, Run, Unwatched, Venue, VenueError, Work};
 use staging::{Dropped, Engine, Settled, Setup, Staged, StagingError};
 use std::cell::{Cell, RefCell};
@@ -188,6 +188,12 @@ impl Bakeoff {
         self
     }
 
+    /// Has contenders take turns by phases.
+    pub fn by_phases(mut self) -> Self {
+        self.plan.turns = Turns::Phase;
+        self
+    }
+
     /// One part of the plan, such as `2/3`.
     pub fn shard(mut self, part: &str) -> Self {
         self.plan.shard = Some(part.parse().expect("a shard"));
@@ -243,7 +249,11 @@ impl Bakeoff {
         let log = Rc::new(RefCell::new(Vec::new()));
         let closed = Arc::new(AtomicUsize::new(0));
         let (passes, closing) = (Rc::default(), Arc::clone(&closed));
-        let mut venue = StandIn { bakeoff: self, log: Rc::clone(&log), closed: closing, passes };
+        let mut venue = StandIn { bakeoff: self, log: Rc::clone(&log), closed: closing, passes, each: Vec::new() };
+        if self.plan.turns == Turns::Phase {
+            let contenders = 0..self.plan.contenders.len();
+            venue.each = contenders.map(|_| StandIn { each: Vec::new(), ..venue.clone() }).collect();
+        }
         let clock = SteppedClock::new(self.wall_step_ms, self.only_waits_take_time);
         let script = self.folder.path().join("engine").to_string_lossy().into_owned();
         let mut run = Run {
@@ -306,11 +316,14 @@ impl Clock for SteppedClock {
     }
 }
 
+#[derive(Clone)]
 struct StandIn<'b> {
     bakeoff: &'b Bakeoff,
     log: Rc<RefCell<Vec<String>>>,
     closed: Arc<AtomicUsize>,
     passes: Rc<Cell<usize>>,
+    /// One for each contender, where they are all there at the same time.
+    each: Vec<StandIn<'b>>,
 }
 
 impl Venue for StandIn<'_> {
@@ -324,9 +337,14 @@ impl Venue for StandIn<'_> {
             }
             _ => {
                 let (log, closed) = (Rc::clone(&self.log), Arc::clone(&self.closed));
-                Ok(Box::new(Stage { bakeoff: self.bakeoff, log, closed, passes: Rc::clone(&self.passes) }))
+                Ok(Box::new(Stage { bakeoff: self.bakeoff, contender, log, closed, passes: Rc::clone(&self.passes) }))
             }
         }
+    }
+
+    fn apart(&mut self) -> Option<Vec<&mut dyn Venue>> {
+        let each = self.each.iter_mut().map(|venue| venue as &mut dyn Venue);
+        (self.bakeoff.plan.turns == Turns::Phase).then(|| each.collect())
     }
 
     fn commands(&mut self) -> Vec<CommandRecord> {
@@ -336,6 +354,7 @@ impl Venue for StandIn<'_> {
 
 struct Stage<'b> {
     bakeoff: &'b Bakeoff,
+    contender: usize,
     log: Rc<RefCell<Vec<String>>>,
     closed: Arc<AtomicUsize>,
     passes: Rc<Cell<usize>>,
@@ -343,7 +362,10 @@ struct Stage<'b> {
 
 impl Stage<'_> {
     fn note(&self, what: &str) {
-        self.log.borrow_mut().push(what.into());
+        // Where all are there, it says whose.
+        let whose =
+            if self.bakeoff.plan.turns == Turns::Phase { format!(" {}", self.contender) } else { String::new() };
+        self.log.borrow_mut().push(format!("{what}{whose}"));
     }
 }
 

@@ -30,18 +30,23 @@ pub(crate) struct Image {
     pub remarks: Vec<String>,
 }
 
+/// Bytes that a folder for images has free. One in memory has no more than the memory.
+///
+/// # Errors
+/// It cannot be asked.
+pub fn room(folder: &Path) -> std::io::Result<u64> {
+    let found = rustix::fs::statvfs(folder)?;
+    let free = found.f_bavail * found.f_frsize;
+    let is_in_memory = File::open(folder).is_ok_and(system::in_memory::is_in_memory);
+    Ok(if is_in_memory { free.min(system::in_memory::available()) } else { free })
+}
+
 /// Refuses a size that does not fit into the folder's free space, or a folder that cannot be written to.
 pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
     is_folder(folder)?;
-    let found =
-        rustix::fs::statvfs(folder).map_err(|error| StagingError::file("look at the scratch folder", folder, error))?;
+    let free = room(folder).map_err(|error| StagingError::file("look at the scratch folder", folder, error))?;
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
         .map_err(|error| StagingError::file("write to the scratch folder", folder, error))?;
-    let mut free = found.f_bavail * found.f_frsize;
-    if File::open(folder).is_ok_and(system::in_memory::is_in_memory) {
-        // It may hold more than the memory does.
-        free = free.min(system::in_memory::available());
-    }
     if let Some(most) = system::process::file_size_limit().filter(|most| *most < bytes) {
         let (bytes, most) = (records::show_bytes(bytes), records::show_bytes(most));
         return Err(StagingError::Other {

@@ -4,7 +4,9 @@
 
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
+use crate::filesystems::options;
 use include_dir::{Dir, include_dir};
+use records::Contender;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -92,6 +94,13 @@ impl Registry {
             return Err(StagingError::Description { file: file.clone(), problem: why.clone() });
         }
         self.filesystems.get(name).ok_or_else(|| StagingError::unknown(name, self.names()))
+    }
+
+    /// Whether a contender has neither servers nor devices of its own beside the one that it is made on.
+    pub fn stands_alone(&self, contender: &Contender) -> bool {
+        self.get(&contender.filesystem).is_ok_and(|filesystem| {
+            filesystem.shared.is_none() && options::devices(filesystem, contender).is_ok_and(|named| named.is_empty())
+        })
     }
 
     /// All names, in order.
