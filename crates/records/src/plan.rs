@@ -33,8 +33,8 @@ pub struct ResolvedPlan {
     pub sampling: Sampling,
     /// How cold phases are started.
     pub cold: ColdWay,
-    /// Who comes next within a round. Plans from before this was a choice have whole trials.
-    #[serde(default)]
+    /// What contenders take turns with; absent for whole trials, as in plans from before this was a choice.
+    #[serde(default, skip_serializing_if = "Turns::is_trial")]
     pub turns: Turns,
     /// Seed of orders and contents.
     pub seed: u64,
@@ -57,6 +57,12 @@ pub enum Turns {
     Trial,
     /// Phases: all contenders are mounted at the same time, and each phase is measured on all of them before the next phase.
     Phase,
+}
+
+impl Turns {
+    fn is_trial(&self) -> bool {
+        *self == Turns::Trial
+    }
 }
 
 /// One part of a plan that is cut by blocks: part `index` of `of` has every `of`-th block. Every block stays whole on one
