@@ -89,8 +89,11 @@ fn what_a_command_leaves_behind_is_told_and_ended() {
     let dir = folder();
     let (held, away) = (long(1), long(2));
     // One holds its output open, the other went into a session of its own.
-    let run = ran(dir.path(), shell(&format!("sleep {held} & setsid sh -c 'sleep {away} & exit' >/dev/null; exit 0")));
-    // The shell that started it may be on its way out.
+    let run = ran(
+        dir.path(),
+        shell(&format!("sleep {held} & setsid sh -c 'sleep {away} & exit' >/dev/null; sleep 0.5; exit 0")),
+    );
+    // The shell that started it may be on its way out; both have become what they are called by then.
     assert!(run.left_behind.iter().any(|name| name == "sleep"), "{:?}", run.left_behind);
     assert!(!is_there(&held) && !is_there(&away));
 }
