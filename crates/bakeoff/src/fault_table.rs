@@ -38,7 +38,7 @@ pub fn findings(all: &AllFaults) -> Findings {
     Findings {
         title: "What is reported, returned and kept when the disk fails".into(),
         answers: answers(&all.contenders).into_iter().chain(all.refused.iter().map(refused)).collect(),
-        columns: all.contenders.iter().map(|one| one.contender.clone()).collect(),
+        columns: all.contenders.iter().map(Harmed::shown).collect(),
         groups: vec![Group { name: "FAULT".into(), rows: rows(&all.contenders) }],
         notes: legend(&all.contenders)
             .into_iter()
@@ -53,8 +53,8 @@ fn answers(all: &[Harmed]) -> Vec<String> {
     let (silent, told): (Vec<&Harmed>, Vec<&Harmed>) =
         all.iter().partition(|one| one.faults.iter().any(|fault| is_silent(&fault)));
     let mut said = Vec::new();
-    let unharmed = told.iter().filter(|one| lasting(one).is_empty()).map(|one| one.contender.as_str());
-    let unharmed: Vec<&str> = unharmed.collect();
+    let unharmed: Vec<String> = told.iter().filter(|one| lasting(one).is_empty()).map(|one| one.shown()).collect();
+    let unharmed: Vec<&str> = unharmed.iter().map(String::as_str).collect();
     if !unharmed.is_empty() {
         said.push(format!(
             "{} returned nothing wrong and lost nothing without saying so, whatever was wrong with the disk.",
@@ -63,12 +63,12 @@ fn answers(all: &[Harmed]) -> Vec<String> {
     }
     for one in silent {
         let faults: Vec<String> = one.faults.iter().filter(is_silent).map(silence).collect();
-        said.push(format!("{} did NOT say: {}.", one.contender, faults.join("; ")));
-        said.extend(lasting(one).iter().map(|what| format!("{} {what}.", one.contender)));
+        said.push(format!("{} did NOT say: {}.", one.shown(), faults.join("; ")));
+        said.extend(lasting(one).iter().map(|what| format!("{} {what}.", one.shown())));
     }
     for one in told {
         let first = std::iter::once("returned nothing wrong, but ").chain(std::iter::repeat(""));
-        said.extend(lasting(one).iter().zip(first).map(|(what, first)| format!("{} {first}{what}.", one.contender)));
+        said.extend(lasting(one).iter().zip(first).map(|(what, first)| format!("{} {first}{what}.", one.shown())));
     }
     said
 }
@@ -268,6 +268,7 @@ mod tests {
         let none = result("none", Verdict::Unharmed, counts(100, 0, 0));
         Harmed {
             contender: contender.into(),
+            driver: None,
             kernel: "6.18".into(),
             guest: false,
             mount_options: vec![],
@@ -291,6 +292,14 @@ mod tests {
         assert!(said.contains("ext4 did NOT say: bit-flips: 64 of 100 files read as what was never"), "{said}");
         assert!(said.contains("WRONG") && said.contains("reported") && said.contains("36.0 %"), "{said}");
         assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    }
+
+    #[test]
+    fn a_contender_of_another_driver_is_shown_with_it() {
+        let one = harmed("ext2", result("bit-flips", Verdict::Silent, counts(36, 0, 64)));
+        let said = told(vec![Harmed { driver: Some("ext4".into()), ..one }], 120);
+        assert!(said.starts_with("ext2 (ext4 driver) did NOT say"), "{said}");
+        assert!(said.contains("(ext4"), "a column is as narrow as its cells: {said}");
     }
 
     #[test]

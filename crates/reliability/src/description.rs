@@ -12,6 +12,11 @@ pub fn driver(found: &Found) -> Option<&'static str> {
     (other_name && !found.more_options.is_empty()).then_some("ext4")
 }
 
+/// A contender's label for people, with the driver where that is another filesystem's.
+pub(crate) fn with_driver(label: &str, driver: Option<&String>) -> String {
+    driver.map_or_else(|| label.into(), |name| format!("{label} ({name} driver)"))
+}
+
 /// Where power cuts contradict it. A disk that lies is no filesystem's fault, and a program's loss says nothing of one.
 pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<String> {
     if survived.lying || survived.program.is_some() {

@@ -64,6 +64,7 @@ fn of_one(
 ) -> Result<Harmed, ReliabilityError> {
     let harmed = Harmed {
         contender: contender.label.clone(),
+        driver: None,
         seed: asked.seed,
         kernel: reliability::kernel(),
         guest: served_disk::in_guest(contender),
@@ -156,6 +157,7 @@ impl Harming<'_> {
     ) -> Result<Round, ReliabilityError> {
         let found = ground.setup().found;
         self.harmed.kernel = ground.kernel();
+        self.harmed.driver = reliability::driver(&found).map(String::from);
         (self.harmed.mount_options, self.class) = (found.mount_options, found.durability);
         faults::harm(&mut ground, disk, fault, seed)
     }

@@ -98,6 +98,9 @@ pub struct FaultResult {
 pub struct Harmed {
     /// Its label.
     pub contender: String,
+    /// The driver that mounted it, where that is another filesystem's: ext4's for ext2 and ext3; null where it is its own.
+    #[serde(default)]
+    pub driver: Option<String>,
     /// Kernel on which it was harmed.
     pub kernel: String,
     /// Whether that is a virtual machine's.
@@ -113,6 +116,11 @@ pub struct Harmed {
 }
 
 impl Harmed {
+    /// Its label for people, with the driver where that is another filesystem's.
+    pub fn shown(&self) -> String {
+        description::with_driver(&self.contender, self.driver.as_ref())
+    }
+
     /// Holds the faults against the class that the description gives the mount.
     pub fn against(&mut self, class: &Durability) {
         self.contradictions = description::against_faults(class, &self.faults);

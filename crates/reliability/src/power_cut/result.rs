@@ -230,9 +230,7 @@ pub struct Survived {
 impl Survived {
     /// Its label for people, with the driver where that is another filesystem's.
     pub fn shown(&self) -> String {
-        self.driver
-            .as_ref()
-            .map_or_else(|| self.contender.clone(), |name| format!("{} ({name} driver)", self.contender))
+        crate::description::with_driver(&self.contender, self.driver.as_ref())
     }
 
     /// The promises of this weight that were broken.
