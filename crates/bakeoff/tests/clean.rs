@@ -48,6 +48,7 @@ fn stuck(place: &Place, id: &str) -> (PathBuf, support_mount::Mounted) {
 mod support_mount {
     use std::path::{Path, PathBuf};
     use std::process::Command;
+    use std::time::Duration;
 
     /// A mount that ends with the test.
     pub struct Mounted(PathBuf);
@@ -63,7 +64,14 @@ mod support_mount {
 
     impl Drop for Mounted {
         fn drop(&mut self) {
-            let _ = Command::new("umount").arg(&self.0).status();
+            // It is in use for a moment where another test looks at all mounts.
+            let gone = || Command::new("umount").arg(&self.0).status().is_ok_and(|status| status.success());
+            (0..50).any(|_| {
+                gone() || {
+                    std::thread::sleep(Duration::from_millis(100));
+                    false
+                }
+            });
         }
     }
 }

@@ -204,11 +204,11 @@ fn whoever_is_killed_nothing_is_left() {
         assert!(sent.success());
         let ended = run.0.wait().expect("it ends");
         assert!(!ended.success(), "a run whose disk is gone has no answer");
-        let cleaned = Command::new(PROGRAM).arg("clean").output().expect("it starts");
-        let said = String::from_utf8_lossy(&cleaned.stdout).into_owned() + &String::from_utf8_lossy(&cleaned.stderr);
-        assert!(cleaned.status.success(), "server {server}: {said}");
-        let now = left();
-        assert!(now.len() <= before.len(), "server {server}: {now:?}; {said}");
+        // The kernel unmounts what was in the namespace of a killed process after its end.
+        support::until(Duration::from_secs(30), "a clean machine", || {
+            let cleaned = Command::new(PROGRAM).arg("clean").output().expect("it starts");
+            (cleaned.status.success() && left().len() <= before.len()).then_some(())
+        });
     }
 }
 
