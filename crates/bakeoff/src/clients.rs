@@ -37,6 +37,11 @@ fn there() -> Option<(u32, PathBuf)> {
     Some((there, at.into()))
 }
 
+/// Whether mpirun started clients that work on what this process mounts.
+pub fn are_there() -> bool {
+    std::env::var_os(CLIENTS_AT).is_some()
+}
+
 /// Refuses a plan whose clients are not there, before anything is touched.
 pub fn check(plan: &ResolvedPlan) -> Result<(), Failure> {
     let Some(wanted) = wanted(plan) else {

@@ -67,7 +67,7 @@ pub fn main() -> ExitCode {
     ) {
         out::go_on_unread();
     }
-    if mounts(&arguments.verb) {
+    if mounts(&arguments.verb) && !clients::are_there() {
         // Where the system refuses it, mounts are seen by all others, as in earlier versions.
         let _ = system::own_mounts::enter();
     }
@@ -81,17 +81,11 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether filesystems are mounted for it. `clean` unmounts what others left, where they left it.
+/// Whether filesystems are mounted for it by this process alone: clients of MPI were started before and work on the same mounts. `clean` unmounts what others left, where they left it.
 fn mounts(verb: &Verb) -> bool {
     matches!(
         verb,
-        Verb::Run(_)
-            | Verb::Ranks(_)
-            | Verb::Resume(_)
-            | Verb::Shard(_)
-            | Verb::Powercut(_)
-            | Verb::Faults(_)
-            | Verb::Features(_)
+        Verb::Run(_) | Verb::Resume(_) | Verb::Shard(_) | Verb::Powercut(_) | Verb::Faults(_) | Verb::Features(_)
     )
 }
 
