@@ -28,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const REAP_LIMIT: Duration = Duration::from_secs(5);
 /// Bytes of the agent's standard error that are kept for the message.
 const STDERR_KEPT: usize = 4096;
+/// How long the end of its standard error is waited for after its exit.
+const WORDS_LIMIT: Duration = Duration::from_secs(1);
 /// Replies that may wait unread.
 const REPLIES_WAITING: usize = 256;
 
@@ -356,12 +358,10 @@ impl Agent {
             }
         };
         let status = awaited(|| child.try_wait().ok().flatten());
-        // What it said last may still be on its way from the pipe.
-        awaited(|| last_words.has_ended().then_some(()));
         let killed = status.is_some_and(|status| status.signal().is_some());
         let cause = if killed { Cause::Passing } else { Cause::Unclear };
         let how = status.map_or_else(|| "it closed its output".into(), how_it_ended);
-        let text = last_words.text();
+        let text = last_words.text_at_end(WORDS_LIMIT);
         let text = text.trim();
         let last_words = if text.is_empty() { String::new() } else { format!("; its last words: {text}") };
         AgentError::Ended { how, last_words, cause }

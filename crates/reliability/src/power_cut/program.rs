@@ -20,8 +20,8 @@ const MOST_LINES: usize = 1_000_000;
 const LINE_LIMIT: u64 = 4096;
 /// Bytes of what a program or check says on its standard error, its last ones.
 const WORDS_KEPT: usize = 2000;
-/// How long the end of what a program says is waited for once it has ended.
-const WORDS_WAIT: Duration = Duration::from_millis(500);
+/// How long the end of its standard error is waited for after its exit.
+const WORDS_LIMIT: Duration = Duration::from_millis(500);
 /// How often whoever watches is asked while a program says nothing.
 const LOOK: Duration = Duration::from_millis(100);
 /// Its folder.
@@ -154,13 +154,8 @@ impl Running {
         if status.success() {
             return Ok(());
         }
-        // The last of it may still be on its way; a process that it left behind may hold the pipe for ever.
-        let read_by = Instant::now() + WORDS_WAIT;
-        while self.errors.as_ref().is_some_and(|errors| !errors.has_ended()) && Instant::now() < read_by {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let said = self.errors.as_ref().map(Tail::text).unwrap_or_default();
-        let last = said.trim().lines().last().unwrap_or("it said nothing").to_string();
+        let words = self.errors.as_ref().map(|errors| errors.text_at_end(WORDS_LIMIT)).unwrap_or_default();
+        let last = words.trim().lines().last().unwrap_or("it said nothing").to_string();
         Err(io::Error::other(format!("{}: {last}", system::process::how_it_ended(status))))
     }
 }

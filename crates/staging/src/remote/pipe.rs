@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use system::Tail;
 use system::process::{Process, how_it_ended, reap};
 
@@ -116,11 +116,7 @@ impl Peer for Arc<Served> {
     }
 
     fn last_words(&self) -> String {
-        let end = Instant::now() + Duration::from_millis(200);
-        while !self.words.has_ended() && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let text = self.words.text();
+        let text = self.words.text_at_end(Duration::from_millis(200));
         let text = text.trim();
         if text.is_empty() { String::new() } else { format!("; its last words: {text}") }
     }
