@@ -13,7 +13,7 @@ use crate::venue::Venue;
 use crate::watch::{News, Watcher};
 use judge::{Decision, Needed, Policy, Table};
 use ledger::{Ledger, LedgerError};
-use records::{ResolvedPlan, RunRecord, RunStatus, Shard, TrialRecord, Turns};
+use records::{ResolvedPlan, RunRecord, RunStatus, Shard, TrialRecord, Turns, Work};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,35 +78,14 @@ pub struct Run<'a> {
     pub clock: &'a dyn Clock,
 }
 
-/// What all trials are given.
-#[derive(Clone, Copy)]
-struct Given<'j> {
-    plan: &'j ResolvedPlan,
-    agent: &'j [String],
-    stop: &'j Stop,
-    clock: &'j dyn Clock,
-    ceiling: Option<&'j Ceiling>,
-    passes: &'j [Vec<Passes>],
-}
-
-impl<'j> Given<'j> {
-    /// A trial at a place (block and position) of a (contender, workload) pair.
-    fn job(&self, place: (u32, u32), (contender, work): (usize, usize), attempt: u32, repetitions: u32) -> Job<'j> {
-        Job {
-            contender,
-            work: &self.plan.works[work].compiled,
-            seed: order::content_seed(self.plan.seed, place.0, work),
-            place,
-            attempt,
-            steady: self.plan.sampling.steady,
-            repetitions,
-            agent: self.agent,
-            ceiling: self.ceiling,
-            stop: Arc::clone(self.stop),
-            clock: self.clock,
-            passes: &self.passes[work][contender],
-        }
-    }
+/// A trial that is due.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    contender: usize,
+    /// Its place among the contenders of the block.
+    position: usize,
+    /// How often it was tried before.
+    attempt: u32,
 }
 
 /// What is known of the run so far, beside the ledger.
@@ -327,9 +306,9 @@ impl Run<'_> {
 
     /// How the run ends where its budget does not hold the next trials; blocks are only begun where they fit, but a
     /// block may turn out slower than those before it, and the first one is begun in any case.
-    fn out_of_time(&self, state: &State, pairs: &[(usize, usize)], block: u32) -> Result<Option<Ended>, RunError> {
+    fn out_of_time(&self, state: &State, due: &[Due], work: usize, block: u32) -> Result<Option<Ended>, RunError> {
         let Some(most) = self.limit(state, block, 1) else { return Ok(None) };
-        let expected: f64 = pairs.iter().filter_map(|pair| state.times.expected(*pair)).sum();
+        let expected: f64 = due.iter().filter_map(|one| state.times.expected((one.contender, work))).sum();
         if self.gone(state) + expected <= most {
             return Ok(None);
         }
@@ -374,52 +353,25 @@ impl Run<'_> {
         contenders: &[usize],
         needed: &[(usize, usize)],
     ) -> Result<Option<Ended>, RunError> {
-        let is_due = |contender: &&usize| {
-            let pair = (**contender, work);
-            let is_first = state.attempts.next((block, pair.0, work)) == Some(0);
-            needed.contains(&pair) && !state.attempts.is_out(pair) && is_first
+        let is_due = |contender: usize| {
+            let is_first = state.attempts.next((block, contender, work)) == Some(0);
+            needed.contains(&(contender, work)) && !state.attempts.is_out((contender, work)) && is_first
         };
-        let due: Vec<usize> = contenders.iter().filter(is_due).copied().collect();
+        let contenders = contenders.iter().copied().filter(|contender| is_due(*contender)).enumerate();
+        let due: Vec<Due> = contenders.map(|(position, contender)| Due { contender, position, attempt: 0 }).collect();
         if due.len() < 2 || self.plan.turns == Turns::Trial || self.venue.apart().is_none() {
             return Ok(None);
         }
         if (self.stop)() {
             return Ok(Some(Ended::Stopped));
         }
-        let pairs: Vec<(usize, usize)> = due.iter().map(|contender| (*contender, work)).collect();
-        if let Some(ended) = self.out_of_time(state, &pairs, block)? {
+        if let Some(ended) = self.out_of_time(state, &due, work, block)? {
             return Ok(Some(ended));
         }
-        self.ledger_is_there()?;
-        let plan = self.plan;
-        let shown =
-            |contender: usize| plan.contenders[contender].asked.label.trim_end_matches(records::TWIN).to_owned();
-        let (label, workload) = (shown(due[0]), &plan.works[work].name);
-        self.watcher.news(News::TrialBegan { block, contender: &label, workload });
-        let repetitions: Vec<u32> = pairs.iter().map(|pair| self.repetitions(state, *pair, block)).collect();
-        let given = Given {
-            plan,
-            agent: &self.agent,
-            stop: &self.stop,
-            clock: self.clock,
-            ceiling: state.ceiling.as_ref(),
-            passes: &state.passes,
-        };
-        let job = |position: usize| given.job((block, position as u32), pairs[position], 0, repetitions[position]);
-        let jobs: Vec<Job> = (0..due.len()).map(job).collect();
-        let turns = order::turns(plan.seed, block, work, due.len(), plan.works[work].compiled.program.phases.len());
-        let mut all: Vec<Option<&mut dyn Venue>> = self.venue.apart().into_iter().flatten().map(Some).collect();
-        let venues: Vec<&mut dyn Venue> = due.iter().filter_map(|contender| all.get_mut(*contender)?.take()).collect();
-        let ended = trial::perform_together(venues, &jobs, &turns, &mut state.ceilings, self.watcher, &shown);
-        let records = match ended {
-            Ok(records) => records,
-            Err(Ending::Stopped) => return Ok(Some(Ended::Stopped)),
-            Err(Ending::GroundLost(why)) => return Ok(Some(Ended::GroundLost(why))),
-        };
-        for (record, contender) in records.into_iter().zip(due) {
-            self.keep_and_tell(state, record, work)?;
-            self.drop_out(state, (block, contender, work))?;
+        if let Some(ended) = self.trials(state, block, work, &due)? {
+            return Ok(Some(ended));
         }
+        due.iter().try_for_each(|one| self.drop_out(state, (block, one.contender, work)))?;
         Ok(None)
     }
 
@@ -447,10 +399,11 @@ impl Run<'_> {
             if (self.stop)() {
                 return Ok(Some(Ended::Stopped));
             }
-            if let Some(ended) = self.out_of_time(state, &[pair], block)? {
+            let due = [Due { contender: pair.0, position, attempt }];
+            if let Some(ended) = self.out_of_time(state, &due, pair.1, block)? {
                 return Ok(Some(ended));
             }
-            if let Some(ended) = self.trial(state, (block, position as u32), pair, attempt)? {
+            if let Some(ended) = self.trials(state, block, pair.1, &due)? {
                 return Ok(Some(ended));
             }
             let planned = self.plan.trials_per_block() as u32 * (block + 1);
@@ -477,8 +430,7 @@ impl Run<'_> {
         let contender = place.1;
         self.ledger.set_contender_error(self.id, contender as u32, &why, cause)?;
         state.attempts.out.insert(contender);
-        let label = self.plan.contenders[contender].asked.label.trim_end_matches(records::TWIN);
-        self.watcher.news(News::ContenderOut { label, why: &why });
+        self.watcher.news(News::ContenderOut { label: shown(self.plan, contender), why: &why });
         Ok(())
     }
 
@@ -489,40 +441,50 @@ impl Run<'_> {
         if self.plan.sampling.repeat_disturbed && has_room { state.attempts.passes_left() } else { 0 }
     }
 
-    fn trial(
-        &mut self,
-        state: &mut State,
-        place: (u32, u32),
-        (contender, work): (usize, usize),
-        attempt: u32,
-    ) -> Result<Option<Ended>, RunError> {
+    /// Carries out trials of one workload in a block, several of them at the same time, and keeps them; `Some` where the run ends within them.
+    fn trials(&mut self, state: &mut State, block: u32, work: usize, due: &[Due]) -> Result<Option<Ended>, RunError> {
         // Hours of work for a file that nobody will find would be worse than this sentence.
         self.ledger_is_there()?;
         let plan = self.plan;
-        let label = &plan.contenders[contender].asked.label;
-        let shown = label.trim_end_matches(records::TWIN);
-        let work_name = &plan.works[work].name;
-        self.watcher.news(News::TrialBegan { block: place.0, contender: shown, workload: work_name });
-        let repetitions = self.repetitions(state, (contender, work), place.0);
-        let given = Given {
-            plan,
+        let Work { name, compiled, .. } = &plan.works[work];
+        let Some(first) = due.first() else { return Ok(None) };
+        self.watcher.news(News::TrialBegan { block, contender: shown(plan, first.contender), workload: name });
+        let repetitions = due.iter().map(|one| self.repetitions(state, (one.contender, work), block));
+        let repetitions: Vec<u32> = repetitions.collect();
+        let job = |(one, repetitions): (&Due, u32)| Job {
+            contender: one.contender,
+            work: compiled,
+            seed: order::content_seed(plan.seed, block, work),
+            place: (block, one.position as u32),
+            attempt: one.attempt,
+            steady: plan.sampling.steady,
+            repetitions,
             agent: &self.agent,
-            stop: &self.stop,
-            clock: self.clock,
             ceiling: state.ceiling.as_ref(),
-            passes: &state.passes,
+            stop: Arc::clone(&self.stop),
+            clock: self.clock,
+            passes: &state.passes[work][one.contender],
         };
-        let job = given.job(place, (contender, work), attempt, repetitions);
-        let record = match trial::perform(self.venue, &job, &mut state.ceilings, self.watcher) {
-            Ok(record) => record,
+        let jobs: Vec<Job> = due.iter().zip(repetitions).map(job).collect();
+        let ended = if let [job] = &jobs[..] {
+            trial::perform(self.venue, job, &mut state.ceilings, self.watcher).map(|record| vec![record])
+        } else {
+            let turns = order::turns(plan.seed, block, work, due.len(), compiled.program.phases.len());
+            let mut all: Vec<Option<&mut dyn Venue>> = self.venue.apart().into_iter().flatten().map(Some).collect();
+            let venues = due.iter().filter_map(|one| all.get_mut(one.contender)?.take()).collect();
+            let label = |contender: usize| shown(plan, contender);
+            trial::perform_together(venues, &jobs, &turns, &mut state.ceilings, self.watcher, &label)
+        };
+        let records = match ended {
+            Ok(records) => records,
             Err(Ending::Stopped) => return Ok(Some(Ended::Stopped)),
             Err(Ending::GroundLost(why)) => return Ok(Some(Ended::GroundLost(why))),
         };
-        self.keep_and_tell(state, record, work)?;
+        records.into_iter().try_for_each(|record| self.keep_and_tell(state, record, work))?;
         Ok(None)
     }
 
-    /// Keeps a trial that ended, and tells who watches.
+    /// Keeps a trial that ended, and notifies the watcher.
     fn keep_and_tell(&mut self, state: &mut State, record: TrialRecord, work: usize) -> Result<(), RunError> {
         self.keep(&record)?;
         note(state, &record, work);
@@ -531,7 +493,7 @@ impl Run<'_> {
         let blocks = if plan.shard.is_some() { least } else { least.max(record.block + 1) };
         let planned = plan.trials_per_block() * blocks as usize;
         let done = (state.attempts.places(), planned);
-        let contender = plan.contenders[record.contender as usize].asked.label.trim_end_matches(records::TWIN);
+        let contender = shown(plan, record.contender as usize);
         self.watcher.news(News::TrialEnded { contender, trial: &record, done });
         state.trials.push(record);
         Ok(())
@@ -560,6 +522,11 @@ impl Run<'_> {
             run: self.id.into(),
         })
     }
+}
+
+/// The label of a contender, which a control shares with the contender that it repeats.
+fn shown(plan: &ResolvedPlan, contender: usize) -> &str {
+    plan.contenders[contender].asked.label.trim_end_matches(records::TWIN)
 }
 
 fn note(state: &mut State, trial: &TrialRecord, work: usize) {

@@ -87,24 +87,20 @@ pub fn perform(
 ///
 /// # Errors
 /// As [`perform`]. None of these trials is kept then.
-pub fn perform_together(
-    venues: Vec<&mut dyn Venue>,
+pub fn perform_together<'l>(
+    mut venues: Vec<&mut dyn Venue>,
     jobs: &[Job],
     turns: &[Vec<usize>],
     ceilings: &mut Ceilings,
     watcher: &mut dyn Watcher,
-    label: &dyn Fn(usize) -> String,
+    label: &dyn Fn(usize) -> &'l str,
 ) -> Result<Vec<TrialRecord>, Ending> {
     let Some(first) = jobs.first() else { return Ok(Vec::new()) };
     let workload = first.work.program.workload.as_str();
-    let turn = |contender: usize, step: Option<&str>, watcher: &mut dyn Watcher| {
-        watcher.news(News::Turn { contender: &label(contender), workload });
-        step.into_iter().for_each(|step| watcher.news(News::Step(step)));
-    };
-    let mut venues = venues;
     let mut trials: Vec<Trial> = Vec::with_capacity(jobs.len());
     for (venue, job) in venues.iter_mut().zip(jobs) {
-        turn(job.contender, Some("making and mounting"), watcher);
+        watcher.news(News::Turn { contender: label(job.contender), workload });
+        watcher.news(News::Step("making and mounting"));
         let prepared = venue.prepare(job.contender, watcher);
         let mut trial = Trial::begin(job);
         trial.starts(|| prepared.and_then(|()| venue.stage(job.contender)), ceilings);
@@ -117,7 +113,7 @@ pub fn perform_together(
                 break;
             }
             let trial = &mut trials[number];
-            turn(trial.job.contender, None, watcher);
+            watcher.news(News::Turn { contender: label(trial.job.contender), workload });
             trial.phase(index, watcher);
             trial.rests();
         }
@@ -221,9 +217,9 @@ impl<'a> Trial<'a> {
         let Some(stage) = &mut self.stage else { return self.trouble = Some(error) };
         let error = with_room(error, &mut **stage);
         // A device that is gone explains more than what its loss led to, and nothing can be closed on it.
-        if let (VenueError::Contender { .. }, Some(beneath)) = (&error, stage.beneath("the work")) {
+        if let (VenueError::Contender { .. }, Some(cause)) = (&error, stage.beneath("the work")) {
             self.stage = None;
-            return self.trouble = Some(beneath.into());
+            return self.trouble = Some(cause.into());
         }
         self.trouble = Some(error);
     }
@@ -276,8 +272,8 @@ impl Closed {
         record.seconds = Some(own.as_secs_f64());
         // By what it took, so that the two stamps fit together wherever the wall clock was set meanwhile.
         record.ended_ms = record.began_ms.saturating_add(own.as_millis() as i64);
-        let told = record.phases.iter().filter(|phase| !phase.preparation && phase.counts());
-        let disturbed = told.into_iter().any(|phase| !phase.evidence.disturbed.is_empty());
+        let mut counted = record.phases.iter().filter(|phase| !phase.preparation && phase.counts());
+        let disturbed = counted.any(|phase| !phase.evidence.disturbed.is_empty());
         if record.status == TrialStatus::Done && disturbed {
             record.status = TrialStatus::Disturbed;
         }
