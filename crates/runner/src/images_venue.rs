@@ -21,13 +21,7 @@ impl ImagesVenue {
     pub fn open(registry: &Registry, plan: &ResolvedPlan, ager: &Ager) -> Result<Self, StagingError> {
         let each = 0..plan.contenders.len();
         let each = each.map(|contender| StagingVenue::open_for(registry, plan, ager.clone(), Some(contender)));
-        let mut each = each.collect::<Result<Vec<_>, _>>()?;
-        // The memory of all is touched once, before the first trial.
-        let bytes = each.iter_mut().filter_map(StagingVenue::take_untouched).fold(0, u64::saturating_add);
-        if let Some(first) = each.first_mut() {
-            first.touches(bytes);
-        }
-        Ok(Self { each })
+        Ok(Self { each: each.collect::<Result<_, _>>()? })
     }
 }
 

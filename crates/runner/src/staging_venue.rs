@@ -42,7 +42,7 @@ impl StagingVenue {
         Self::open_for(registry, plan, ager, None)
     }
 
-    /// The same for one contender alone, or for all.
+    /// The same for one contender alone, whose images are there at the same time as those of the others, or for all.
     pub(crate) fn open_for(
         registry: &Registry,
         plan: &ResolvedPlan,
@@ -60,6 +60,9 @@ impl StagingVenue {
             target.start_cold_by(plan.cold);
             target.take_devices(&asked)?;
         }
+        // With images for each contender, the memory of all is touched once.
+        let at_once = bytes_at_once(plan).saturating_mul(only.map_or(1, |_| plan.contenders.len() as u64));
+        let touches = system::machine::is_virtual() && only.unwrap_or(0) == 0;
         Ok(Self {
             targets,
             contenders: plan.contenders.clone(),
@@ -69,20 +72,8 @@ impl StagingVenue {
             ager,
             aged: BTreeMap::new(),
             copied: None,
-            untouched_bytes: system::machine::is_virtual().then(|| bytes_at_once(plan)),
+            untouched_bytes: touches.then_some(at_once),
         })
-    }
-}
-
-impl StagingVenue {
-    /// Bytes of memory that it would touch before its first trial; it no longer does.
-    pub(crate) fn take_untouched(&mut self) -> Option<u64> {
-        self.untouched_bytes.take()
-    }
-
-    /// Has it touch so many.
-    pub(crate) fn touches(&mut self, bytes: u64) {
-        self.untouched_bytes = Some(bytes).filter(|bytes| *bytes > 0);
     }
 }
 
