@@ -39,7 +39,7 @@ fn there() -> Option<(u32, PathBuf)> {
 
 /// Whether mpirun started clients that work on what this process mounts.
 pub fn are_there() -> bool {
-    std::env::var_os(CLIENTS_AT).is_some()
+    there().is_some()
 }
 
 /// Refuses a plan whose clients are not there, before anything is touched.

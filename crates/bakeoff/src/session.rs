@@ -5,7 +5,7 @@ use crate::args::{Output, ResumeArgs};
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::live::{self, Live};
-use crate::place;
+use crate::place::{self, Opened};
 use crate::progress::Progress;
 use crate::resolve;
 use crate::show;
@@ -196,11 +196,10 @@ fn carry_on(
     output.check()?;
     let stop = stop_on_signals()?;
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
-    let mut venue = place::venue(plan, filesystems, ager)?;
+    let Opened { mut venue, one_by_one } = place::venue(plan, filesystems, ager)?;
     let live = server.map(|server| Live::start(server, plan, id)).transpose()?;
     let mut watchers = Watchers { progress: Progress::new(output.plain, ledger.path()), live };
-    let why = place::why_one_by_one(plan, filesystems).filter(|_| plan.turns == records::Turns::Phase);
-    if let Some(why) = why {
+    if let Some(why) = one_by_one {
         watchers.news(News::Remark(&format!("contenders take turns by whole trials: {why}")));
     }
     system::process::stay_in_memory();
