@@ -50,27 +50,27 @@ pub fn findings(all: &AllFaults) -> Findings {
 
 /// The answer: who returned wrong data or lost something without a word, who did not, and whom a fault left something of.
 fn answers(all: &[Harmed]) -> Vec<String> {
-    let (silent, told): (Vec<&Harmed>, Vec<&Harmed>) =
+    let (silent, others): (Vec<&Harmed>, Vec<&Harmed>) =
         all.iter().partition(|one| one.faults.iter().any(|fault| is_silent(&fault)));
-    let mut said = Vec::new();
-    let unharmed: Vec<String> = told.iter().filter(|one| lasting(one).is_empty()).map(|one| one.shown()).collect();
+    let mut sentences = Vec::new();
+    let unharmed: Vec<String> = others.iter().filter(|one| lasting(one).is_empty()).map(|one| one.shown()).collect();
     let unharmed: Vec<&str> = unharmed.iter().map(String::as_str).collect();
     if !unharmed.is_empty() {
-        said.push(format!(
+        sentences.push(format!(
             "{} returned nothing wrong and lost nothing without saying so, whatever was wrong with the disk.",
             judge::list(&unharmed)
         ));
     }
     for one in silent {
         let faults: Vec<String> = one.faults.iter().filter(is_silent).map(silence).collect();
-        said.push(format!("{} did NOT say: {}.", one.shown(), faults.join("; ")));
-        said.extend(lasting(one).iter().map(|what| format!("{} {what}.", one.shown())));
+        sentences.push(format!("{} did NOT say: {}.", one.shown(), faults.join("; ")));
+        sentences.extend(lasting(one).iter().map(|what| format!("{} {what}.", one.shown())));
     }
-    for one in told {
+    for one in others {
         let first = std::iter::once("returned nothing wrong, but ").chain(std::iter::repeat(""));
-        said.extend(lasting(one).iter().zip(first).map(|(what, first)| format!("{} {first}{what}.", one.shown())));
+        sentences.extend(lasting(one).iter().zip(first).map(|(what, first)| format!("{} {first}{what}.", one.shown())));
     }
-    said
+    sentences
 }
 
 fn is_silent(fault: &&FaultResult) -> bool {
@@ -297,9 +297,14 @@ mod tests {
     #[test]
     fn a_contender_of_another_driver_is_shown_with_it() {
         let one = harmed("ext2", result("bit-flips", Verdict::Silent, counts(36, 0, 64)));
-        let said = told(vec![Harmed { driver: Some("ext4".into()), ..one }], 120);
-        assert!(said.starts_with("ext2 (ext4 driver) did NOT say"), "{said}");
-        assert!(said.contains("(ext4"), "a column is as narrow as its cells: {said}");
+        let all = findings(&AllFaults {
+            contenders: vec![Harmed { driver: Some("ext4".into()), ..one }],
+            refused: vec![],
+            mounted_by: MountedBy::asked_here(),
+            served_disk: None,
+        });
+        assert_eq!(all.columns, ["ext2 (ext4 driver)"]);
+        assert!(all.answers[0].starts_with("ext2 (ext4 driver) did NOT say"), "{:?}", all.answers);
     }
 
     #[test]

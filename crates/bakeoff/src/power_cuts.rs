@@ -111,18 +111,18 @@ fn of_program(one: &Survived) -> Option<String> {
 /// That a program which kept all that it had acknowledged relies on more than POSIX promises.
 fn relies(all: &PowerCuts) -> Option<String> {
     let looked = all.beyond_posix.as_ref()?;
-    let said = text::shortened(looked.found.as_ref()?, FOUND);
+    let found = text::shortened(looked.found.as_ref()?, FOUND);
     let program = all.contenders.iter().find_map(|one| one.program.as_ref())?;
     let it = if looked.count == 1 { "it" } else { "them" };
     Some(format!(
         "`{}` relies on more than POSIX promises: that fsync of a file makes its new name safe, too. POSIX lets {} be gone after a cut, and \
-         without {it} the check fails (\"{said}\"). Call fsync on the folder, too, after each file that is made, linked or renamed in it.",
+         without {it} the check fails (\"{found}\"). Call fsync on the folder, too, after each file that is made, linked or renamed in it.",
         program.command,
         names(looked)
     ))
 }
 
-/// What else is to be said of what a program relies on.
+/// The note on a program that passes without the names at risk, or that could not be checked.
 fn beside(looked: &BeyondPosix) -> Option<String> {
     match (&looked.unseen, &looked.found) {
         (Some(why), _) => {
@@ -138,9 +138,9 @@ fn beside(looked: &BeyondPosix) -> Option<String> {
 
 /// The first names at risk in words.
 fn names(looked: &BeyondPosix) -> String {
-    let told: Vec<String> = looked.names.iter().take(NAMES).map(|name| format!("`{name}`")).collect();
-    let rest = (looked.count > told.len()).then(|| format!("{} more", looked.count - told.len()));
-    let all: Vec<&str> = told.iter().chain(rest.as_ref()).map(String::as_str).collect();
+    let first: Vec<String> = looked.names.iter().take(NAMES).map(|name| format!("`{name}`")).collect();
+    let rest = (looked.count > first.len()).then(|| format!("{} more", looked.count - first.len()));
+    let all: Vec<&str> = first.iter().chain(rest.as_ref()).map(String::as_str).collect();
     judge::list(&all)
 }
 
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_passes_only_by_what_posix_does_not_promise_is_told_so() {
+    fn a_program_that_passes_only_by_what_posix_does_not_promise_is_named() {
         let mut one = survived("ext4", 0);
         one.promises.clear();
         one.program = Some(ProgramResult {
@@ -443,23 +443,23 @@ mod tests {
             lost_in_order: rate(0, 30),
             example: None,
         });
-        let said = |beyond_posix| {
+        let output = |beyond_posix| {
             let (contenders, mounted_by) = (vec![one.clone()], MountedBy::asked_here());
             let all = PowerCuts { contenders, refused: vec![], mounted_by, served_disk: None, beyond_posix };
             crate::findings::told(&findings(&all), 500)
         };
         let names = ["a", "b", "c", "d"].map(String::from).to_vec();
         let looked = BeyondPosix { names, count: 30, found: Some("a is gone".into()), unseen: None };
-        let told = said(Some(looked.clone()));
-        assert!(told.contains("`store` relies on more than POSIX promises"), "{told}");
-        assert!(told.contains("`a`, `b`, `c` and 27 more") && told.contains("(\"a is gone\")"), "{told}");
-        assert!(told.contains("Call fsync on the folder"), "{told}");
-        let passes = said(Some(BeyondPosix { found: None, ..looked }));
+        let fails = output(Some(looked.clone()));
+        assert!(fails.contains("`store` relies on more than POSIX promises"), "{fails}");
+        assert!(fails.contains("`a`, `b`, `c` and 27 more") && fails.contains("(\"a is gone\")"), "{fails}");
+        assert!(fails.contains("Call fsync on the folder"), "{fails}");
+        let passes = output(Some(BeyondPosix { found: None, ..looked }));
         assert!(!passes.contains("relies on") && passes.contains("the check passes without"), "{passes}");
-        let unseen = said(Some(BeyondPosix { unseen: Some("nobody can watch".into()), ..BeyondPosix::default() }));
-        assert!(unseen.contains("could not be looked at: nobody can watch."), "{unseen}");
-        let nothing = said(Some(BeyondPosix::default()));
-        assert!(!nothing.contains("POSIX") && nothing == said(None), "{nothing}");
+        let unseen = output(Some(BeyondPosix { unseen: Some("no watcher works".into()), ..BeyondPosix::default() }));
+        assert!(unseen.contains("could not be looked at: no watcher works."), "{unseen}");
+        let nothing = output(Some(BeyondPosix::default()));
+        assert!(!nothing.contains("POSIX") && nothing == output(None), "{nothing}");
     }
 
     #[test]

@@ -45,8 +45,8 @@ fn turns_by_phases_have_all_contenders_mounted_at_once_or_say_why_not() {
     let work = "run small-files --dir here --samples 1 --set files=50 --set some=10 --no-twin --plain --no-report --turns phase";
     let planned = place.bakeoff(&work.replace("run", "plan").replace(" --plain --no-report", "")).well();
     assert!(planned.out.contains("Turns: by whole trials: they share one place"), "{}", planned.out);
-    let said = place.bakeoff(work).well();
-    assert!(said.err.contains("whole trials: they share one place"), "{}", said.err);
+    let run = place.bakeoff(work).well();
+    assert!(run.err.contains("whole trials: they share one place"), "{}", run.err);
 }
 
 /// Starts a run, kills it again and again at different moments, and lets it come to its end.

@@ -41,7 +41,7 @@ pub struct Service {
     pub path: PathCost,
     /// Reads go the same way within the server as on a modelled disk, and are not answered by the thread that takes them in: for measuring that way.
     pub queues_reads: bool,
-    /// The mount namespace in which this process goes on once the folder is mounted. Whoever started it unmounts the folder then.
+    /// The mount namespace in which this process goes on once the folder is mounted. The process that started this one unmounts the folder then.
     pub goes_on_in: Option<PathBuf>,
 }
 

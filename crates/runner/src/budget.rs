@@ -98,12 +98,12 @@ pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: Option<&
     text
 }
 
-/// A share of the budget that a run may take beyond it without a word.
-const UNTOLD: f64 = 0.1;
+/// Share of the budget by which a run may overrun it before its ending explains why.
+const UNEXPLAINED: f64 = 0.1;
 
 /// What is added to a run's ending that took so many seconds: why it took longer than there was, where it did.
 pub fn overrun(seconds: f64, limit: Option<f64>) -> Option<String> {
-    let limit = limit.filter(|limit| seconds > limit * (1.0 + UNTOLD))?;
+    let limit = limit.filter(|limit| seconds > limit * (1.0 + UNEXPLAINED))?;
     Some(format!(
         " It took {} instead of {}: a trial that has begun is measured to its end.",
         judge::duration(seconds),
@@ -154,8 +154,8 @@ mod tests {
     fn a_run_that_took_longer_than_its_budget_says_why() {
         assert_eq!(overrun(125.0, Some(120.0)), None);
         assert_eq!(overrun(500.0, None), None);
-        let said = overrun(178.0, Some(120.0)).expect("it took longer");
-        assert!(said.contains("instead of 2 min: a trial"), "{said}");
+        let reason = overrun(178.0, Some(120.0)).expect("it took longer");
+        assert!(reason.contains("instead of 2 min: a trial"), "{reason}");
     }
 
     /// Two contenders, one operation, samples that do not tell.

@@ -1,5 +1,5 @@
-//! Folders for what a process needs while it runs, whose names tell the process: what a killed one left can be told and removed.
-//! In: where they lie, and the beginning of their names. Out: a name for a new one, and no more of those whose process is gone.
+//! Temporary folders with the process id in their names, so that the folders of a killed process can be recognised and removed.
+//! In: the parent folder, and the beginning of their names. Out: the name of a new one; those of ended processes are removed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +20,7 @@ pub fn sweep(base: &Path, kind: &str) {
         if let Some(process) = process.filter(|_| is_own)
             && !Path::new(&format!("/proc/{process}")).exists()
         {
-            // Somebody else may be sweeping.
+            // Another process may remove it at the same time.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

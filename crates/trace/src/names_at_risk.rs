@@ -20,7 +20,7 @@ pub struct NameAtRisk {
 
 /// Names at risk when the program ended, in alphabetical order; of a folder at risk it alone, and not what is in it.
 ///
-/// Left out are names that stood for another file when their folder was last synced: they stand for that one then, whose content no trace holds.
+/// Left out are names of another file when their folder was last synced: after a cut they name that file, whose content no trace holds.
 /// So are O_TMPFILE, msync(2) and what else a trace does not hold.
 pub fn names_at_risk(trace: &Trace) -> Vec<NameAtRisk> {
     let mut watched = Watched::of(trace);
@@ -165,7 +165,7 @@ impl Watched {
         false
     }
 
-    /// A name at risk with the former one; None where that cannot be given back, since it stands for another file now or its folder is gone.
+    /// A name at risk with the former one; None where that cannot be given back, since another file has it now or its folder is gone.
     fn named(&self, name: String, node: Node) -> Option<NameAtRisk> {
         let formerly = |(folder, changed): (&Node, &BTreeMap<String, Option<Node>>)| -> Option<(Node, String)> {
             let (name, _) = changed.iter().find(|(_, was)| **was == Some(node))?;
@@ -195,11 +195,11 @@ mod tests {
             |call: &Call| Action { thread: 0, think_ns: 0, took_ns: 0, result: 0, call: call.clone(), after: vec![] };
         let tree = vec![Entry { path: "there".into(), mode: 0o644, kind: EntryKind::File(1) }];
         let trace = Trace { header: Header::default(), tree, actions: calls.iter().map(action).collect() };
-        let told = |one: NameAtRisk| match one.former {
+        let in_words = |one: NameAtRisk| match one.former {
             Some(former) => format!("{} <- {former}", one.name),
             None => one.name,
         };
-        names_at_risk(&trace).into_iter().map(told).collect()
+        names_at_risk(&trace).into_iter().map(in_words).collect()
     }
 
     fn opened(path: &str, flags: u32, handle: u32) -> Call {
@@ -252,9 +252,9 @@ mod tests {
         assert_eq!(after(&[&made("a", 0)[..], &[renamed("a", "b")]].concat()), ["b"]);
         let moved = [&made("a", 0)[..], &synced(".", 1), &[renamed("a", "b")]].concat();
         assert_eq!(after(&moved), ["b <- a"]);
-        // Its former name stands for another file, whose content would have to be the old one.
+        // Another file has its former name, and would need its old content.
         assert_eq!(after(&[moved, made("a", 2).to_vec()].concat()), NOTHING);
-        // The name stood for another file, and stands for that one then.
+        // Another file had the name, and has it again after a cut.
         assert_eq!(after(&[&made("a", 0)[..], &[renamed("a", "there")]].concat()), NOTHING);
     }
 

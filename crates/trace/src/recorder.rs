@@ -66,7 +66,7 @@ pub struct Recorded {
     pub without_ebpf: Option<String>,
 }
 
-/// Whoever says why a command must end now.
+/// Asked many times a second; an error is the reason why the command must end now.
 type GoOn<'g> = &'g dyn Fn() -> Result<(), String>;
 
 /// Longest time for a watcher to be ready, and to be done.
@@ -84,8 +84,7 @@ pub fn record(asked: &Recording) -> Result<Recorded, String> {
     record_while(asked, &|| Ok(()))
 }
 
-/// Records a command as long as whoever is asked, many times a second, does not say why it must end. Its process is killed then; what it started
-/// may go on.
+/// Records a command until it ends, or `go_on` gives a reason to end it. Its process is killed then; what it started may go on.
 ///
 /// # Errors
 /// As for [`record`], and that reason.

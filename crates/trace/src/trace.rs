@@ -69,7 +69,7 @@ pub struct Header {
 impl Header {
     /// Whether calls of any kind were made that the trace does not hold.
     pub fn hides_calls(&self) -> bool {
-        self.unseen.iter().any(|said| said.starts_with(UNSEEN_RINGS))
+        self.unseen.iter().any(|calls| calls.starts_with(UNSEEN_RINGS))
     }
 }
 

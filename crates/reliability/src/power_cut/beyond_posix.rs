@@ -1,5 +1,5 @@
 //! Whether a program passes power cuts only because filesystems give more than POSIX: fsync of a new file makes its name safe, too.
-//! In: a program. Out: which names of files that it synced POSIX lets be gone, and what its check says without them.
+//! In: a program. Out: which names of files that it synced POSIX lets be gone, and whether its check passes without them.
 //!
 //! The program does its work once more in a plain folder and is recorded. Of what it leaves, these names are taken away, and its check gets all
 //! of its lines.
@@ -16,8 +16,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use trace::{NameAtRisk, Recording, Trace, Watcher};
 
-/// Names that are told.
-const NAMES_TOLD: usize = 20;
+/// Names in a result.
+const NAMES_KEPT: usize = 20;
 /// Bytes that a program may print.
 const PRINTED_LIMIT: u64 = 256 << 20;
 /// How long what a program started may go on after its end: strace waits for all of it.
@@ -34,7 +34,7 @@ pub struct BeyondPosix {
     pub names: Vec<String>,
     /// How many there are.
     pub count: usize,
-    /// What its check said without them: the program relies on more than POSIX promises; null where it passed, or there are none.
+    /// Output of its check without them, if that failed: the program relies on more than POSIX promises. Null where it passed, or there are none.
     pub found: Option<String>,
     /// Why this could not be looked at; null where it was.
     pub unseen: Option<String>,
@@ -56,7 +56,7 @@ impl Look<'_> {
     /// Looks.
     ///
     /// # Errors
-    /// Nobody wants more. What cannot be looked at is told as [`BeyondPosix::unseen`].
+    /// The user stopped it. If the program cannot be checked, the reason is in [`BeyondPosix::unseen`].
     pub fn look(&self) -> Result<BeyondPosix, ReliabilityError> {
         let looked = self.looked();
         if !(self.go_on)() {
@@ -67,14 +67,14 @@ impl Look<'_> {
 
     fn looked(&self) -> Result<BeyondPosix, String> {
         let Look { program, folder, .. } = *self;
-        let told = |error: ReliabilityError| error.to_string();
-        program.prepared(folder).map_err(told)?;
+        let in_words = |error: ReliabilityError| error.to_string();
+        program.prepared(folder).map_err(in_words)?;
         let (trace, lines) = self.recorded()?;
         if trace.header.hides_calls() {
             return Err("it uses io_uring or io_submit, by which it may sync what a recording does not see".into());
         }
         let at_risk = trace::names_at_risk(&trace);
-        let names = at_risk.iter().take(NAMES_TOLD).map(|one| one.name.clone()).collect();
+        let names = at_risk.iter().take(NAMES_KEPT).map(|one| one.name.clone()).collect();
         let mut looked = BeyondPosix { names, count: at_risk.len(), ..BeyondPosix::default() };
         if at_risk.is_empty() {
             return Ok(looked);
@@ -84,15 +84,15 @@ impl Look<'_> {
         let copying = ["cp", "-a", "--reflink=auto", "--", FOLDER, "copy"].map(String::from);
         let copied = Running::start(&copying, folder, Stdio::null())
             .and_then(|mut running| running.end(Instant::now() + program.limit));
-        copied.map_err(doing("copying its folder")).map_err(told)?;
+        copied.map_err(doing("copying its folder")).map_err(in_words)?;
         let whole = program.check(folder, &lines);
-        whole.map_err(|said| format!("its check fails on what the program left when it was recorded: {said}"))?;
+        whole.map_err(|output| format!("its check fails on what the program left when it was recorded: {output}"))?;
         let without = || {
             fs::remove_dir_all(&place)?;
             fs::rename(&copy, &place)?;
             at_risk.iter().try_for_each(|one| take_away(&place, one))
         };
-        without().map_err(doing("taking names away")).map_err(told)?;
+        without().map_err(doing("taking names away")).map_err(in_words)?;
         looked.found = program.check(folder, &lines).err();
         Ok(looked)
     }
