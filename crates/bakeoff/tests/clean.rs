@@ -4,8 +4,9 @@
 
 mod support;
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use support::{Place, Said, root};
 
 const RUN: &str = "run small-files --fs ext4 --image 64MiB --samples 1 --set files=50 --set some=10 --no-twin --seed 7 \
@@ -37,42 +38,39 @@ fn mark(place: &Place, id: &str, made: &[(&str, &Path)]) {
 }
 
 /// A folder of work that cannot be removed, as long as something is mounted in it.
-fn stuck(place: &Place, id: &str) -> (PathBuf, support_mount::Mounted) {
+fn stuck(place: &Place, id: &str) -> (PathBuf, Mounted) {
     let work = place.path(&format!("bakeoff-{id}-work"));
     let point = work.join("kept");
     std::fs::create_dir_all(&point).expect("made");
     mark(place, id, &[("work", &work)]);
-    (work, support_mount::Mounted::new(&point))
+    (work, Mounted::new(&point))
 }
 
-mod support_mount {
-    use std::path::{Path, PathBuf};
-    use std::process::Command;
-    use std::time::Duration;
+/// A mount that ends with this value. It is made in a mount namespace of its own: each run beside this test copies the
+/// mounts of the test's namespace, and a mount is in the way for as long as any copy of it exists.
+struct Mounted(Child);
 
-    /// A mount that ends with the test.
-    pub struct Mounted(PathBuf);
-
-    impl Mounted {
-        pub fn new(point: &Path) -> Self {
-            let done =
-                Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(point).status().expect("mount is there");
-            assert!(done.success());
-            Self(point.into())
-        }
+impl Mounted {
+    fn new(point: &Path) -> Self {
+        let script = r#"mount -t tmpfs tmpfs "$1" && echo mounted && read -r end"#;
+        let mut keeper = Command::new("unshare")
+            .args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"])
+            .arg(point)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare is there");
+        let mut answer = String::new();
+        BufReader::new(keeper.stdout.take().expect("piped")).read_line(&mut answer).expect("read");
+        assert_eq!(answer, "mounted\n");
+        Self(keeper)
     }
+}
 
-    impl Drop for Mounted {
-        fn drop(&mut self) {
-            // It is in use for a moment where another test looks at all mounts.
-            let gone = || Command::new("umount").arg(&self.0).status().is_ok_and(|status| status.success());
-            (0..50).any(|_| {
-                gone() || {
-                    std::thread::sleep(Duration::from_millis(100));
-                    false
-                }
-            });
-        }
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().expect("the shell ends with its input");
     }
 }
 
