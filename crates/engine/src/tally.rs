@@ -21,6 +21,15 @@ pub fn intervals(time_limit: u64) -> (u64, usize) {
     (interval_ns, count as usize)
 }
 
+/// What the system answered; with this process' limit on the size of files where there is one and a file met a limit.
+fn answered(errno: Errno) -> String {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    match limit.filter(|_| errno == Errno::FBIG) {
+        Some(bytes) => format!("{errno}: files of this process may have {bytes} bytes (RLIMIT_FSIZE, see `ulimit -f`)"),
+        None => errno.to_string(),
+    }
+}
+
 /// One worker's account.
 pub struct Tally<'a> {
     clock: Clock,
@@ -170,7 +179,7 @@ impl<'a> Tally<'a> {
     pub fn fail(&mut self, step: &str, file: String, offset: Option<u64>, errno: Errno) {
         self.errors += 1;
         if self.errors <= ERRORS_KEPT {
-            let message = errno.to_string();
+            let message = answered(errno);
             let error = OperationError { step: step.to_owned(), file, offset, errno: errno.raw_os_error(), message };
             self.slot.note(&Note::Error(error));
         }

@@ -8,7 +8,7 @@ use crate::error::StagingError;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::Identity;
 use records::Cause;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,22 +67,37 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
     Ok(())
 }
 
-/// Permission of other users to make and rename files in a folder.
+/// Permission of all users, and of a group, to make and rename files in a folder.
 const OTHERS_WRITE: u32 = 0o002;
+const GROUP_WRITES: u32 = 0o020;
 /// With this bit, only the owner of a file in a folder renames or removes it.
 const STICKY: u32 = 0o1000;
 
-/// Refuses a scratch folder that is no folder, or in which every user can replace files of others.
+/// Who else can replace files in a folder, and the permission of theirs to take away. A group of root's, and one with the number of
+/// the folder's owner (a user's private group), count as the owner.
+fn others_replace(facts: &Metadata) -> Option<(String, &'static str)> {
+    let may = |permission| facts.mode() & (permission | STICKY) == permission;
+    if may(OTHERS_WRITE) {
+        return Some(("every user".into(), "o-w"));
+    }
+    let is_shared = may(GROUP_WRITES) && ![0, facts.uid()].contains(&facts.gid());
+    is_shared.then(|| (format!("group {}", facts.gid()), "g-w"))
+}
+
+/// Refuses a scratch folder that is no folder, or in which other users can replace files.
 pub(crate) fn is_folder(folder: &Path) -> Result<(), StagingError> {
     let doing = "use the scratch folder";
     match std::fs::metadata(folder) {
-        Ok(facts) if facts.is_dir() && facts.mode() & (OTHERS_WRITE | STICKY) == OTHERS_WRITE => {
-            let way = format!("`chmod +t {0}` or `chmod o-w {0}`, or name another folder", folder.display());
-            let mode = facts.mode() & 0o7777;
-            let problem = format!("every user can replace files in it (mode {mode:04o}, without the sticky bit)");
-            Err(StagingError::file(doing, folder, problem.as_str()).with_way(&way))
-        }
-        Ok(facts) if facts.is_dir() => Ok(()),
+        Ok(facts) if facts.is_dir() => match others_replace(&facts) {
+            Some((who, permission)) => {
+                let way =
+                    format!("`chmod +t {0}` or `chmod {permission} {0}`, or name another folder", folder.display());
+                let mode = facts.mode() & 0o7777;
+                let problem = format!("{who} can replace files in it (mode {mode:04o}, without the sticky bit)");
+                Err(StagingError::file(doing, folder, problem.as_str()).with_way(&way))
+            }
+            None => Ok(()),
+        },
         Ok(_) => {
             let way = "name a folder in which images can be made";
             Err(StagingError::file(doing, folder, "it is not a folder").with_way(way))
@@ -273,16 +288,27 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_scratch_folder_in_which_every_user_can_replace_files_is_refused() {
+    fn a_scratch_folder_in_which_other_users_can_replace_files_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path();
+        let refused = |text: String| {
+            assert!(text.contains("without the sticky bit") && text.contains("chmod +t"), "{text}");
+        };
         for (mode, is_fine) in [(0o777, false), (0o1777, true), (0o773, false), (0o775, true), (0o700, true)] {
             std::fs::set_permissions(place, Permissions::from_mode(mode)).expect("ours");
             let answer = is_folder(place).map_err(|error| error.to_string());
             assert_eq!(answer.is_ok(), is_fine, "{mode:o}: {answer:?}");
-            if let Err(text) = answer {
-                assert!(text.contains("without the sticky bit") && text.contains("chmod +t"), "{text}");
-            }
+            answer.err().into_iter().for_each(refused);
+        }
+        prerequisites::needs!(root);
+        for (group, mode, is_fine) in
+            [(1234, 0o775, false), (1234, 0o1775, true), (1234, 0o755, true), (0, 0o775, true)]
+        {
+            std::os::unix::fs::chown(place, Some(0), Some(group)).expect("root");
+            std::fs::set_permissions(place, Permissions::from_mode(mode)).expect("ours");
+            let answer = is_folder(place).map_err(|error| error.to_string());
+            assert_eq!(answer.is_ok(), is_fine, "group {group}, {mode:o}: {answer:?}");
+            answer.err().into_iter().for_each(refused);
         }
     }
 
