@@ -49,6 +49,11 @@ def measured(asked, name, words, environment=None):
     return found["contenders"]
 
 
+def shown(called, one):
+    """A contender's name in a table: with the driver, where another filesystem's mounted it."""
+    return f"{called} ({one['driver']} driver)" if one.get("driver") else called
+
+
 def has_nobody(answer):
     """Whether it is an answer in which everybody was refused."""
     try:
