@@ -6,9 +6,10 @@
 #![allow(unsafe_code)]
 
 use rustix::mount::{MountPropagationFlags, mount_change};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -28,20 +29,41 @@ pub enum Entered {
 ///
 /// Mounts and unmounts of others still arrive here, where they are shared: a disk that a user unmounts is free at once, and one that is
 /// mounted is seen. Nothing that is mounted here arrives there. So mounts are made slaves, not private ones.
+///
+/// In a changed root (chroot) it is not entered: a command in the namespace that this process came from would have that namespace's root,
+/// where the same paths are other files, and the kernel gives this program's own path from there, too.
 pub fn enter() -> Entered {
-    let origin = File::open("/proc/thread-self/ns/mnt");
-    // SAFETY: this takes a copy of the mounts, and of the working folder and umask of this thread. Descriptors stay shared, so that
-    // nothing that other code holds becomes invalid.
-    if let Err(error) = unsafe { unshare_unsafe(UnshareFlags::NEWNS) } {
-        return Entered::Shared(error.into());
+    entered().map_or_else(Entered::Shared, |()| Entered::Own)
+}
+
+fn entered() -> std::io::Result<()> {
+    let origin = File::open("/proc/thread-self/ns/mnt")?;
+    if !has_root_of(&origin)? {
+        return Err(std::io::Error::other("the root of this process is not that of its mount namespace"));
     }
-    // In a changed root this is refused, since / is no mount there: mounts then arrive where they did before.
-    let slaves = mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC);
-    if let Ok(origin) = origin {
-        // Who enters twice came from the first one.
-        let _ = ORIGIN.set(origin);
-    }
-    slaves.map_or_else(|error| Entered::Shared(error.into()), |()| Entered::Own)
+    // SAFETY: this takes a copy of the mounts. Descriptors stay shared, so that nothing that other code holds becomes invalid.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
+    // Who enters twice came from the first one.
+    let _ = ORIGIN.set(origin);
+    Ok(mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?)
+}
+
+/// Whether the root of this thread is that of its mount namespace. The thread has a root and a working folder of its own afterwards, the same ones.
+fn has_root_of(namespace: &File) -> std::io::Result<bool> {
+    // SAFETY: this takes a copy of the root, the working folder and the umask of this thread.
+    unsafe { unshare_unsafe(UnshareFlags::FS) }?;
+    let (root, folder) = (File::open("/")?, File::open(".")?);
+    // Entering a namespace leads to its root, also where it is the one that the thread is in.
+    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
+    let is_same = identity(&File::open("/")?)? == identity(&root)?;
+    rustix::process::fchdir(&root)?;
+    rustix::process::chroot(".")?;
+    rustix::process::fchdir(&folder)?;
+    Ok(is_same)
+}
+
+fn identity(folder: &File) -> std::io::Result<(u64, u64)> {
+    folder.metadata().map(|facts| (facts.dev(), facts.ino()))
 }
 
 /// The namespace that this process came from, as a path that its children can open; None where it never left one.
@@ -91,6 +113,26 @@ mod tests {
             unmount(&place, UnmountFlags::empty()).expect("unmounted");
         };
         std::thread::scope(|scope| scope.spawn(own).join()).expect("it ended");
+    }
+
+    #[test]
+    fn in_a_changed_root_mounts_stay_shared() {
+        needs!(root);
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = || {
+            // SAFETY: this thread gets a root and a working folder of its own.
+            unsafe { unshare_unsafe(UnshareFlags::FS) }.expect("root may");
+            let processes = folder.path().join("proc");
+            std::fs::create_dir(&processes).expect("made");
+            mount("proc", &processes, "proc", MountFlags::empty(), None).expect("mounted");
+            rustix::process::chroot(folder.path()).expect("root may");
+            let entered = enter();
+            let roots = std::fs::read_dir("/").expect("read").count();
+            unmount("/proc", UnmountFlags::empty()).expect("unmounted");
+            assert!(matches!(&entered, Entered::Shared(why) if why.to_string().contains("root")), "{entered:?}");
+            assert_eq!(roots, 1, "it has the root that it had");
+        };
+        std::thread::scope(|scope| scope.spawn(inner).join()).expect("it ended");
     }
 
     #[test]
