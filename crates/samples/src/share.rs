@@ -21,8 +21,16 @@ impl Time {
     pub fn of(trials: &[TrialRecord]) -> Option<Self> {
         let measured = trials.iter().map(measured).sum();
         let took: f64 = trials.iter().map(TrialRecord::took).sum();
-        let gaps = trials.windows(2).map(|pair| pair[1].began_ms.saturating_sub(pair[0].ended_ms) as f64 / 1e3);
-        let between: f64 = gaps.filter(|gap| (0.0..=LONGEST_GAP).contains(gap)).sum();
+        // Trials that take turns begin while others are under way, and each is measured by its own time: together they take the sum of it.
+        let (mut ended, mut between) = (None, 0.0);
+        for trial in trials {
+            let began = trial.began_ms as f64 / 1e3;
+            let gap = ended.map_or(0.0, |ended| began - ended);
+            if (0.0..=LONGEST_GAP).contains(&gap) {
+                between += gap;
+            }
+            ended = Some(ended.map_or(began, |ended: f64| ended.max(began)) + trial.took());
+        }
         (took > 0.0).then_some(Self { measured, all: took + between })
     }
 
@@ -74,6 +82,13 @@ mod tests {
         let time = Time::of(&[first, second]).expect("they took time");
         assert_eq!((time.measured, time.all), (8.0, 20.0));
         assert_eq!(time.share(), 0.4);
+    }
+
+    #[test]
+    fn trials_that_take_turns_take_the_sum_of_their_own_times() {
+        let turns = [0, 1, 2].map(|began| trial(began, 5.0, Vec::new()));
+        let next = [16, 17, 18].map(|began| trial(began, 5.0, Vec::new()));
+        assert_eq!(Time::of(&[turns, next].concat()).map(|time| time.all), Some(31.0));
     }
 
     #[test]
