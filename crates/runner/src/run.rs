@@ -15,13 +15,17 @@ use judge::{Decision, Needed, Policy, Table};
 use ledger::{Ledger, LedgerError};
 use records::{ResolvedPlan, RunRecord, RunStatus, Shard, TrialRecord, Turns, Work};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use system::touched::Hole;
 use workload::outcome::Ceiling;
 
 /// How long is waited before a ledger is tried again that refused for the moment.
 const LEDGER_WAITS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(20)];
+
+/// A folder that lies on a disk, as its name promises (file-hierarchy(7)).
+const DISK: &str = "/var/tmp";
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +107,8 @@ struct State {
     ceilings: Ceilings,
     /// How long trials take.
     times: Times,
+    /// Provides memory for files, where a host takes it back.
+    hole: Option<Hole>,
     /// Passes of each workload's phases in this block, for each contender.
     passes: Vec<Vec<Passes>>,
 }
@@ -204,6 +210,7 @@ impl Run<'_> {
             ceiling: self.record()?.ceiling,
             ceilings: Ceilings::new(),
             times: Times::default(),
+            hole: Hole::open(Path::new(DISK)),
             passes: Vec::new(),
         };
         for contender in self.ledger.contenders(self.id)? {
@@ -461,6 +468,7 @@ impl Run<'_> {
             repetitions,
             agent: &self.agent,
             ceiling: state.ceiling.as_ref(),
+            hole: state.hole.as_ref(),
             stop: Arc::clone(&self.stop),
             clock: self.clock,
             passes: &state.passes[work][one.contender],

@@ -126,7 +126,7 @@ impl Venue for StagingVenue {
             let text = format!("touched {megabytes} MB of memory, so that the host provides it before any clock runs");
             watcher.news(News::Remark(&text));
             if system::touched::taken_back_by().is_some() {
-                let text = "the host takes free memory back, so that writes to memory scatter: `bakeoff doctor` says how to stop it";
+                let text = "the host takes free memory back: before each phase it is made to provide what the phase needs for files";
                 watcher.news(News::Remark(text));
             }
         }

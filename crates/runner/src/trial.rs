@@ -13,7 +13,8 @@ use staging::{Dropped, Engine, Setup, Staged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::facts::{Compiled, PhaseFacts};
+use system::touched::Hole;
+use workload::facts::{Compiled, PhaseEstimate, PhaseFacts};
 use workload::message::Lack;
 use workload::outcome::Ceiling;
 use workload::program::{Cache, Phase, Program, Step, VolumeTool, has};
@@ -43,6 +44,8 @@ pub struct Job<'a> {
     pub agent: &'a [String],
     /// What this machine's memory allows.
     pub ceiling: Option<&'a Ceiling>,
+    /// Provides memory for files before each pass, where a host takes it back.
+    pub hole: Option<&'a Hole>,
     /// Whether the user asked to stop.
     pub stop: Stop,
     /// What time it is.
@@ -602,6 +605,9 @@ fn one_pass(
     if let Some(number) = phase.device_of(VolumeTool::LoseDevice) {
         stage.lose_device(number)?;
     }
+    if let Some(hole) = job.hole.filter(|_| stage.machine().is_none()) {
+        hole.provide(memory_of_pass(job.work.estimate.phases.get(index), phase.passes));
+    }
     let looked = stage.look()?;
     let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
     let performed = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress);
@@ -629,6 +635,15 @@ fn one_pass(
         outcome,
         evidence,
     })
+}
+
+/// Memory that a pass takes from the kernel at most: what it writes and reads, and a page for each item's inode and name.
+fn memory_of_pass(estimate: Option<&PhaseEstimate>, passes: u32) -> u64 {
+    const BESIDE: u64 = 64 << 20;
+    const OF_ITEM: u64 = 4096;
+    let bytes = estimate.map_or(0, |phase| phase.bytes_written.saturating_add(phase.bytes_read));
+    let items = estimate.map_or(0, |phase| phase.items).saturating_mul(OF_ITEM);
+    (bytes.saturating_add(items) / u64::from(passes.max(1))).saturating_add(BESIDE)
 }
 
 fn blank(job: &Job) -> TrialRecord {

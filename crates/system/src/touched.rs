@@ -6,11 +6,16 @@
 //! helped, and later ones pay now and then.
 #![allow(unsafe_code)]
 
+use rustix::fs::{Mode, OFlags};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Most bytes that are touched.
 const MOST: u64 = 8 << 30;
+/// The same for files. A host waits two seconds before it takes free memory back, and more takes longer to read.
+const MOST_OF_FILES: u64 = 1 << 30;
 /// The balloon's number among virtio devices, and its feature of reporting free pages (Virtual I/O Device 1.2, 5.5).
 const BALLOON: &str = "0x0005";
 const REPORTS_FREE_PAGES: usize = 5;
@@ -38,6 +43,35 @@ pub fn touch(bytes: u64) -> u64 {
     let bytes = bytes.min(MOST).min(crate::in_memory::available() / 2);
     write_once(bytes as usize);
     bytes
+}
+
+/// A file of nothing but a hole, by which a host that takes free memory back is made to provide it again.
+///
+/// Memory for files comes from other lists of the kernel than a program's own, in other sizes, and what was freed last is used next. Reading a hole takes
+/// memory as reading data does, without a disk. Measured here with files of 128 MiB, 3 s after their memory became free, eight times each: read at 0.60 GB/s in
+/// the median (55 to 185 ms in the kernel), 0.66 after writing to as much memory of the program's own, 1.27 after reading a hole (46 to 72 ms), and 1.30 right
+/// after the same file had left the cache.
+pub struct Hole(File);
+
+impl Hole {
+    /// In a folder on a disk: filesystems in memory read holes without taking any. None where no host takes memory back, or the folder is of no use.
+    pub fn open(folder: &Path) -> Option<Self> {
+        taken_back_by()?;
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::NOATIME | OFlags::CLOEXEC;
+        let file = rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR).ok()?;
+        rustix::fs::ftruncate(&file, MOST_OF_FILES).ok()?;
+        Some(Self(file.into()))
+    }
+
+    /// Has the host provide so many bytes for files, 1 GiB at most and at most a quarter of what is available. What is refused is done without.
+    pub fn provide(&self, bytes: u64) {
+        let bytes = bytes.min(MOST_OF_FILES).min(crate::in_memory::available() / 4);
+        let mut part = vec![0; 1 << 20];
+        for offset in (0..bytes).step_by(part.len()) {
+            let _ = self.0.read_at(&mut part, offset);
+        }
+        let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
+    }
 }
 
 fn write_once(bytes: usize) {
@@ -71,6 +105,17 @@ mod tests {
         assert_eq!(found(devices.path()), None, "it does not report");
         std::fs::write(balloon.join("features"), "0110010000\n").expect("written");
         assert_eq!(found(devices.path()).as_deref(), Some("virtio0"));
+    }
+
+    #[test]
+    fn a_hole_is_read_and_leaves_no_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        if let Some(hole) = Hole::open(folder.path()) {
+            hole.provide(4 << 20);
+            hole.provide(0);
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 0);
+        assert!(Hole::open(&folder.path().join("nowhere")).is_none());
     }
 
     #[test]
