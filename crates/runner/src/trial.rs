@@ -639,7 +639,7 @@ fn one_pass(
 
 /// Memory that a pass takes from the kernel at most: what it writes and reads, and a page for each item's inode and name.
 fn memory_of_pass(estimate: Option<&PhaseEstimate>, passes: u32) -> u64 {
-    const BESIDE: u64 = 64 << 20;
+    const BESIDE: u64 = 8 << 20;
     const OF_ITEM: u64 = 4096;
     let bytes = estimate.map_or(0, |phase| phase.bytes_written.saturating_add(phase.bytes_read));
     let items = estimate.map_or(0, |phase| phase.items).saturating_mul(OF_ITEM);
