@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ use trace::{NameAtRisk, Recording, Trace, Watcher};
 const NAMES_KEPT: usize = 20;
 /// Bytes that a program may print.
 const PRINTED_LIMIT: u64 = 256 << 20;
+/// Bytes that a program may not take from the host's disk, however large its own would be.
+const KEPT_FREE: u64 = 256 << 20;
 /// How long what a program started may go on after its end: strace waits for all of it.
 const GOES_ON: Duration = Duration::from_secs(10);
 /// What runs the program, in a session of its own: its lines go to the file that comes first, its status and group to files beside it. In the
@@ -148,19 +151,43 @@ impl Look<'_> {
                     Err("processes that it had started went on after its end")
                 }
                 _ if fs::metadata(out).is_ok_and(|out| out.len() > PRINTED_LIMIT) => Err("it printed too much"),
-                _ if free.saturating_sub(self::free(self.folder)) > self.room => {
-                    Err("it took more room than its disk has")
-                }
+                // Others write to the same disk: what is in the folder is counted only once the disk has lost that much.
+                _ if free.saturating_sub(self::free(self.folder)) > self.room => self.fits(),
                 _ => Ok(()),
             }
         };
         trace::record_while(asked, &|| go_on().map_err(String::from)).map(|recorded| recorded.trace)
+    }
+
+    /// Whether the folder has no more in it than its disk would hold, and leaves the host enough. Files that the program deleted and keeps open
+    /// are in no folder; for those the host's bound is there.
+    fn fits(&self) -> Result<(), &'static str> {
+        match () {
+            _ if free(self.folder) < KEPT_FREE => Err("its host had too little room left"),
+            _ if used(&self.folder.join(FOLDER)) > self.room => Err("it took more room than its disk has"),
+            _ => Ok(()),
+        }
     }
 }
 
 /// Bytes that are free where a folder lies.
 fn free(folder: &Path) -> u64 {
     rustix::fs::statvfs(folder).map_or(0, |found| found.f_bfree.saturating_mul(found.f_frsize))
+}
+
+/// Bytes that the files of a folder and of those in it take, without following links. What is gone when its turn comes counts nothing.
+fn used(folder: &Path) -> u64 {
+    let (mut bytes, mut folders) = (0_u64, vec![folder.to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(found) = entry.metadata() else { continue };
+            if found.is_dir() {
+                folders.push(entry.path());
+            }
+            bytes = bytes.saturating_add(found.blocks().saturating_mul(512));
+        }
+    }
+    bytes
 }
 
 /// Puts a name back to what it was when its folder was last synced.
@@ -178,5 +205,28 @@ fn kill(group: &Path) {
     let named = fs::read_to_string(group).ok().and_then(|text| text.trim().parse().ok());
     if let Some(group) = named.and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_write_beside_the_folder_counts_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let words = || vec!["true".to_string()];
+        let limit = Duration::from_secs(1);
+        let program = Program { prepare: Vec::new(), command: words(), check: words(), limit };
+        let look = Look { program: &program, folder: folder.path(), room: 1 << 20, go_on: &|| true };
+        let inside = folder.path().join(FOLDER).join("in/it");
+        fs::create_dir_all(&inside).expect("folders");
+        let write = |path: &Path, kib: usize| fs::write(path, vec![1; kib << 10]).expect("a file");
+        write(&folder.path().join("beside"), 4 << 10);
+        write(&inside.join("small"), 512);
+        std::os::unix::fs::symlink("../../beside", inside.join("link")).expect("a link");
+        assert_eq!(look.fits(), Ok(()));
+        write(&inside.join("large"), 512);
+        assert_eq!(look.fits(), Err("it took more room than its disk has"));
     }
 }
