@@ -72,7 +72,7 @@ impl Agent {
 
     /// Perform a phase.
     pub fn perform(&mut self, phase: usize) -> Result<PhaseOutcome, String> {
-        match self.ask(&Request::Perform { phase, pass: 0 })? {
+        match self.ask(&Request::Perform { phase, pass: 0, slices: 1 })? {
             Reply::Done(outcome) => Ok(*outcome),
             other => Err(format!("phase {phase}: {other:?}")),
         }

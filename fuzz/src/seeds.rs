@@ -212,7 +212,7 @@ fn messages() -> Vec<Vec<u8>> {
     let catalog = workload::WorkCatalogue::builtin().expect("what is compiled in is good");
     let small = catalog.workload("small-files").expect("it is compiled in");
     let program = small.compile("quick", &BTreeMap::new(), 1).expect("it compiles").program;
-    let requests = [Request::Load(Box::new(program)), Request::Perform { phase: 0, pass: 1 }, Request::Quit];
+    let requests = [Request::Load(Box::new(program)), Request::Perform { phase: 0, pass: 1, slices: 1 }, Request::Quit];
     let outcome = workload::outcome::PhaseOutcome { items: 3, durable_ns: Some(5), ..Default::default() };
     let replies = [
         Reply::Hello { protocol: PROTOCOL, version: "0.1.0".into(), pid: 1 },

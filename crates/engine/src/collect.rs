@@ -67,6 +67,7 @@ pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
         told: noted(pass, |note| if let Note::Told(word, value) = note { Some((word, value)) } else { None }).collect(),
         began_ns: None,
         together: None,
+        slices_ns: pass.slice_ns.clone(),
     }
 }
 

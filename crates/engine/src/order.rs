@@ -49,6 +49,11 @@ impl Course {
         Course { order, first, available, total, from, to, permutation, key, step }
     }
 
+    /// How many items this worker takes.
+    pub fn len(&self) -> u64 {
+        self.to.saturating_sub(self.from).div_ceil(self.step)
+    }
+
     /// The item at a position; positions beyond the total begin anew (another pass of a phase that ends by time).
     #[inline]
     pub fn item(&self, position: u64) -> u64 {

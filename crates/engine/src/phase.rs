@@ -33,6 +33,19 @@ const READY: Duration = Duration::from_secs(60);
 /// Asked when all workers are ready, answers when they are to begin, by CLOCK_MONOTONIC; None: not at all.
 pub type Agreed<'a> = &'a mut dyn FnMut() -> io::Result<Option<u64>>;
 
+/// Asked at the end of a slice, answers whether the next one is to begin.
+pub type GoOn<'a> = &'a mut dyn FnMut() -> io::Result<bool>;
+
+/// How a pass is performed.
+pub enum Manner<'a> {
+    /// From its beginning to its end.
+    Whole,
+    /// Likewise, and it begins when all clients agreed to.
+    Together(Agreed<'a>),
+    /// In so many slices, each of them durable before the next begins.
+    Cut(u32, GoOn<'a>),
+}
+
 /// The last moment before an agreed start is spent awake: sleeping ends late by more than that.
 const AWAKE_NS: u64 = 300_000;
 
@@ -48,6 +61,14 @@ pub struct Pass<'a> {
     pub shared: Shared,
     /// The clock.
     pub clock: Clock,
+    /// Slices into which its work is cut; 1: none.
+    slices: u32,
+    /// How long each slice took until it was durable, in nanoseconds.
+    pub slice_ns: Vec<u64>,
+    /// When the slice under way began.
+    slice_began: u64,
+    /// Time between slices, which is none of the pass's.
+    apart: u64,
     root: Fd,
     children: Vec<Child>,
     /// Something of it was ended from outside, by a signal.
@@ -63,7 +84,7 @@ pub fn perform(
     pass: u32,
     calibrator: &Calibrator,
     output: &mut dyn Write,
-    agreed: Option<Agreed>,
+    manner: Manner,
 ) -> io::Result<Reply> {
     let failed = |reason: String| Reply::Failed { phase, partial: None, reason, killed: false };
     // What is not mounted has no root to be opened.
@@ -72,9 +93,10 @@ pub fn perform(
         Ok(root) => root,
         Err(reason) => return Ok(failed(reason)),
     };
-    Ok(match start(program, phase, pass, calibrator, root.as_raw_fd()) {
+    let slices = if let Manner::Cut(slices, _) = manner { slices.max(1) } else { 1 };
+    Ok(match start(program, phase, (pass, slices), calibrator, root.as_raw_fd()) {
         Ok(mut pass) => {
-            let watched = pass.watch(output, agreed)?;
+            let watched = pass.watch(output, manner)?;
             let reply = pass.close(watched);
             pass.children.iter_mut().for_each(Child::kill);
             reply
@@ -86,7 +108,7 @@ pub fn perform(
 fn start<'a>(
     program: &'a Program,
     phase: usize,
-    pass: u32,
+    (pass, slices): (u32, u32),
     calibrator: &Calibrator,
     root: Fd,
 ) -> Result<Pass<'a>, String> {
@@ -102,8 +124,21 @@ fn start<'a>(
         groups.iter().filter(|g| g.order != Order::Follow).map(|g| program.own_workers(g).len() as u64).sum();
     shared.common(Common::Producers).store(producers, Ordering::Release);
     let clock = calibrator.clock();
-    let (children, before) = (Vec::new(), None);
-    let mut pass = Pass { program, phase, pass, shared, clock, root, children, killed: false, before };
+    let mut pass = Pass {
+        program,
+        phase,
+        pass,
+        shared,
+        clock,
+        slices,
+        slice_ns: Vec::new(),
+        slice_began: 0,
+        apart: 0,
+        root,
+        children: Vec::new(),
+        killed: false,
+        before: None,
+    };
     if let Err(reason) = pass.fork_all() {
         pass.shared.stop(Stop::Death);
         process::open_gate(pass.shared.common(Common::Gate));
@@ -136,6 +171,7 @@ impl Pass<'_> {
             program: self.program,
             phase: self.phase,
             pass: self.pass,
+            slices: self.slices,
             group,
             worker,
             slot: (before + worker - first) as usize,
@@ -187,9 +223,9 @@ impl Pass<'_> {
     }
 
     /// Let the workers go and watch them to their end. Err: why the pass failed.
-    fn watch(&mut self, output: &mut dyn Write, agreed: Option<Agreed>) -> io::Result<Result<(), String>> {
-        let begun = match (self.wait_until_ready(), agreed) {
-            (Ok(()), Some(agreed)) => {
+    fn watch(&mut self, output: &mut dyn Write, mut manner: Manner) -> io::Result<Result<(), String>> {
+        let begun = match (self.wait_until_ready(), &mut manner) {
+            (Ok(()), Manner::Together(agreed)) => {
                 Reply::Ready.send(output)?;
                 process::on_time(|| agreed().map(|at| wait_for(at).map(|()| self.begin())))?
             }
@@ -205,7 +241,7 @@ impl Pass<'_> {
         let begun = kernel_ns();
         let mut next = begun + PROGRESS.as_nanos() as u64;
         loop {
-            process::wait_for_any(&self.children, next.saturating_sub(kernel_ns()).div_ceil(1_000_000));
+            self.wait_a_while(next.saturating_sub(kernel_ns()).div_ceil(1_000_000));
             if let Some(reason) = self.deaths() {
                 self.shared.stop(Stop::Death);
                 self.end_all();
@@ -218,8 +254,20 @@ impl Pass<'_> {
                 self.end_all();
                 return Ok(self.why_stopped());
             }
+            if let Manner::Cut(_, go_on) = &mut manner
+                && self.is_slice_over()
+            {
+                if let Err(reason) = self.between_slices(output, go_on)? {
+                    self.shared.stop(Stop::Death);
+                    process::wake(self.shared.common(Common::Slice));
+                    self.end_all();
+                    return Ok(Err(reason));
+                }
+                next = kernel_ns() + PROGRESS.as_nanos() as u64;
+                continue;
+            }
             let now = kernel_ns();
-            if now - begun > limit.as_nanos() as u64 {
+            if (now - begun).saturating_sub(self.apart) > limit.as_nanos() as u64 {
                 self.shared.stop(Stop::Time);
                 continue;
             }
@@ -230,10 +278,61 @@ impl Pass<'_> {
         }
     }
 
+    /// Waits until something may have happened, for about so many milliseconds.
+    fn wait_a_while(&mut self, milliseconds: u64) {
+        let arrivals = self.shared.common(Common::Arrivals);
+        let before = arrivals.load(Ordering::Acquire);
+        match self.slices > 1 && !self.all_finished() {
+            true if self.is_slice_over() => {}
+            true => process::wait_while(arrivals, before as u32),
+            false => process::wait_for_any(&self.children, milliseconds),
+        }
+    }
+
+    fn all_finished(&self) -> bool {
+        (0..self.workers() as usize).all(|worker| self.shared.slot(worker).get(Count::Finished) == 1)
+    }
+
+    /// Whether every worker has carried out its part of the slice under way, and any has more to do.
+    fn is_slice_over(&self) -> bool {
+        let number = self.slice_ns.len() as u64 + 1;
+        let over = |slot: crate::shared::Slot| slot.get(Count::Finished) == 1 || slot.get(Count::Slices) >= number;
+        (0..self.workers() as usize).all(|worker| over(self.shared.slot(worker))) && !self.all_finished()
+    }
+
+    /// Makes a slice durable, and waits until the next may begin. Err: why it does not.
+    fn between_slices(&mut self, output: &mut dyn Write, go_on: GoOn) -> io::Result<Result<(), String>> {
+        if self.of_phase().writes
+            && let Err(reason) = self.make_durable(self.time_left())
+        {
+            return Ok(Err(format!("the data could not be made safe: {reason}")));
+        }
+        let ended = self.clock.now();
+        self.slice_ns.push(ended.saturating_sub(self.slice_began));
+        Reply::Sliced { phase: self.phase, slices: self.slice_ns.len() as u32 }.send(output)?;
+        if !go_on()? {
+            return Ok(Err("it was ended between two slices".into()));
+        }
+        self.slice_began = self.clock.now();
+        self.apart += self.slice_began.saturating_sub(ended);
+        let slice = self.shared.common(Common::Slice);
+        slice.store(self.slice_ns.len() as u64, Ordering::Release);
+        process::wake(slice);
+        Ok(Ok(()))
+    }
+
+    /// What is left of the time that the pass may take.
+    fn time_left(&self) -> Duration {
+        let start = self.shared.common(Common::Start).load(Ordering::Relaxed);
+        let used = self.clock.now().saturating_sub(start).saturating_sub(self.apart);
+        Duration::from_secs(self.limit()).saturating_sub(Duration::from_nanos(used))
+    }
+
     /// Let the workers go.
     fn begin(&mut self) {
         self.before = instructions::so_far();
         let start = self.clock.now();
+        self.slice_began = start;
         self.shared.common(Common::Start).store(start, Ordering::Release);
         process::open_gate(self.shared.common(Common::Gate));
     }
@@ -340,14 +439,14 @@ impl Pass<'_> {
         let phase = self.of_phase();
         let mut durable_ns = None;
         let mut watched = watched;
-        let start = self.shared.common(Common::Start).load(Ordering::Relaxed);
         if phase.writes && watched.is_ok() {
-            let used = Duration::from_nanos(self.clock.now().saturating_sub(start));
-            let left = Duration::from_secs(self.limit()).saturating_sub(used);
-            match self.make_durable(left) {
-                Ok(at) => durable_ns = Some(at - collect::begin(self)),
+            match self.make_durable(self.time_left()) {
+                Ok(at) => durable_ns = Some((at - collect::begin(self)).saturating_sub(self.apart)),
                 Err(reason) => watched = Err(format!("the data could not be made safe: {reason}")),
             }
+        }
+        if self.slices > 1 {
+            self.slice_ns.push(self.clock.now().saturating_sub(self.slice_began));
         }
         let mut outcome = Box::new(collect::outcome(self, durable_ns));
         // Both clocks count on one scale, so where this one began is told on the kernel's.
@@ -364,6 +463,7 @@ impl Pass<'_> {
 impl Pass<'_> {
     fn make_durable(&mut self, left: Duration) -> Result<u64, String> {
         let (shared, clock) = (&self.shared, self.clock);
+        shared.common(Common::Durable).store(0, Ordering::Release);
         let child = process::fork(|| match durable::make(&self.program.durable, self.root, left) {
             Ok(()) => {
                 shared.common(Common::Durable).store(clock.now(), Ordering::Release);

@@ -3,6 +3,7 @@
 //! A request that cannot be carried out is answered with the reason; the agent goes on.
 
 use crate::clock::Calibrator;
+use crate::phase::Manner;
 use crate::{ager, cached, ceiling, check, needs, phase, survey, sys};
 use std::io::{self, BufRead, Read, Write};
 use workload::message::{LINE_LIMIT, Message as _, PROTOCOL, Reply, Request};
@@ -54,12 +55,17 @@ fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
 
 /// When a phase that is ready is to begin; None where it is not to begin, or nobody is left who could say it.
 fn start(input: &mut dyn BufRead) -> io::Result<Option<u64>> {
-    let mut line = Vec::new();
-    input.take(LINE_LIMIT as u64).read_until(b'\n', &mut line)?;
-    Ok(match Request::read(&line) {
-        Ok(Request::Start { at_ns }) => Some(at_ns),
+    Ok(match next(input)? {
+        Some(Request::Start { at_ns }) => Some(at_ns),
         _ => None,
     })
+}
+
+/// The next request; None where it is none, or there is none.
+fn next(input: &mut dyn BufRead) -> io::Result<Option<Request>> {
+    let mut line = Vec::new();
+    input.take(LINE_LIMIT as u64).read_until(b'\n', &mut line)?;
+    Ok(Request::read(&line).ok())
 }
 
 fn refuse(output: &mut dyn Write, reason: String) -> io::Result<()> {
@@ -86,18 +92,25 @@ impl Agent {
                 Ok(Reply::Loaded { lacking })
             }),
             Request::MeasureCeiling => Ok(Reply::Ceiling(ceiling::measure(&self.calibrator))),
-            Request::Perform { phase, pass } => match self.with_phase(phase) {
-                Ok(program) => Ok(phase::perform(program, phase, pass, &self.calibrator, output, None)?),
+            Request::Perform { phase, pass, slices } => match self.with_phase(phase) {
+                Ok(program) => {
+                    let mut go_on = || Ok(matches!(next(input)?, Some(Request::GoOn)));
+                    let manner = if slices > 1 { Manner::Cut(slices, &mut go_on) } else { Manner::Whole };
+                    Ok(phase::perform(program, phase, pass, &self.calibrator, output, manner)?)
+                }
                 Err(reason) => Err(reason),
             },
             Request::PerformTogether { phase, pass } => match self.with_phase(phase) {
                 Ok(program) => {
                     let mut agreed = || start(input);
-                    Ok(phase::perform(program, phase, pass, &self.calibrator, output, Some(&mut agreed))?)
+                    let manner = Manner::Together(&mut agreed);
+                    Ok(phase::perform(program, phase, pass, &self.calibrator, output, manner)?)
                 }
                 Err(reason) => Err(reason),
             },
-            Request::Quit | Request::Start { .. } | Request::Cancel => Err("no phase is ready to begin".into()),
+            Request::Quit | Request::Start { .. } | Request::Cancel | Request::GoOn => {
+                Err("no phase is ready to begin".into())
+            }
             Request::EmptyCaches { .. } | Request::Enter { .. } => {
                 Err("that is for whoever leads several clients".into())
             }

@@ -26,9 +26,13 @@ pub enum Common {
     Producers = 40,
     /// The clock when all was durable.
     Durable = 48,
+    /// How often a worker came to the end of a slice, or of its work.
+    Arrivals = 56,
+    /// The slice that workers may carry out, from 0.
+    Slice = 64,
 }
 
-const COMMON_WORDS: usize = 64;
+const COMMON_WORDS: usize = 128;
 
 /// Words of a group: the open loop's shared schedule.
 pub const GROUP_WORDS: usize = 16;
@@ -81,6 +85,8 @@ pub enum Count {
     Intervals,
     /// Bytes used in the notes.
     Notes,
+    /// Slices carried out, but for the last.
+    Slices,
 }
 
 const COUNT_WORDS: usize = 24;

@@ -4,10 +4,11 @@
 
 use crate::clock::Clock;
 use crate::histogram::Recorder;
-use crate::process::{cpu_of_process, cpu_of_thread};
+use crate::process::{self, cpu_of_process, cpu_of_thread};
 use crate::shared::{Common, Count, Note, Shared, Slot, Stop};
 use crate::sys::Errno;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use workload::outcome::{CpuTime, OperationError};
 use workload::program::End;
 
@@ -53,6 +54,13 @@ pub struct Tally<'a> {
     shown: (u64, u64),
     ramp_end: u64,
     end: u64,
+    /// Items and slices of the whole work; (0, 1) where it is not cut.
+    cut: (u64, u64),
+    /// Items at which the slice ends.
+    slice_end: u64,
+    slice: u64,
+    /// Time between slices, which is none of the work's.
+    apart: u64,
 }
 
 impl<'a> Tally<'a> {
@@ -86,9 +94,31 @@ impl<'a> Tally<'a> {
             shown: (0, 0),
             ramp_end: if ramp_end > start { ramp_end } else { 0 },
             end,
+            cut: (0, 1),
+            slice_end: u64::MAX,
+            slice: 0,
+            apart: 0,
         };
         tally.mark_cpu();
         tally
+    }
+
+    /// Cuts this worker's work of so many items into slices: at the end of each but the last it waits until the next may begin.
+    pub fn cut(&mut self, items: u64, slices: u32) {
+        self.cut = (items, u64::from(slices));
+        self.slice_end = self.end_of_slice();
+    }
+
+    /// Whether the slice needs no more items than are done and under way.
+    #[inline]
+    pub fn has_enough(&self, under_way: usize) -> bool {
+        self.items.saturating_add(under_way as u64) >= self.slice_end
+    }
+
+    fn end_of_slice(&self) -> u64 {
+        let (items, slices) = self.cut;
+        let next = self.slice + 1;
+        if next < slices { (u128::from(items) * u128::from(next) / u128::from(slices)) as u64 } else { u64::MAX }
     }
 
     /// Read the clock: the step has returned. Its latency runs from the reading before.
@@ -132,6 +162,9 @@ impl<'a> Tally<'a> {
         }
         if self.now >= self.next_tick {
             self.tick();
+        }
+        while self.items >= self.slice_end {
+            self.wait_for_slice();
         }
     }
 
@@ -232,6 +265,33 @@ impl<'a> Tally<'a> {
         self.flush();
     }
 
+    /// A slice is over: waits until the next may begin, and takes that time off its own.
+    #[cold]
+    fn wait_for_slice(&mut self) {
+        self.flush();
+        self.slice += 1;
+        self.slot.set(Count::Slices, self.slice);
+        self.arrive();
+        let slice = self.shared.common(Common::Slice);
+        let mut current = slice.load(Acquire);
+        while current < self.slice && self.stop.load(Relaxed) == 0 {
+            process::wait_while(slice, current as u32);
+            current = slice.load(Acquire);
+        }
+        let now = self.clock.now();
+        let apart = now.saturating_sub(self.now);
+        self.apart += apart;
+        self.next_tick += apart;
+        self.now = now;
+        self.slice_end = self.end_of_slice();
+    }
+
+    fn arrive(&self) {
+        let arrivals = self.shared.common(Common::Arrivals);
+        arrivals.fetch_add(1, AcqRel);
+        process::wake(arrivals);
+    }
+
     /// The ramp is over: what was counted so far does not count.
     fn begin_counting(&mut self) {
         self.next_tick = self.ramp_end + self.interval_ns;
@@ -271,7 +331,7 @@ impl<'a> Tally<'a> {
         self.slot.set(Count::Read, read);
         self.slot.set(Count::Written, written);
         self.slot.set(Count::Hash, self.hash);
-        self.slot.set(Count::End, self.now.min(self.end));
+        self.slot.set(Count::End, self.now.min(self.end).saturating_sub(self.apart));
         self.recorders.iter().for_each(Recorder::flush);
     }
 
@@ -283,6 +343,9 @@ impl<'a> Tally<'a> {
         self.slot.add(Count::User, cpu.user_ns);
         self.slot.add(Count::System, cpu.system_ns);
         self.slot.set(Count::Finished, 1);
+        if self.cut.1 > 1 {
+            self.arrive();
+        }
     }
 }
 

@@ -143,7 +143,9 @@ impl Ring {
         next: &mut Option<u64>,
         due: &mut Option<u64>,
     ) {
-        while let (Some(position), Some(number)) = (*next, self.free.last().copied()) {
+        while let (Some(position), Some(number)) = (*next, self.free.last().copied())
+            && !tally.has_enough(self.slots.len() - self.free.len())
+        {
             if pacer.is_open() {
                 let when = match *due {
                     Some(when) => when,

@@ -23,6 +23,8 @@ pub struct Task<'a> {
     pub phase: usize,
     /// Pass, from 0.
     pub pass: u32,
+    /// Slices into which its work is cut; 1: none.
+    pub slices: u32,
     /// Index of the group within the phase.
     pub group: usize,
     /// Worker within the group, counted over all clients.

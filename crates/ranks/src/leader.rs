@@ -59,7 +59,7 @@ impl<'a> Leader<'a> {
     fn reply(&mut self, caller: &Arc<Caller>, request: Request) -> Reply {
         let done = match request {
             Request::Load(program) => self.load(caller, *program),
-            Request::Perform { phase, pass } => Ok(self.perform(caller, phase, pass)),
+            Request::Perform { phase, pass, .. } => Ok(self.perform(caller, phase, pass)),
             Request::Warm { phase } => self.summed(&Asked::Warm { phase }),
             Request::CountCached { phase } => self.summed(&Asked::CountCached { phase }),
             Request::Enter { prefix } => {

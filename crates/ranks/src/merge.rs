@@ -63,6 +63,7 @@ pub fn merged(parts: &[Part], gathered_bytes: u64) -> Result<PhaseOutcome, Strin
         told: BTreeMap::new(),
         began_ns: None,
         together: Some(Box::new(together(parts, &late, gathered_bytes)?)),
+        slices_ns: Vec::new(),
     })
 }
 

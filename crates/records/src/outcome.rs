@@ -51,6 +51,10 @@ pub struct PhaseOutcome {
     /// What each of several clients did, where there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Box<Together>>,
+    /// How long each slice took until it was durable, in nanoseconds, where the pass was cut into slices between which others had their turn. That
+    /// time of others is in no other figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slices_ns: Vec<u64>,
 }
 
 /// One run of a program.

@@ -161,6 +161,14 @@ impl Phase {
         self.groups.iter().find(|group| group.steps.iter().any(uses)).map(|group| group.first)
     }
 
+    /// Whether it can be cut into slices between which others have their turn: one group works on one item after the other, as fast as it can.
+    pub fn can_be_cut(&self) -> bool {
+        let [group] = self.groups.as_slice() else { return false };
+        let has_items = matches!(group.over, Over::Files { .. } | Over::Blocks { .. } | Over::Device { .. });
+        let is_once = self.end == End::Work && self.passes <= 1 && !self.is_unmounted();
+        has_items && is_once && group.rate.is_none() && group.order != Order::Follow && !group.io.stdio
+    }
+
     /// Whether the filesystem must not be mounted meanwhile.
     pub fn is_unmounted(&self) -> bool {
         let offline = |step: &Step| matches!(step, Step::Volume(VolumeTool::Check, _));

@@ -210,13 +210,45 @@ impl Agent {
         limit: Duration,
         progress: Progress,
     ) -> Result<PhaseOutcome, AgentError> {
-        self.ask(&Request::Perform { phase, pass })?;
+        self.ask(&Request::Perform { phase, pass, slices: 1 })?;
+        match self.performed(limit, progress)? {
+            Some(outcome) => Ok(outcome),
+            None => Err(failed("performing a phase", Reply::Sliced { phase, slices: 1 })),
+        }
+    }
+
+    /// Performs the first of so many slices of a phase; `None`: the next waits for [`Agent::go_on`].
+    ///
+    /// # Errors
+    /// As [`Agent::perform`].
+    pub fn begin_slices(
+        &mut self,
+        phase: usize,
+        slices: u32,
+        limit: Duration,
+        progress: Progress,
+    ) -> Result<Option<PhaseOutcome>, AgentError> {
+        self.ask(&Request::Perform { phase, pass: 0, slices })?;
+        self.performed(limit, progress)
+    }
+
+    /// Performs the next slice; the outcome of the whole phase after the last.
+    ///
+    /// # Errors
+    /// As [`Agent::perform`].
+    pub fn go_on(&mut self, limit: Duration, progress: Progress) -> Result<Option<PhaseOutcome>, AgentError> {
+        self.ask(&Request::GoOn)?;
+        self.performed(limit, progress)
+    }
+
+    fn performed(&mut self, limit: Duration, progress: Progress) -> Result<Option<PhaseOutcome>, AgentError> {
         // The engine ends the phase itself at its limit; whatever it says meanwhile, it gets no longer than a little more.
         let end = Instant::now() + limit + GRACE;
         loop {
             match self.answer_until("performing a phase", end, limit + GRACE)? {
                 Reply::Progress { items, of, bytes, .. } => progress(items, of, bytes),
-                Reply::Done(outcome) => return Ok(*outcome),
+                Reply::Done(outcome) => return Ok(Some(*outcome)),
+                Reply::Sliced { .. } => return Ok(None),
                 other => return Err(failed("performing a phase", other)),
             }
         }

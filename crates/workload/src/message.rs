@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// Version of these messages; both sides must name the same.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// Where the runner of a run with many clients finds the one that leads them, in its environment: the path of a socket.
 pub const CLIENTS_AT: &str = "BAKEOFF_CLIENTS_AT";
@@ -74,7 +74,12 @@ pub enum Request {
         phase: usize,
         /// Pass, from 0.
         pass: u32,
+        /// Into how many slices it is cut: at the end of each but the last comes [`Reply::Sliced`], and [`Request::GoOn`] begins the next.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        slices: u32,
     },
+    /// Begin the next slice of the pass under way.
+    GoOn,
     /// The same of one client among several: prepare all, answer [`Reply::Ready`], and begin when [`Request::Start`] says.
     PerformTogether {
         /// Index of the phase.
@@ -123,6 +128,14 @@ pub enum Request {
     Quit,
 }
 
+fn one() -> u32 {
+    1
+}
+
+fn is_one(slices: &u32) -> bool {
+    *slices == 1
+}
+
 /// A phase that the filesystem cannot do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lack {
@@ -160,6 +173,13 @@ pub enum Reply {
         of: Option<u64>,
         /// Bytes moved so far.
         bytes: u64,
+    },
+    /// So many slices of a pass are done and durable; it waits for [`Request::GoOn`], and ends at anything else.
+    Sliced {
+        /// Index of the phase.
+        phase: usize,
+        /// How many are done.
+        slices: u32,
     },
     /// All workers of a phase are ready to begin.
     Ready,

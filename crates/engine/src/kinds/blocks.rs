@@ -56,6 +56,7 @@ pub fn move_blocks(task: &Task, mut work: BlockWork) -> Result<(), String> {
     let mut mover = movers::of(&work)?;
     task.wait_for_start();
     let mut tally = task.tally(&work.ops);
+    tally.cut(work.course.len(), task.slices);
     mover.run(&mut work, &mut tally, &mut pacer)?;
     tally.finish();
     Ok(())

@@ -38,12 +38,15 @@ impl Kind for Files {
         let mut tally = task.tally(&work.ops);
         match group.order {
             Order::Readdir => {
-                let limit = group.count.map_or(u64::MAX, |count| count.div_ceil(task.share(self.fileset).workers));
+                let workers = task.share(self.fileset).workers;
+                let limit = group.count.map_or(u64::MAX, |count| count.div_ceil(workers));
+                tally.cut(limit.min(work.files.count / workers), task.slices);
                 work.by_readdir(limit, &mut tally, &mut pacer);
             }
             Order::Follow => work.by_following(&mut tally, &mut pacer),
             _ => {
                 let course = task.course(work.files.count, self.fileset);
+                tally.cut(course.len(), task.slices);
                 work.by_index(&course, &mut tally, &mut pacer);
             }
         }

@@ -220,7 +220,7 @@ fn a_pause_is_in_the_histogram_and_under_a_rate_in_all_that_was_due_meanwhile() 
     );
     let mut agent = Agent::with(&p);
     agent.done(0);
-    agent.send(&serde_json::to_string(&Request::Perform { phase: 1, pass: 0 }).unwrap());
+    agent.send(&serde_json::to_string(&Request::Perform { phase: 1, pass: 0, slices: 1 }).unwrap());
     assert!(matches!(agent.receive(), Reply::Progress { .. }));
     let worker = agent.workers()[0].to_string();
     let signal =
@@ -256,7 +256,7 @@ fn a_pause_without_a_rate_is_in_one_latency() {
     let p = program(dir.path(), vec![big(MIB, MIB)], vec![phase(vec![by(Engine::Calls, &[Step::Write], MIB)]), timed]);
     let mut agent = Agent::with(&p);
     agent.done(0);
-    agent.send(&serde_json::to_string(&Request::Perform { phase: 1, pass: 0 }).unwrap());
+    agent.send(&serde_json::to_string(&Request::Perform { phase: 1, pass: 0, slices: 1 }).unwrap());
     assert!(matches!(agent.receive(), Reply::Progress { .. }));
     let worker = agent.workers()[0].to_string();
     let signal =

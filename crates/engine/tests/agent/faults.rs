@@ -73,7 +73,7 @@ fn a_killed_worker_is_a_failed_pass_and_the_agent_goes_on() {
     let p = program(dir.path(), vec![set], vec![phase(vec![group(FILES, &create())]), phase(vec![forever])]);
     let mut agent = Agent::with(&p);
     agent.done(0);
-    agent.send(&serde_json::to_string(&Request::Perform { phase: 1, pass: 0 }).unwrap());
+    agent.send(&serde_json::to_string(&Request::Perform { phase: 1, pass: 0, slices: 1 }).unwrap());
     assert!(matches!(agent.receive(), Reply::Progress { items: 1.., .. }));
     let pid = agent.child.id();
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();

@@ -14,3 +14,4 @@ mod faults;
 mod files;
 mod needs;
 mod replay;
+mod slices;

@@ -67,7 +67,7 @@ impl Agent {
     }
 
     pub fn perform(&mut self, phase: usize) -> Reply {
-        self.ask(&Request::Perform { phase, pass: 0 })
+        self.ask(&Request::Perform { phase, pass: 0, slices: 1 })
     }
 
     /// Perform a phase that must succeed.
@@ -76,7 +76,7 @@ impl Agent {
     }
 
     pub fn done_pass(&mut self, phase: usize, pass: u32) -> PhaseOutcome {
-        match self.ask(&Request::Perform { phase, pass }) {
+        match self.ask(&Request::Perform { phase, pass, slices: 1 }) {
             Reply::Done(outcome) => *outcome,
             other => panic!("phase {phase}: {other:?}"),
         }
