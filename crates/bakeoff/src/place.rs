@@ -172,18 +172,18 @@ pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<Str
 pub struct Opened {
     /// Where contenders are set up.
     pub venue: Box<dyn Venue>,
-    /// Why turns by phases, which the plan asks for, are not possible there.
+    /// Why turns by slices, which the plan asks for, are not possible there.
     pub one_by_one: Option<String>,
 }
 
 /// Opens the plan's place.
 pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<Opened, Failure> {
     let one_by_one = match plan.turns {
-        Turns::Phase => why_one_by_one(plan, filesystems),
+        Turns::Slice => why_one_by_one(plan, filesystems),
         Turns::Trial => None,
     };
     let inner: Box<dyn Venue> = match (plan.turns, &one_by_one) {
-        (Turns::Phase, None) => Box::new(ImagesVenue::open(filesystems, plan, &ager)?),
+        (Turns::Slice, None) => Box::new(ImagesVenue::open(filesystems, plan, &ager)?),
         _ => Box::new(StagingVenue::open(filesystems, plan, ager)?),
     };
     Ok(Opened { venue: clients::venue(plan, inner)?, one_by_one })

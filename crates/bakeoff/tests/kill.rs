@@ -20,21 +20,21 @@ fn a_killed_run_resumes_with_nothing_lost_and_nothing_twice_and_clean_leaves_not
 }
 
 #[test]
-fn a_run_by_phases_that_is_killed_resumes_likewise() {
+fn a_run_by_slices_that_is_killed_resumes_likewise() {
     if !root("killed runs") {
         return;
     }
-    resumes_after_kills(&format!("{RUN} --turns phase"));
+    resumes_after_kills(&format!("{RUN} --turns slice"));
 }
 
 #[test]
-fn turns_by_phases_have_all_contenders_mounted_at_once_or_say_why_not() {
-    if !root("turns by phases") {
+fn turns_by_slices_have_all_contenders_mounted_at_once_or_say_why_not() {
+    if !root("turns by slices") {
         return;
     }
     let place = Place::new();
     let one = RUN.replace("--samples 2", "--samples 1");
-    place.bakeoff(&format!("{one} --turns phase")).well();
+    place.bakeoff(&format!("{one} --turns slice")).well();
     let log = std::fs::read_to_string(place.path("bakeoff.log")).expect("the log");
     let (before, after) = log.split_once("create").expect("the first phase");
     assert_eq!(before.matches("making and mounting").count(), 3, "{log}");
@@ -42,7 +42,7 @@ fn turns_by_phases_have_all_contenders_mounted_at_once_or_say_why_not() {
     assert!(!before.contains("unmounting"), "{log}");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
     std::fs::create_dir(place.path("here")).expect("made");
-    let work = "run small-files --dir here --samples 1 --set files=50 --set some=10 --no-twin --plain --no-report --turns phase";
+    let work = "run small-files --dir here --samples 1 --set files=50 --set some=10 --no-twin --plain --no-report --turns slice";
     let planned = place.bakeoff(&work.replace("run", "plan").replace(" --plain --no-report", "")).well();
     assert!(planned.out.contains("Turns: by whole trials: they share one place"), "{}", planned.out);
     let run = place.bakeoff(work).well();

@@ -55,8 +55,9 @@ pub enum Turns {
     /// Whole trials: a contender is measured from its first phase to its last, then the next one.
     #[default]
     Trial,
-    /// Phases: all contenders are mounted at the same time, and each phase is measured on all of them before the next phase.
-    Phase,
+    /// Slices: all contenders are mounted at the same time. Phases over many items are cut into slices of a fraction of a second, each measured on all
+    /// contenders before the next; a phase that cannot be cut is one slice.
+    Slice,
 }
 
 impl Turns {

@@ -14,6 +14,7 @@ mod order;
 mod passes;
 mod restoring;
 mod run;
+mod slices;
 mod staging_venue;
 mod steady;
 mod trial;

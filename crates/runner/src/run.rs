@@ -8,6 +8,7 @@ use crate::budget::{self, Times};
 use crate::clock::{Clock, wait_unless};
 use crate::order;
 use crate::passes::{Passes, passes};
+use crate::slices::slices;
 use crate::trial::{self, Ceilings, Ending, Job, Stop};
 use crate::venue::Venue;
 use crate::watch::{News, Watcher};
@@ -350,7 +351,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// The first trials of a block of one workload, of all contenders at the same time, where they take turns by phases and have places of their own.
+    /// The first trials of a block of one workload, of all contenders at the same time, where they take turns by slices and have places of their own.
     /// What is then left of the block, such as trials that failed for a cause that may pass, is done one by one.
     fn round(
         &mut self,
@@ -477,11 +478,16 @@ impl Run<'_> {
         let ended = if let [job] = &jobs[..] {
             trial::perform(self.venue, job, &mut state.ceilings, self.watcher).map(|record| vec![record])
         } else {
-            let turns = order::turns(plan.seed, block, work, due.len(), compiled.program.phases.len());
+            let slices = match plan.turns {
+                Turns::Slice => slices(compiled, &state.trials),
+                Turns::Trial => vec![1; compiled.program.phases.len()],
+            };
+            let turns =
+                order::turns(plan.seed, block, work, due.len(), slices.iter().map(|count| *count as usize).sum());
             let mut all: Vec<Option<&mut dyn Venue>> = self.venue.apart().into_iter().flatten().map(Some).collect();
             let venues = due.iter().filter_map(|one| all.get_mut(one.contender)?.take()).collect();
             let label = |contender: usize| shown(plan, contender);
-            trial::perform_together(venues, &jobs, &turns, &mut state.ceilings, self.watcher, &label)
+            trial::perform_together(venues, &jobs, (&slices, &turns), &mut state.ceilings, self.watcher, &label)
         };
         let records = match ended {
             Ok(records) => records,

@@ -122,13 +122,14 @@ impl Venue for StagingVenue {
 
     fn prepare(&mut self, index: usize, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
         if let Some(bytes) = self.untouched_bytes.take() {
-            let megabytes = system::touched::touch(bytes) / 1_000_000;
-            let text = format!("touched {megabytes} MB of memory, so that the host provides it before any clock runs");
+            let text = match system::touched::taken_back_by() {
+                Some(_) => "the host takes free memory back: before each phase it is made to provide what the phase needs for files".into(),
+                None => format!(
+                    "touched {} MB of memory, so that the host provides it before any clock runs",
+                    system::touched::touch(bytes) / 1_000_000
+                ),
+            };
             watcher.news(News::Remark(&text));
-            if system::touched::taken_back_by().is_some() {
-                let text = "the host takes free memory back: before each phase it is made to provide what the phase needs for files";
-                watcher.news(News::Remark(text));
-            }
         }
         if let Some(copy) = self.copied.take() {
             // Of a trial that was not begun.

@@ -8,15 +8,16 @@ use crate::passes::{Passes, are_enough};
 use crate::steady;
 use crate::venue::{Venue, VenueError};
 use crate::watch::{News, Watcher};
-use records::{Cause, Closing, CommandRecord, DEVICE, PhaseRecord, TrialRecord, TrialStatus, Usage};
+use records::{Cause, Closing, CommandRecord, DEVICE, DiskLateness, PhaseRecord, TrialRecord, TrialStatus, Usage};
 use staging::{Dropped, Engine, Setup, Staged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+use system::counters::Evidence;
 use system::touched::Hole;
 use workload::facts::{Compiled, PhaseEstimate, PhaseFacts};
 use workload::message::Lack;
-use workload::outcome::Ceiling;
+use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::{Cache, Phase, Program, Step, VolumeTool, has};
 
 /// Says whether the user asked to stop.
@@ -85,15 +86,16 @@ pub fn perform(
     closed.kept(job, venue.commands())
 }
 
-/// Carries out a trial of each job at the same time, for the same workload: all contenders are mounted, and each phase is done on all of them, in
-/// the order of `turns`, before the next phase. A contender that fails leaves, and the others go on.
+/// Carries out a trial of each job at the same time, for the same workload: all contenders are mounted, and each phase is done on all of them
+/// before the next phase, cut into so many `slices`. Each slice is done on all of them, in the next order of `turns`. A contender that fails
+/// leaves, and the others go on.
 ///
 /// # Errors
 /// As [`perform`]. None of these trials is kept then.
 pub fn perform_together<'l>(
     mut venues: Vec<&mut dyn Venue>,
     jobs: &[Job],
-    turns: &[Vec<usize>],
+    (slices, turns): (&[u32], &[Vec<usize>]),
     ceilings: &mut Ceilings,
     watcher: &mut dyn Watcher,
     label: &dyn Fn(usize) -> &'l str,
@@ -109,16 +111,22 @@ pub fn perform_together<'l>(
         trial.starts(|| prepared.and_then(|()| venue.stage(job.contender)), ceilings);
         trials.push(trial);
     }
-    for (index, order) in turns.iter().enumerate() {
-        for &number in order {
-            // The run ends for it; what the others would still do is lost in any case.
-            if trials.iter().any(Trial::ends_the_run) {
-                break;
+    let mut turns = turns.iter();
+    for (index, &count) in slices.iter().enumerate() {
+        // Before the first slice of any: what empties a cache empties those of all.
+        if count > 1 {
+            trials.iter_mut().for_each(|trial| trial.makes_ready(index));
+        }
+        for order in turns.by_ref().take(count as usize) {
+            for &number in order {
+                // The run ends for it; what the others would still do is lost in any case.
+                if trials.iter().any(Trial::ends_the_run) {
+                    break;
+                }
+                let trial = &mut trials[number];
+                watcher.news(News::Turn { contender: label(trial.job.contender), workload });
+                trial.turn(index, count, watcher);
             }
-            let trial = &mut trials[number];
-            watcher.news(News::Turn { contender: label(trial.job.contender), workload });
-            trial.phase(index, watcher);
-            trial.rests();
         }
     }
     let closed: Vec<Closed> = trials.into_iter().map(|trial| trial.close(watcher)).collect();
@@ -150,6 +158,18 @@ struct AtWork {
     proof: Proof,
     /// How many more disturbed passes may be repeated at once.
     repetitions: u32,
+    /// A pass that is cut into slices, before the first or between two of them.
+    between_slices: Option<Slices>,
+}
+
+/// What is known of a pass that is cut into slices.
+#[derive(Default)]
+struct Slices {
+    state: CacheState,
+    /// What the machine saw in all slices so far; `None` before the first.
+    seen: Option<Evidence>,
+    /// How late the modelled disk was in the slice in which it was latest.
+    late: Option<DiskLateness>,
 }
 
 /// A trial whose contender is unmounted and gone.
@@ -188,6 +208,35 @@ impl<'a> Trial<'a> {
 
     fn took_since(&mut self, began: Duration) {
         self.own += self.job.clock.steady().saturating_sub(began);
+    }
+
+    /// Has caches be as a phase needs them that is cut into slices.
+    fn makes_ready(&mut self, index: usize) {
+        let began = self.job.clock.steady();
+        if let (Some(stage), Some(at_work), None) = (&mut self.stage, &mut self.at_work, &self.trouble)
+            && let Err(error) = at_work.makes_ready(&mut **stage, self.job, index)
+        {
+            self.fails(error);
+        }
+        self.took_since(began);
+    }
+
+    /// One turn of a phase that is cut into so many slices, or the whole of one that is not.
+    fn turn(&mut self, index: usize, slices: u32, watcher: &mut dyn Watcher) {
+        if slices == 1 {
+            self.phase(index, watcher);
+            return self.rests();
+        }
+        let began = self.job.clock.steady();
+        if let (Some(stage), Some(at_work), None) = (&mut self.stage, &mut self.at_work, &self.trouble)
+            && let Err(error) = at_work.slice(&mut **stage, self.job, (index, slices), &mut self.record, watcher)
+        {
+            self.fails(error);
+        }
+        self.took_since(began);
+        if self.at_work.as_ref().is_none_or(|at_work| at_work.between_slices.is_none()) {
+            self.rests();
+        }
     }
 
     /// Carries out a phase, unless the filesystem cannot do it or something failed before.
@@ -318,7 +367,53 @@ impl AtWork {
         };
         let ceiling = ceiling(stage.machine(), &mut agent, job, ceilings)?;
         let left_out = left_out(&agent.load(&program)?, job.work, record)?;
-        Ok(Self { agent, program, ceiling, left_out, empty, proof: Proof::default(), repetitions: job.repetitions })
+        let (proof, repetitions, between_slices) = (Proof::default(), job.repetitions, None);
+        Ok(Self { agent, program, ceiling, left_out, empty, proof, repetitions, between_slices })
+    }
+
+    /// Has caches be as a phase needs them that is cut into slices.
+    fn makes_ready(&mut self, stage: &mut dyn Staged, job: &Job, index: usize) -> Result<(), VenueError> {
+        if self.left_out.contains(&index) {
+            return Ok(());
+        }
+        let place = Place::of(&self.program, &self.left_out, job, index);
+        let state = CacheState::brought_about(stage, &mut self.agent, &place, &mut self.proof)?;
+        self.between_slices = Some(Slices { state, ..Slices::default() });
+        Ok(())
+    }
+
+    /// Carries out the next of so many slices of a phase; after the last, the pass is in the record.
+    fn slice(
+        &mut self,
+        stage: &mut dyn Staged,
+        job: &Job,
+        (index, slices): (usize, u32),
+        record: &mut TrialRecord,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), VenueError> {
+        let Some(mut so_far) = self.between_slices.take() else { return Ok(()) };
+        let place = Place::of(&self.program, &self.left_out, job, index);
+        watcher.news(News::Step(&place.facts.title));
+        provide_memory(stage, job, &place, slices);
+        let looked = stage.look()?;
+        let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
+        let limit = Duration::from_secs(self.program.limit_of(index));
+        let performed = match &so_far.seen {
+            None => self.agent.begin_slices(index, slices, limit, &mut progress),
+            Some(_) => self.agent.go_on(limit, &mut progress),
+        };
+        let performed = performed.map_err(|error| error.in_phase(&place.phase.name))?;
+        let seen = stage.since(&looked)?;
+        so_far.notes(stage.late_since(&seen)?, seen);
+        let Some(outcome) = performed else {
+            self.between_slices = Some(so_far);
+            return Ok(());
+        };
+        let ceiling = self.ceiling.as_ref();
+        record.phases.push(so_far.kept(&Job { ceiling, stop: Arc::clone(&job.stop), ..*job }, &place, outcome));
+        place.ends(stage)?;
+        self.notes_space(stage, job, index, record);
+        Ok(())
     }
 
     fn phase(
@@ -332,17 +427,20 @@ impl AtWork {
         if self.left_out.contains(&index) {
             return Ok(());
         }
-        let (program, facts) = (&self.program, &job.work.phases[index]);
-        watcher.news(News::Step(&facts.title));
         let stop = Arc::clone(&job.stop);
-        let job = Job { ceiling: self.ceiling.as_ref(), stop, repetitions: self.repetitions, ..*job };
+        let of_phase = Job { ceiling: self.ceiling.as_ref(), stop, repetitions: self.repetitions, ..*job };
         let from = record.phases.len();
-        let next = (index + 1..program.phases.len()).find(|next| !self.left_out.contains(next));
-        let next = next.map(|next| &program.phases[next]);
-        let place = Place { program, index, phase: &program.phases[index], facts, next };
-        one_phase(stage, &mut self.agent, &job, &place, &mut self.proof, record, watcher)?;
+        let place = Place::of(&self.program, &self.left_out, &of_phase, index);
+        watcher.news(News::Step(&place.facts.title));
+        one_phase(stage, &mut self.agent, &of_phase, &place, &mut self.proof, record, watcher)?;
         let again = record.phases[from..].iter().filter(|pass| pass.evidence.set_aside).count();
         self.repetitions = self.repetitions.saturating_sub(again as u32);
+        self.notes_space(stage, job, index, record);
+        Ok(())
+    }
+
+    /// Notes in the last pass what the filesystem took for the files that exist now.
+    fn notes_space(&self, stage: &mut dyn Staged, job: &Job, index: usize, record: &mut TrialRecord) {
         if let Some(last) = record.phases.last_mut() {
             // Without its figures for a directory that others use, too.
             let now = match self.empty {
@@ -351,7 +449,6 @@ impl AtWork {
             };
             evidence::note_space(&mut last.evidence, self.empty, now, job.work.estimate.phases.get(index));
         }
-        Ok(())
     }
 }
 
@@ -449,7 +546,24 @@ struct Place<'a> {
     next: Option<&'a Phase>,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    fn of(program: &'a Program, left_out: &BTreeSet<usize>, job: &'a Job, index: usize) -> Self {
+        let next = (index + 1..program.phases.len()).find(|next| !left_out.contains(next));
+        let (phase, facts) = (&program.phases[index], &job.work.phases[index]);
+        Place { program, index, phase, facts, next: next.map(|next| &program.phases[next]) }
+    }
+
+    /// What the phase asks for after its last pass.
+    fn ends(&self, stage: &mut dyn Staged) -> Result<(), VenueError> {
+        if self.phase.after.sync && (self.ends_by_itself() || self.is_last()) {
+            stage.sync()?;
+        }
+        if self.phase.after.drop_caches && self.ends_by_itself() {
+            stage.drop_caches()?;
+        }
+        Ok(())
+    }
+
     /// Whether what stands after this phase must be done by itself: a cold start of the next one does it all, and after the
     /// last nothing reads.
     fn ends_by_itself(&self) -> bool {
@@ -509,13 +623,24 @@ fn one_phase(
     if again.is_some() {
         set_disturbed_aside(&mut record.phases[from..]);
     }
-    if phase.after.sync && (place.ends_by_itself() || place.is_last()) {
-        stage.sync()?;
+    place.ends(stage)
+}
+
+impl Slices {
+    fn notes(&mut self, late: Option<DiskLateness>, seen: Evidence) {
+        let share = |late: &Option<DiskLateness>| late.as_ref().map_or(0.0, |late| late.share);
+        if share(&late) >= share(&self.late) {
+            self.late = late.or(self.late.take());
+        }
+        self.seen = Some(match self.seen.take() {
+            Some(before) => before.and(seen),
+            None => seen,
+        });
     }
-    if phase.after.drop_caches && place.ends_by_itself() {
-        stage.drop_caches()?;
+
+    fn kept(self, job: &Job, place: &Place, outcome: PhaseOutcome) -> PhaseRecord {
+        kept(job, place, &self.state, (self.seen.unwrap_or_default(), self.late), outcome)
     }
-    Ok(())
 }
 
 /// Of passes that start alike those that were disturbed from outside count only where all were.
@@ -597,17 +722,14 @@ fn one_pass(
     (pass, state): (u32, &CacheState),
     watcher: &mut dyn Watcher,
 ) -> Result<PhaseRecord, VenueError> {
-    let &Place { program, index, phase, facts, .. } = place;
-    let before = Before { emptied: state.emptied.as_ref(), cached_bytes: state.cached_bytes };
+    let &Place { program, index, phase, .. } = place;
     if phase.is_unmounted() {
         stage.unmount_only()?;
     }
     if let Some(number) = phase.device_of(VolumeTool::LoseDevice) {
         stage.lose_device(number)?;
     }
-    if let Some(hole) = job.hole.filter(|_| stage.machine().is_none()) {
-        hole.provide(memory_of_pass(job.work.estimate.phases.get(index), phase.passes));
-    }
+    provide_memory(stage, job, place, phase.passes.max(1));
     let looked = stage.look()?;
     let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
     let performed = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress);
@@ -620,13 +742,26 @@ fn one_pass(
     if phase.device_of(VolumeTool::Rebuild).is_some() {
         stage.has_all_devices()?;
     }
+    Ok(kept(job, place, state, (seen, late), outcome))
+}
+
+/// A pass, with what the machine saw meanwhile.
+fn kept(
+    job: &Job,
+    place: &Place,
+    state: &CacheState,
+    (seen, late): (Evidence, Option<DiskLateness>),
+    outcome: PhaseOutcome,
+) -> PhaseRecord {
+    let &Place { program, phase, facts, .. } = place;
+    let before = Before { emptied: state.emptied.as_ref(), cached_bytes: state.cached_bytes };
     let mut evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
     evidence::note_lateness(&mut evidence, late);
     if job.work.counts_instructions() {
         // Disks at work and stolen time change times alone, of which none is judged.
         evidence.disturbed.clear();
     }
-    Ok(PhaseRecord {
+    PhaseRecord {
         name: phase.name.clone(),
         operation: facts.operation.clone(),
         cache: phase.cache,
@@ -634,16 +769,27 @@ fn one_pass(
         preparation: phase.preparation,
         outcome,
         evidence,
-    })
+    }
 }
 
-/// Memory that a pass takes from the kernel at most: what it writes and reads, and a page for each item's inode and name.
-fn memory_of_pass(estimate: Option<&PhaseEstimate>, passes: u32) -> u64 {
+/// Has the host provide the memory that one of so many parts of a phase takes.
+fn provide_memory(stage: &dyn Staged, job: &Job, place: &Place, parts: u32) {
+    if let Some(hole) = job.hole.filter(|_| stage.machine().is_none()) {
+        hole.provide(memory_of_part(place.phase, job.work.estimate.phases.get(place.index), parts));
+    }
+}
+
+/// Memory that a part of a phase takes from the kernel at most: what it writes and reads through the page cache, and a page for each item's inode
+/// and name.
+fn memory_of_part(phase: &Phase, estimate: Option<&PhaseEstimate>, parts: u32) -> u64 {
     const BESIDE: u64 = 8 << 20;
     const OF_ITEM: u64 = 4096;
+    if phase.groups.iter().all(|group| group.io.direct) {
+        return BESIDE;
+    }
     let bytes = estimate.map_or(0, |phase| phase.bytes_written.saturating_add(phase.bytes_read));
     let items = estimate.map_or(0, |phase| phase.items).saturating_mul(OF_ITEM);
-    (bytes.saturating_add(items) / u64::from(passes.max(1))).saturating_add(BESIDE)
+    (bytes.saturating_add(items) / u64::from(parts)).saturating_add(BESIDE)
 }
 
 fn blank(job: &Job) -> TrialRecord {

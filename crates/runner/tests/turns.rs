@@ -1,4 +1,4 @@
-//! Contenders that take turns by phases, all set up at the same time, with a stand-in for the ground.
+//! Contenders that take turns by slices, all set up at the same time, with a stand-in for the ground.
 
 mod stand_in;
 
@@ -87,4 +87,31 @@ fn a_crash_of_the_engine_is_a_failed_trial_and_all_are_closed() {
     let (_, log) = bakeoff.run();
     assert!(bakeoff.trials().iter().all(|trial| trial.status == TrialStatus::Failed));
     assert_eq!(log.iter().filter(|line| line.starts_with("close")).count(), bakeoff.trials().len(), "{log:?}");
+}
+
+#[test]
+fn contenders_take_turns_slice_by_slice_and_caches_are_emptied_before_the_first() {
+    let bakeoff = Bakeoff::new(1).all_cold().by_slices();
+    let (ended, log) = bakeoff.run();
+    assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
+    let slices = bakeoff.slices();
+    assert_eq!(slices.len(), 10, "{slices:?}");
+    assert!(slices.chunks(2).all(|pair| pair[0] != pair[1]), "{slices:?}");
+    // Of the phase that is cut, whose caches are emptied comes before anything of it is written back.
+    let whose = |line: &str, what: &str| line.strip_prefix(what).map(|whose| whose.trim().to_string());
+    let emptied: Vec<String> = log.iter().rev().filter_map(|line| whose(line, "settle")).take(2).collect();
+    let last = log.iter().rposition(|line| line.starts_with("settle")).expect("settled");
+    assert_ne!(emptied[0], emptied[1], "{log:?}");
+    assert!(log[last + 1..].iter().all(|line| line.starts_with("sync") || line.starts_with("close")), "{log:?}");
+    assert!(bakeoff.trials().iter().all(|trial| trial.phases.len() == 2 && trial.closing.is_some()));
+}
+
+#[test]
+fn a_round_of_slices_that_is_stopped_keeps_nothing_and_is_done_again() {
+    let bakeoff = Bakeoff::new(2).by_slices().stopping_after(2);
+    let (ended, _) = bakeoff.run();
+    assert_eq!((ended, pairs(&bakeoff)), (Ended::Stopped, vec![(0, 0), (0, 1)]));
+    let (ended, _) = bakeoff.resume();
+    assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
+    assert_eq!(pairs(&bakeoff), [(0, 0), (0, 1), (1, 0), (1, 1)]);
 }

@@ -117,6 +117,8 @@ pub(crate) struct State {
     pub began: Option<Snapshot>,
     /// When it was mounted, the last time, after the device had been idle or nothing was left to be done on it.
     pub just_mounted: Option<Instant>,
+    /// When it was mounted, or all was written back, the last time, and what its devices had done until then.
+    pub rested: Option<(Instant, Vec<Option<Activity>>)>,
     /// The kernel was told that the device has no cache, and sends no flushes.
     pub flushes_off: bool,
     pub list: Vec<String>,
@@ -258,30 +260,45 @@ impl Stage<'_> {
         usage(&self.state.seen(&self.state.root))
     }
 
-    /// Waits until the device has been idle for a moment, or the patience is over.
+    /// All is written back, and what its devices do from now on is nothing that was left to be done.
+    pub(crate) fn rests(&mut self) {
+        self.state.rested = Some((Instant::now(), self.activity()));
+    }
+
+    /// It was mounted, and rests.
+    pub(crate) fn is_mounted_anew(&mut self) {
+        self.state.just_mounted = Some(Instant::now());
+        self.rests();
+    }
+
+    /// What each device has done and has in hand.
+    fn activity(&self) -> Vec<Option<Activity>> {
+        self.state.watch.devices().map(|name| Activity::of(name)).collect()
+    }
+
+    /// Waits until the device has been idle for a moment, or the patience is over. Where it has done nothing since all was written back, as while others
+    /// had their turn, that was the moment.
     pub fn settle(&self, patience: Duration) -> Settled {
         let began = Instant::now();
-        let names: Vec<&String> = self.state.watch.devices().collect();
-        if names.is_empty() {
-            return Settled { seconds: 0.0, idle: true };
-        }
-        let look = || -> Vec<Option<Activity>> { names.iter().map(|name| Activity::of(name)).collect() };
+        let look = || self.activity();
         let wanted = match self.state.just_mounted {
             Some(when) if when.elapsed() < JUST_MOUNTED => IDLE_MOUNTED,
             _ => IDLE,
         };
         let mut last = look();
-        let mut quiet_since = Instant::now();
+        let is_busy = |seen: &[Option<Activity>]| seen.iter().flatten().any(Activity::is_busy);
+        let rested = self.state.rested.as_ref().filter(|(_, then)| *then == last && !is_busy(&last));
+        let mut quiet_since = rested.map_or_else(Instant::now, |(when, _)| *when);
         loop {
-            std::thread::sleep(LOOK);
-            let now = look();
-            if now != last || now.iter().flatten().any(Activity::is_busy) {
-                last = now;
-                quiet_since = Instant::now();
-            }
-            let idle = quiet_since.elapsed() >= wanted;
+            let idle = quiet_since.elapsed() >= wanted || last.is_empty();
             if idle || began.elapsed() >= patience {
                 return Settled { seconds: began.elapsed().as_secs_f64(), idle };
+            }
+            std::thread::sleep(LOOK);
+            let now = look();
+            if now != last || is_busy(&now) {
+                last = now;
+                quiet_since = Instant::now();
             }
         }
     }

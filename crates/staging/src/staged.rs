@@ -190,7 +190,9 @@ impl Staged for Stage<'_> {
     }
 
     fn sync(&mut self) -> Result<(), StagingError> {
-        Stage::sync(self)
+        Stage::sync(self)?;
+        self.rests();
+        Ok(())
     }
 
     fn drop_caches(&mut self) -> Result<Dropped, StagingError> {

@@ -173,14 +173,15 @@ impl SystemCpu {
         self.busy_ns() + self.iowait_ns + self.idle_ns + self.steal_ns
     }
 
-    fn since(&self, before: &SystemCpu) -> SystemCpu {
+    /// Each time joined with the same of another.
+    fn joined(&self, other: &SystemCpu, join: fn(u64, u64) -> u64) -> SystemCpu {
         SystemCpu {
-            user_ns: self.user_ns.saturating_sub(before.user_ns),
-            system_ns: self.system_ns.saturating_sub(before.system_ns),
-            irq_ns: self.irq_ns.saturating_sub(before.irq_ns),
-            iowait_ns: self.iowait_ns.saturating_sub(before.iowait_ns),
-            idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
-            steal_ns: self.steal_ns.saturating_sub(before.steal_ns),
+            user_ns: join(self.user_ns, other.user_ns),
+            system_ns: join(self.system_ns, other.system_ns),
+            irq_ns: join(self.irq_ns, other.irq_ns),
+            iowait_ns: join(self.iowait_ns, other.iowait_ns),
+            idle_ns: join(self.idle_ns, other.idle_ns),
+            steal_ns: join(self.steal_ns, other.steal_ns),
         }
     }
 }
@@ -217,6 +218,35 @@ pub struct Evidence {
     pub frequency_khz: Option<(u64, u64)>,
     /// Processes that were started anywhere on this machine.
     pub forks: u64,
+}
+
+impl Evidence {
+    /// This and what happened later, without what lay between the two.
+    pub fn and(mut self, later: Evidence) -> Evidence {
+        let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+        let add = |traffic: Traffic, other: Traffic| traffic.joined(other, u64::saturating_add);
+        for (all, more) in [(&mut self.beneath, later.beneath), (&mut self.foreign, later.foreign)] {
+            for (name, traffic) in more {
+                let known = all.entry(name).or_default();
+                *known = add(*known, traffic);
+            }
+        }
+        Evidence {
+            elapsed_ns: self.elapsed_ns.saturating_add(later.elapsed_ns),
+            device: self.device.zip(later.device).map(|(one, other)| add(one, other)),
+            beneath: self.beneath,
+            foreign: self.foreign,
+            cpu: self.cpu.joined(&later.cpu, u64::saturating_add),
+            pressure: Pressure {
+                cpu_ns: sum(self.pressure.cpu_ns, later.pressure.cpu_ns),
+                io_ns: sum(self.pressure.io_ns, later.pressure.io_ns),
+                memory_ns: sum(self.pressure.memory_ns, later.pressure.memory_ns),
+            },
+            load: later.load,
+            frequency_khz: self.frequency_khz.zip(later.frequency_khz).map(|(first, last)| (first.0, last.1)),
+            forks: self.forks.saturating_add(later.forks),
+        }
+    }
 }
 
 impl Snapshot {
@@ -258,7 +288,7 @@ impl Snapshot {
                 .filter_map(|name| Some((name.clone(), change(name)?)))
                 .filter(|(_, traffic)| traffic.bytes() > 0)
                 .collect(),
-            cpu: self.cpu.since(&before.cpu),
+            cpu: self.cpu.joined(&before.cpu, u64::saturating_sub),
             pressure: Pressure {
                 cpu_ns: difference(self.pressure.cpu_ns, before.pressure.cpu_ns),
                 io_ns: difference(self.pressure.io_ns, before.pressure.io_ns),

@@ -122,9 +122,9 @@ pub struct What {
     /// tests did; directories, guests and ZFS always drop [default: remount]
     #[arg(long, value_enum, help_heading = "How often")]
     pub cold: Option<Cold>,
-    /// What contenders take turns with: whole trials, or phases, with all contenders on images of their own that are mounted at the
-    /// same time. By phases the same work of two contenders is measured seconds apart, so that a disk whose speed changes is the
-    /// same disk for both [default: trial]
+    /// What contenders take turns with: whole trials, or slices of a phase, with all contenders on images of their own that are
+    /// mounted at the same time. By slices the same work of two contenders is measured a fraction of a second apart, so that a
+    /// disk whose speed changes is the same disk for both [default: trial]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "How often")]
     pub turns: Option<Turns>,
     /// Seed of order and content; a run with the same seed does the same work in the same order
@@ -182,8 +182,8 @@ impl Cold {
 pub enum Turns {
     /// One contender from its first phase to its last, then the next
     Trial,
-    /// Each phase on all contenders, then the next phase
-    Phase,
+    /// A slice of a phase on all contenders, then the next slice
+    Slice,
 }
 
 impl Turns {
@@ -191,7 +191,7 @@ impl Turns {
     pub fn kept(self) -> records::Turns {
         match self {
             Self::Trial => records::Turns::Trial,
-            Self::Phase => records::Turns::Phase,
+            Self::Slice => records::Turns::Slice,
         }
     }
 }

@@ -121,12 +121,11 @@ fn order(plan: &ResolvedPlan) {
 
 /// What contenders take turns with, where that is not the default.
 fn turns(plan: &ResolvedPlan, catalogue: &Catalogue) {
-    if plan.turns == Turns::Phase {
-        let how = match place::why_one_by_one(plan, &catalogue.filesystems) {
-            None => "by phases; all contenders are mounted at the same time".into(),
-            Some(why) => format!("by whole trials: {why}"),
-        };
-        println!("Turns: {how}");
+    if plan.turns == Turns::Slice {
+        match place::why_one_by_one(plan, &catalogue.filesystems) {
+            None => println!("Turns: by slices of a phase; all contenders are mounted at the same time"),
+            Some(why) => println!("Turns: by whole trials: {why}"),
+        }
     }
 }
 

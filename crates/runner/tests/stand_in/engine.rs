@@ -21,6 +21,16 @@ while read -r line; do
     *load*) echo '{{"loaded":{{"lacking":[]}}}}' ;;
     *count-cached*) echo '{{"cached":{{"bytes":0,"files":1}}}}' ;;
     *measure-ceiling*) echo '{ceiling}' ;;
+    *slices*)
+        left=$(expr "$line" : '.*"slices":\([0-9]*\)')
+        echo $$ >>"$0.slices"
+        echo '{{"sliced":{{"phase":0,"slices":1}}}}'
+        ;;
+    *go-on*)
+        left=$((left - 1))
+        echo $$ >>"$0.slices"
+        if [ $left = 1 ]; then echo '{done}'; else echo '{{"sliced":{{"phase":0,"slices":2}}}}'; fi
+        ;;
     *perform*)
         [ "$1" = crash ] && {{ echo 'out of luck' >&2; exit 42; }}
         [ "$1" = fail ] && {{ echo '{{"failed":{{"phase":0,"partial":null,"reason":"write f/7 at 4096: No space left on device (28)"}}}}'; continue; }}

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use system::counters::{Evidence, Snapshot, SystemCpu, Traffic, Watch};
+use workload::facts::PhaseEstimate;
 use workload::program::{After, Cache, Durable};
 
 /// A small bake-off of two contenders.
@@ -188,10 +189,24 @@ impl Bakeoff {
         self
     }
 
-    /// Has contenders take turns by phases.
+    /// Has contenders take turns by phases, which are too short to be cut.
     pub fn by_phases(mut self) -> Self {
-        self.plan.turns = Turns::Phase;
+        self.plan.turns = Turns::Slice;
         self
+    }
+
+    /// Has contenders take turns by slices; the phase that reads is cut into five.
+    pub fn by_slices(self) -> Self {
+        let mut this = self.by_phases();
+        let reading = PhaseEstimate { items: 1_000, bytes_read: 85_000_000, ..PhaseEstimate::default() };
+        this.plan.works[0].compiled.estimate.phases = vec![PhaseEstimate::default(), reading];
+        this
+    }
+
+    /// Who carried out a slice, in order, as the engine's processes.
+    pub fn slices(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.folder.path().join("engine.slices")).unwrap_or_default();
+        text.lines().map(String::from).collect()
     }
 
     /// One part of the plan, such as `2/3`.
@@ -250,7 +265,7 @@ impl Bakeoff {
         let closed = Arc::new(AtomicUsize::new(0));
         let (passes, closing) = (Rc::default(), Arc::clone(&closed));
         let mut venue = StandIn { bakeoff: self, log: Rc::clone(&log), closed: closing, passes, each: Vec::new() };
-        if self.plan.turns == Turns::Phase {
+        if self.plan.turns != Turns::Trial {
             let contenders = 0..self.plan.contenders.len();
             venue.each = contenders.map(|_| StandIn { each: Vec::new(), ..venue.clone() }).collect();
         }
@@ -344,7 +359,7 @@ impl Venue for StandIn<'_> {
 
     fn apart(&mut self) -> Option<Vec<&mut dyn Venue>> {
         let each = self.each.iter_mut().map(|venue| venue as &mut dyn Venue);
-        (self.bakeoff.plan.turns == Turns::Phase).then(|| each.collect())
+        (self.bakeoff.plan.turns != Turns::Trial).then(|| each.collect())
     }
 
     fn commands(&mut self) -> Vec<CommandRecord> {
@@ -364,7 +379,7 @@ impl Stage<'_> {
     fn note(&self, what: &str) {
         // Where all are there, it says whose.
         let whose =
-            if self.bakeoff.plan.turns == Turns::Phase { format!(" {}", self.contender) } else { String::new() };
+            if self.bakeoff.plan.turns != Turns::Trial { format!(" {}", self.contender) } else { String::new() };
         self.log.borrow_mut().push(format!("{what}{whose}"));
     }
 }

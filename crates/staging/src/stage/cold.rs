@@ -75,7 +75,7 @@ impl Stage<'_> {
             Err(held) => return Ok(Err(held)),
         };
         start.mounting_read_bytes = self.devices_cached();
-        self.state.just_mounted = Some(Instant::now());
+        self.is_mounted_anew();
         let left = start.device_cached_bytes.unwrap_or(0) + start.image_cached_bytes.unwrap_or(0);
         let remarks = if left > 0 { vec![format!("{left} bytes of the device were still cached")] } else { Vec::new() };
         Ok(Ok(Dropped { complete: left == 0, remarks, mounted_anew: true, start }))
@@ -129,7 +129,7 @@ impl Stage<'_> {
             }
             None if self.state.has_own_cache() => {
                 dropped.mounted_anew = true;
-                self.state.just_mounted = Some(Instant::now());
+                self.is_mounted_anew();
             }
             None => {}
         }

@@ -108,7 +108,7 @@ impl Stage<'_> {
             }
             self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
             self.state.mounted = true;
-            self.state.just_mounted = Some(Instant::now());
+            self.is_mounted_anew();
         }
         let root = self.state.places.mountpoint.join("work");
         let seen = self.state.seen(&root);

@@ -1,0 +1,119 @@
+//! Into how many slices each phase of a round is cut, so that all contenders meet within a fraction of a second.
+//! In: a workload and its trials so far. Out: a number for each phase, the same for all contenders; 1: the phase is not cut.
+
+use records::TrialRecord;
+use workload::facts::{Compiled, PhaseEstimate};
+use workload::program::{Over, Phase};
+
+/// About how long a slice lasts: a turn costs 5 to 10 ms beside it, and what disturbs a machine lasts longer.
+const SLICE_NS: u64 = 40_000_000;
+/// Most slices of a phase.
+const MOST: u32 = 32;
+/// Least bytes of a file that a slice writes: with less, delayed allocation is cut short.
+const LEAST_WRITTEN: u64 = 32 << 20;
+/// Least items of a slice.
+const LEAST_ITEMS: u64 = 8;
+
+/// Slices of each phase, by the first round of this workload, and before it by what a device of 500 MB/s would take.
+pub fn slices(work: &Compiled, trials: &[TrialRecord]) -> Vec<u32> {
+    if work.counts_instructions() {
+        return vec![1; work.program.phases.len()];
+    }
+    let first = trials.iter().filter(|trial| trial.block == 0 && trial.workload == work.program.workload);
+    let first: Vec<&TrialRecord> = first.filter(|trial| trial.scale == work.scale).collect();
+    let phases = work.program.phases.iter().enumerate();
+    phases.map(|(index, phase)| of_phase(phase, work.estimate.phases.get(index), &first)).collect()
+}
+
+fn of_phase(phase: &Phase, estimate: Option<&PhaseEstimate>, first: &[&TrialRecord]) -> u32 {
+    let Some(estimate) = estimate.filter(|_| phase.can_be_cut()) else { return 1 };
+    let mut times: Vec<u64> = first
+        .iter()
+        .filter_map(|trial| trial.phases.iter().find(|pass| pass.name == phase.name))
+        .map(|pass| pass.outcome.durable_ns.unwrap_or(pass.outcome.returned_ns))
+        .collect();
+    times.sort_unstable();
+    let time = times.get(times.len() / 2).copied().unwrap_or_else(|| guessed_ns(estimate));
+    let of_file = phase.groups.iter().all(|group| matches!(group.over, Over::Blocks { .. })) && phase.writes;
+    let by_bytes = if of_file { estimate.bytes_written / LEAST_WRITTEN } else { u64::from(MOST) };
+    let most = by_bytes.min(estimate.items / LEAST_ITEMS).clamp(1, u64::from(MOST));
+    (time.saturating_add(SLICE_NS / 2) / SLICE_NS).clamp(1, most) as u32
+}
+
+fn guessed_ns(estimate: &PhaseEstimate) -> u64 {
+    const OF_BYTE: u64 = 2;
+    const OF_ITEM: u64 = 30_000;
+    let bytes = estimate.bytes_written.saturating_add(estimate.bytes_read).saturating_mul(OF_BYTE);
+    bytes.saturating_add(estimate.items.saturating_mul(OF_ITEM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::program::{Cache, End, Figure, Group, Io, Order, Step};
+
+    fn phase(over: Over, writes: bool) -> Phase {
+        let group = Group {
+            name: "all".into(),
+            workers: 1,
+            processes: false,
+            over,
+            order: Order::InOrder,
+            count: None,
+            first: 0,
+            steps: vec![if writes { Step::Write } else { Step::Read }],
+            io: Io::default(),
+            rate: None,
+            shifted: false,
+        };
+        Phase {
+            name: "phase".into(),
+            operation: "phase".into(),
+            cache: Cache::AsFound,
+            figure: Figure::Seconds,
+            writes,
+            passes: 1,
+            pause_ns: 0,
+            end: End::Work,
+            groups: vec![group],
+            preparation: false,
+            after: Default::default(),
+            time_limit: 0,
+            needs: Vec::new(),
+        }
+    }
+
+    const FILES: Over = Over::Files { fileset: 0 };
+
+    fn estimate(items: u64, bytes_written: u64) -> PhaseEstimate {
+        PhaseEstimate { items, bytes_written, ..PhaseEstimate::default() }
+    }
+
+    #[test]
+    fn a_phase_has_as_many_slices_as_its_time_holds_and_its_work_allows() {
+        let slices = |phase: &Phase, items, bytes| of_phase(phase, Some(&estimate(items, bytes)), &[]);
+        let files = phase(FILES, true);
+        assert_eq!((slices(&files, 4_000, 0), slices(&files, 16, 1 << 30)), (3, 2));
+        assert_eq!((slices(&files, 1_000_000, 0), slices(&files, 0, 0)), (MOST, 1));
+        let file = phase(Over::Blocks { fileset: 0, block: 1 << 20, length: None }, true);
+        assert_eq!((slices(&file, 1_024, 1 << 30), slices(&file, 64, 16 << 20)), (MOST, 1));
+        assert_eq!(of_phase(&files, None, &[]), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_cut_is_one_slice() {
+        let whole = |change: &dyn Fn(&mut Phase)| {
+            let mut phase = phase(FILES, false);
+            change(&mut phase);
+            of_phase(&phase, Some(&estimate(1_000_000, 0)), &[])
+        };
+        assert_eq!(whole(&|_| ()), MOST);
+        assert_eq!(whole(&|phase| phase.passes = 2), 1);
+        assert_eq!(whole(&|phase| phase.end = End::Time { measure_ns: 1, ramp_ns: 0 }), 1);
+        assert_eq!(whole(&|phase| phase.groups.push(phase.groups[0].clone())), 1);
+        assert_eq!(whole(&|phase| phase.groups[0].order = Order::Follow), 1);
+        assert_eq!(whole(&|phase| phase.groups[0].io.stdio = true), 1);
+        assert_eq!(whole(&|phase| phase.groups[0].over = Over::Command), 1);
+        assert_eq!(whole(&|phase| phase.groups.clear()), 1);
+    }
+}
