@@ -178,13 +178,11 @@ pub struct Opened {
 
 /// Opens the plan's place.
 pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<Opened, Failure> {
-    let one_by_one = match plan.turns {
-        Turns::Slice => why_one_by_one(plan, filesystems),
-        Turns::Trial => None,
-    };
-    let inner: Box<dyn Venue> = match (plan.turns, &one_by_one) {
-        (Turns::Slice, None) => Box::new(ImagesVenue::open(filesystems, plan, &ager)?),
-        _ => Box::new(StagingVenue::open(filesystems, plan, ager)?),
+    let by_turns = plan.turns == Turns::Slice && plan.contenders.len() > 1;
+    let one_by_one = by_turns.then(|| why_one_by_one(plan, filesystems)).flatten();
+    let inner: Box<dyn Venue> = match by_turns && one_by_one.is_none() {
+        true => Box::new(ImagesVenue::open(filesystems, plan, &ager)?),
+        false => Box::new(StagingVenue::open(filesystems, plan, ager)?),
     };
     Ok(Opened { venue: clients::venue(plan, inner)?, one_by_one })
 }

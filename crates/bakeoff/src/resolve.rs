@@ -91,7 +91,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let shard = shard(what, &plan, &sampling)?;
     let terms = terms(what, &place)?;
     let cold = what.cold.map(args::Cold::way).or(plan.cold).unwrap_or_default();
-    let turns = what.turns.map(args::Turns::kept).or(plan.turns).unwrap_or_default();
+    let turns = what.turns.map(args::Turns::kept).or(plan.turns).unwrap_or(records::Turns::Slice);
     let mut resolved = ResolvedPlan {
         title,
         place,

@@ -122,9 +122,9 @@ pub struct What {
     /// tests did; directories, guests and ZFS always drop [default: remount]
     #[arg(long, value_enum, help_heading = "How often")]
     pub cold: Option<Cold>,
-    /// What contenders take turns with: whole trials, or slices of a phase, with all contenders on images of their own that are
-    /// mounted at the same time. By slices the same work of two contenders is measured a fraction of a second apart, so that a
-    /// disk whose speed changes is the same disk for both [default: trial]
+    /// What contenders take turns with: slices of a phase, with all contenders on images of their own that are mounted at the same
+    /// time, so that a disk whose speed changes is the same disk for all; or whole trials, which is also what is done where
+    /// contenders must share a place [default: slice]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "How often")]
     pub turns: Option<Turns>,
     /// Seed of order and content; a run with the same seed does the same work in the same order

@@ -121,7 +121,7 @@ fn order(plan: &ResolvedPlan) {
 
 /// What contenders take turns with, where that is not the default.
 fn turns(plan: &ResolvedPlan, catalogue: &Catalogue) {
-    if plan.turns == Turns::Slice {
+    if plan.turns == Turns::Slice && plan.contenders.len() > 1 {
         match place::why_one_by_one(plan, &catalogue.filesystems) {
             None => println!("Turns: by slices of a phase; all contenders are mounted at the same time"),
             Some(why) => println!("Turns: by whole trials: {why}"),
