@@ -4,7 +4,7 @@
 
 use crate::able::{able, lacking};
 use crate::assess::{self, Assessed};
-use crate::choice::{Group, choose, groups, shortfall};
+use crate::choice::{Group, choose, groups, is_told, leading, shortfall};
 use crate::decision::{Policy, RESOLUTION};
 use crate::figure::MIN_SAMPLES;
 use crate::judgement::Figure;
@@ -43,7 +43,8 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
     let able = able(table, fit, &group.whole(table, fit), &candidates);
     let whole = &able.rows;
     let choice = |among: &[usize], class| choose(table, fit, whole, among, class);
-    let take = choice(&able.contenders, None).or_else(|| alone(fit, whole, group, &able.contenders));
+    let take = choice(&able.contenders, None).filter(|_| is_told(fit, whole));
+    let take = take.or_else(|| alone(fit, whole, group, &able.contenders));
     let mut classes: Vec<SafetyClass> = group.contenders.iter().map(|&contender| class(contender)).collect();
     classes.sort_unstable();
     classes.dedup();
@@ -55,6 +56,7 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
         backend: group.backend,
         age: group.age.clone(),
         order: order(fit, group, whole, (&candidates, &able.contenders)),
+        leading: leading(fit, whole, &able.contenders),
         furthest: chosen.and_then(|chosen| shortfall(fit, &group.rows, &able.contenders, chosen)),
         workloads: workloads(table, fit, group, &candidates),
         avoid: avoid(fit, group, &candidates),

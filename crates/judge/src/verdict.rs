@@ -28,6 +28,9 @@ pub struct GroupAnswer {
     /// Which to take over all workloads: among those that keep data as expected, or among all where none does. `None` where nothing can be
     /// said, or where there is one contender only. One that alone keeps data as expected is behind nobody that counts.
     pub take: Option<Choice>,
+    /// Which was least far behind where it was furthest behind, and how many times slower than the best it was there, by what was measured so far: for
+    /// where that allows no bound. `None` where nothing was measured of all in any line.
+    pub leading: Option<(usize, f64)>,
     /// How far the one to take can be behind in any single operation, where workloads were chosen by their sums.
     pub furthest: Option<Shortfall>,
     /// The same within each class of durability that has two contenders or more, the safest first.

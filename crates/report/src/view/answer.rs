@@ -9,6 +9,7 @@ use judge::{
     Answer, Avoid, Cannot, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, NoteKind, Ranking, Relation,
     SafetyClass, Table,
 };
+use records::facts::PER_OPERATION;
 use serde::Serialize;
 
 /// Others that a workload's sentence names.
@@ -103,6 +104,8 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
 const UNKNOWN: f64 = 4.0;
 /// ... so many times what was measured: one that truly is far behind is known to be.
 const VAGUE: f64 = 2.0;
+/// Below this ratio two are level.
+const LEVEL: f64 = 1.005;
 /// How many blocks more are named: beyond that, only that it takes more than these.
 const MANY_BLOCKS: u32 = 200;
 
@@ -116,7 +119,7 @@ fn taken(group: &GroupAnswer) -> Option<&Choice> {
     group.take.as_ref().filter(|choice| choice.certainty != Certainty::Open || !is_vague(choice))
 }
 
-/// "never more than 1.4x behind the best", "as good as the best in everything".
+/// "1.2x slower than the best where it is furthest behind (at most 1.4x)", "as good as the best in everything".
 pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> String {
     let (safe, able) = (!group.less_safe.is_empty(), group.is_for_the_able());
     if group.is_alone() {
@@ -143,7 +146,21 @@ pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> Stri
             };
             format!("as good as the best{among}{all}")
         }
-        far => format!("never more than {}x behind the best{among}", number::times(far)),
+        far => format!("{} (at most {}x)", behind(table, choice.shortfall.ratio, among), number::times(far)),
+    }
+}
+
+/// How far one was behind the best by what was measured.
+fn behind(table: &Table, ratio: f64, among: &str) -> String {
+    let lines = || table.operations.iter().filter(|operation| !operation.secondary);
+    let is_summed = |workload: &str| lines().any(|line| line.summary && line.id.workload == workload);
+    let counted = lines().filter(|line| line.summary || !is_summed(&line.id.workload)).count();
+    let place = if counted > 1 { " where it is furthest behind" } else { "" };
+    let (times, counts) = (number::times(ratio), table.operations.iter().any(|line| line.unit == PER_OPERATION));
+    match () {
+        () if ratio < LEVEL => format!("as measured, level with the best{among}"),
+        () if counts => format!("{times}x the instructions of the best{among}{place}"),
+        () => format!("{times}x slower than the best{among}{place}"),
     }
 }
 
@@ -231,12 +248,9 @@ impl Said<'_> {
 
     fn headline(&self, group: &GroupAnswer) -> String {
         let Some(choice) = taken(group) else {
-            if let Some(Choice { shortfall, .. }) = &group.take {
-                return format!(
-                    "No answer yet: {} was least far behind, but may be up to {}x behind the best.",
-                    self.name(shortfall.contender),
-                    number::times(shortfall.at_most)
-                );
+            if let Some(choice) = &group.take {
+                let (name, bound) = (self.name(choice.shortfall.contender), self.bound(group, choice));
+                return format!("So far {name}: {bound}. {} may be better.", self.rivals(choice));
             }
             return match group.order.as_slice() {
                 [only] if self.view.variants.iter().any(|one| one.take.is_some()) => {
@@ -244,25 +258,31 @@ impl Said<'_> {
                     take.unwrap_or_else(|| self.name(*only))
                 }
                 [only] => format!("{} was the only contender: there is nothing to compare it with.", self.name(*only)),
-                _ if self.answer.confidence.grade == Grade::None => {
-                    "No answer yet: fewer than three samples of each decide nothing.".into()
-                }
-                _ => "No answer yet: no contender was measured often enough in everything.".into(),
+                _ => match group.leading {
+                    Some((leading, ratio)) => format!(
+                        "So far {}: {}; fewer than three samples in some lines allow no bound.",
+                        self.name(leading),
+                        behind(&self.view.table, ratio, "")
+                    ),
+                    None => "No answer yet: no contender was measured in everything.".into(),
+                },
             };
         };
         let name = self.name(choice.shortfall.contender);
         let bound = self.bound(group, choice);
         match choice.certainty {
             _ if group.is_alone() => format!("Take {name}: {bound}."),
-            Certainty::BeyondDoubt => format!("Take {name}: {bound}, and no other does as well, beyond doubt."),
-            Certainty::Likely => format!("Take {name}: {bound}, and likely no other does as well."),
-            Certainty::Open => {
-                let rivals = match choice.rivals.as_slice() {
-                    many if many.len() > NAMED => format!("{} others", many.len()),
-                    few => self.names(few),
-                };
-                format!("Take {name}: {bound}. {rivals} may do as well.")
-            }
+            Certainty::BeyondDoubt => format!("Take {name}: {bound}. No other does as well, beyond doubt."),
+            Certainty::Likely => format!("Take {name}: {bound}. Likely no other does as well."),
+            Certainty::Open => format!("Take {name}: {bound}. {} may do as well.", self.rivals(choice)),
+        }
+    }
+
+    /// Those who may do as well, by name where they are few.
+    fn rivals(&self, choice: &Choice) -> String {
+        match choice.rivals.as_slice() {
+            many if many.len() > NAMED => format!("{} others", many.len()),
+            few => self.names(few),
         }
     }
 
