@@ -33,6 +33,13 @@ const READY: Duration = Duration::from_secs(60);
 /// Asked when all workers are ready, answers when they are to begin, by CLOCK_MONOTONIC; None: not at all.
 pub type Agreed<'a> = &'a mut dyn FnMut() -> io::Result<Option<u64>>;
 
+/// A slice is made durable at its end where so many bytes are not yet written back: these would be during the turns of others. Fewer stay in memory until
+/// the last slice, as they would in one piece: on small files a sync every 40 ms took a third of the rate.
+const LEFT_BYTES: u64 = 32 << 20;
+
+/// Likewise where the slice took so long: journals write by themselves after a few seconds.
+const LEFT_NS: u64 = 500_000_000;
+
 /// Asked at the end of a slice, answers whether the next one is to begin.
 pub type GoOn<'a> = &'a mut dyn FnMut() -> io::Result<bool>;
 
@@ -42,7 +49,7 @@ pub enum Manner<'a> {
     Whole,
     /// Likewise, and it begins when all clients agreed to.
     Together(Agreed<'a>),
-    /// In so many slices, each of them durable before the next begins.
+    /// In so many slices, between which others have their turn.
     Cut(u32, GoOn<'a>),
 }
 
@@ -63,8 +70,10 @@ pub struct Pass<'a> {
     pub clock: Clock,
     /// Slices into which its work is cut; 1: none.
     slices: u32,
-    /// How long each slice took until it was durable, in nanoseconds.
+    /// How long each slice took, with what made it durable, in nanoseconds.
     pub slice_ns: Vec<u64>,
+    /// Bytes that had been written when the last slice was made durable.
+    durable_bytes: u64,
     /// When the slice under way began.
     slice_began: u64,
     /// Time between slices, which is none of the pass's.
@@ -132,6 +141,7 @@ fn start<'a>(
         clock,
         slices,
         slice_ns: Vec::new(),
+        durable_bytes: 0,
         slice_began: 0,
         apart: 0,
         root,
@@ -300,12 +310,16 @@ impl Pass<'_> {
         (0..self.workers() as usize).all(|worker| over(self.shared.slot(worker))) && !self.all_finished()
     }
 
-    /// Makes a slice durable, and waits until the next may begin. Err: why it does not.
+    /// Makes a slice durable if it left much to be written, and waits until the next may begin. Err: why it does not.
     fn between_slices(&mut self, output: &mut dyn Write, go_on: GoOn) -> io::Result<Result<(), String>> {
-        if self.of_phase().writes
-            && let Err(reason) = self.make_durable(self.time_left())
-        {
-            return Ok(Err(format!("the data could not be made safe: {reason}")));
+        let written =
+            (0..self.workers() as usize).map(|worker| self.shared.slot(worker).get(Count::Written)).sum::<u64>();
+        let took = self.clock.now().saturating_sub(self.slice_began);
+        if self.of_phase().writes && (written - self.durable_bytes >= LEFT_BYTES || took >= LEFT_NS) {
+            self.durable_bytes = written;
+            if let Err(reason) = self.make_durable(self.time_left()) {
+                return Ok(Err(format!("the data could not be made safe: {reason}")));
+            }
         }
         let ended = self.clock.now();
         self.slice_ns.push(ended.saturating_sub(self.slice_began));

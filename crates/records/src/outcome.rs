@@ -51,8 +51,8 @@ pub struct PhaseOutcome {
     /// What each of several clients did, where there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Box<Together>>,
-    /// How long each slice took until it was durable, in nanoseconds, where the pass was cut into slices between which others had their turn. That
-    /// time of others is in no other figure.
+    /// How long each slice took, in nanoseconds, where the pass was cut into slices between which others had their turn; with what made it durable, where
+    /// it left so much to be written that this was done at its end. The time of others is in no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices_ns: Vec<u64>,
 }

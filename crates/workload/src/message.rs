@@ -174,7 +174,7 @@ pub enum Reply {
         /// Bytes moved so far.
         bytes: u64,
     },
-    /// So many slices of a pass are done and durable; it waits for [`Request::GoOn`], and ends at anything else.
+    /// So many slices of a pass are done; it waits for [`Request::GoOn`], and ends at anything else.
     Sliced {
         /// Index of the phase.
         phase: usize,
