@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate answer powercut faults gallery judge-real dist clean-root image crates rustdoc install clean
+.PHONY: reference run test mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate slices answer powercut faults gallery judge-real dist clean-root image crates rustdoc install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -88,6 +88,10 @@ bench: build
 
 simulate:
 	$(CARGO) run --release --locked -p bakeoff-judge --example simulate
+
+# Whether phases in slices measure the same as in one piece; as root, most of a quarter of an hour.
+slices: packages build
+	scripts/slices $(BAKEOFF)
 
 # How often the quick plan answers "take X" in its five minutes, ten runs on images in memory; as root, most of an hour. On a disk: ON=disk.
 # A virtual machine's balloon that gives free memory back to its host is stopped meanwhile, as `bakeoff doctor` advises.
