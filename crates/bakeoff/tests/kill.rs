@@ -41,7 +41,9 @@ fn turns_by_slices_have_all_contenders_mounted_at_once_or_say_why_not() {
     assert_eq!(after.matches("unmounting and checking").count(), 3, "{log}");
     assert!(!before.contains("unmounting"), "{log}");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
-    ["here", "there"].map(|name| std::fs::create_dir(place.path(name)).expect("made"));
+    for folder in ["here", "there"] {
+        std::fs::create_dir(place.path(folder)).expect("made");
+    }
     let work = "run small-files --dir here --dir there --samples 1 --set files=50 --set some=10 --no-twin --plain --no-report --turns slice";
     let planned = place.bakeoff(&work.replace("run", "plan").replace(" --plain --no-report", "")).well();
     assert!(planned.out.contains("Turns: by whole trials: they share one place"), "{}", planned.out);
