@@ -115,7 +115,7 @@ pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: 
     Some(Choice { class, shortfall: best, certainty, rivals })
 }
 
-/// Whether somebody was measured often enough for a bound in every one of these rows.
+/// Whether every one of these rows has a contender that was measured often enough for a bound.
 pub fn is_told(fit: &Fit, rows: &[usize]) -> bool {
     rows.iter().all(|&row| fit.rows[row].ranked().any(|member| member.trials.len() >= MIN_SAMPLES))
 }

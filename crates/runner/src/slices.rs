@@ -3,14 +3,14 @@
 
 use records::TrialRecord;
 use workload::facts::{Compiled, PhaseEstimate};
-use workload::program::{Over, Phase};
+use workload::program::{Order, Over, Phase};
 
 /// About how long a slice lasts: a turn costs 5 to 10 ms beside it, and what disturbs a machine lasts longer.
 const SLICE_NS: u64 = 40_000_000;
 /// Most slices of a phase.
 const MOST: u32 = 32;
-/// Least bytes of a file that a slice writes: with less, delayed allocation is cut short.
-const LEAST_WRITTEN: u64 = 32 << 20;
+/// Least bytes of a file that a slice writes or reads: with less, delayed allocation is cut short, and what is read ahead between two slices counts.
+const LEAST_BYTES: u64 = 32 << 20;
 /// Least items of a slice.
 const LEAST_ITEMS: u64 = 8;
 
@@ -34,8 +34,10 @@ fn of_phase(phase: &Phase, estimate: Option<&PhaseEstimate>, first: &[&TrialReco
         .collect();
     times.sort_unstable();
     let time = times.get(times.len() / 2).copied().unwrap_or_else(|| guessed_ns(estimate));
-    let of_file = phase.groups.iter().all(|group| matches!(group.over, Over::Blocks { .. })) && phase.writes;
-    let by_bytes = if of_file { estimate.bytes_written / LEAST_WRITTEN } else { u64::from(MOST) };
+    let of_file =
+        phase.groups.iter().all(|group| matches!(group.over, Over::Blocks { .. }) && group.order == Order::InOrder);
+    let bytes = estimate.bytes_written.max(estimate.bytes_read);
+    let by_bytes = if of_file { bytes / LEAST_BYTES } else { u64::from(MOST) };
     let most = by_bytes.min(estimate.items / LEAST_ITEMS).clamp(1, u64::from(MOST));
     (time.saturating_add(SLICE_NS / 2) / SLICE_NS).clamp(1, most) as u32
 }
@@ -50,7 +52,7 @@ fn guessed_ns(estimate: &PhaseEstimate) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::program::{Cache, End, Figure, Group, Io, Order, Step};
+    use workload::program::{Cache, End, Figure, Group, Io, Step};
 
     fn phase(over: Over, writes: bool) -> Phase {
         let group = Group {

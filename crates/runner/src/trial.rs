@@ -13,7 +13,7 @@ use staging::{Dropped, Engine, Setup, Staged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use system::counters::Evidence;
+use system::counters::{Evidence, Snapshot};
 use system::touched::Hole;
 use workload::facts::{Compiled, PhaseEstimate, PhaseFacts};
 use workload::message::Lack;
@@ -166,7 +166,9 @@ struct AtWork {
 #[derive(Default)]
 struct Slices {
     state: CacheState,
-    /// What the machine saw in all slices so far; `None` before the first.
+    /// How the counters were before the first slice; `None` until then.
+    first: Option<Snapshot>,
+    /// What the machine saw in all slices so far.
     seen: Option<Evidence>,
     /// How late the modelled disk was in the slice in which it was latest.
     late: Option<DiskLateness>,
@@ -405,10 +407,13 @@ impl AtWork {
         let performed = performed.map_err(|error| error.in_phase(&place.phase.name))?;
         let seen = stage.since(&looked)?;
         so_far.notes(stage.late_since(&seen)?, seen);
+        let first = so_far.first.get_or_insert(looked);
         let Some(outcome) = performed else {
             self.between_slices = Some(so_far);
             return Ok(());
         };
+        let whole = stage.since(first)?.device;
+        so_far.seen = so_far.seen.map(|seen| seen.with_all_of(whole));
         let ceiling = self.ceiling.as_ref();
         record.phases.push(so_far.kept(&Job { ceiling, stop: Arc::clone(&job.stop), ..*job }, &place, outcome));
         place.ends(stage)?;

@@ -247,6 +247,17 @@ impl Evidence {
             forks: self.forks.saturating_add(later.forks),
         }
     }
+
+    /// The same with all that the device did from the first part to the last, such as read-ahead that was still under way at the end of one. The devices below it
+    /// had that to do as well.
+    pub fn with_all_of(mut self, device: Option<Traffic>) -> Evidence {
+        if let (Some(seen), Some(all)) = (self.device, device) {
+            let between = all.joined(seen, u64::saturating_sub);
+            self.beneath.values_mut().for_each(|traffic| *traffic = traffic.joined(between, u64::saturating_add));
+            self.device = Some(all);
+        }
+        self
+    }
 }
 
 impl Snapshot {
