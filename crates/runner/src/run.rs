@@ -478,10 +478,7 @@ impl Run<'_> {
         let ended = if let [job] = &jobs[..] {
             trial::perform(self.venue, job, &mut state.ceilings, self.watcher).map(|record| vec![record])
         } else {
-            let slices = match plan.turns {
-                Turns::Slice => slices(compiled, &state.trials),
-                Turns::Trial => vec![1; compiled.program.phases.len()],
-            };
+            let slices = slices(compiled, &state.trials);
             let turns =
                 order::turns(plan.seed, block, work, due.len(), slices.iter().map(|count| *count as usize).sum());
             let mut all: Vec<Option<&mut dyn Venue>> = self.venue.apart().into_iter().flatten().map(Some).collect();

@@ -119,7 +119,7 @@ fn order(plan: &ResolvedPlan) {
     }
 }
 
-/// What contenders take turns with, where that is not the default.
+/// What contenders take turns with, where there are several.
 fn turns(plan: &ResolvedPlan, catalogue: &Catalogue) {
     if plan.turns == Turns::Slice && plan.contenders.len() > 1 {
         match place::why_one_by_one(plan, &catalogue.filesystems) {
