@@ -7,7 +7,7 @@ use crate::assess::{self, Assessed};
 use crate::choice::{Group, choose, groups, is_told, leading, shortfall};
 use crate::decision::{Policy, RESOLUTION};
 use crate::figure::MIN_SAMPLES;
-use crate::judgement::Figure;
+use crate::judgement::{Figure, Standing};
 use crate::numbers::median;
 use crate::rank::Fit;
 use crate::stopping_rule::{self, Known};
@@ -111,7 +111,11 @@ fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> V
         let rows: Vec<usize> = group.rows.iter().copied().filter(|&row| workload(row) == name).collect();
         let sums =
             rows.iter().map(|&row| fit.rows[row].operation).find(|&operation| table.operations[operation].summary);
-        let able = able(table, fit, &rows, candidates);
+        let mut able = able(table, fit, &rows, candidates);
+        // The sum is the whole of its work.
+        if sums.is_some() && able.rows.iter().any(|&row| Some(fit.rows[row].operation) == sums) {
+            able.rows.retain(|&row| Some(fit.rows[row].operation) == sums);
+        }
         let take = choose(table, fit, &able.rows, &able.contenders, None);
         let only = alone(fit, &able.rows, group, &able.contenders).filter(|_| candidates.len() > 1);
         let alone = take.is_none() && only.is_some();
@@ -185,7 +189,7 @@ fn cannot(table: &Table, fit: &Fit, group: &Group, chosen: Option<usize>) -> Vec
 fn remaining(table: &Table, assessed: &Assessed) -> Remaining {
     let lines = assessed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary);
     let others: Vec<_> = lines.flat_map(|ranking| &ranking.others).collect();
-    let open = others.iter().filter(|other| !stopping_rule::is_resolved(other, RESOLUTION)).count();
+    let open = others.iter().filter(|other| !is_resolved(other)).count();
     let policy = Policy { max_blocks: u32::MAX, ..Policy::default() };
     let known = Known { series: &assessed.series, fit: &assessed.fit, rankings: &assessed.rankings };
     let decision = stopping_rule::decide_by(table, &policy, &known);
@@ -193,6 +197,11 @@ fn remaining(table: &Table, assessed: &Assessed) -> Remaining {
     let trials = blocks.map(|blocks| (decision.next.len() as u32).saturating_mul(blocks));
     let seconds = decision.seconds_left.filter(|_| open > 0);
     Remaining { comparisons: others.len(), open, blocks, trials, seconds }
+}
+
+/// Whether a line says what matters: the other one is worse, or the best is behind it by no more than [`RESOLUTION`].
+fn is_resolved(other: &Standing) -> bool {
+    other.relation.is_worse() || other.interval.is_some_and(|interval| interval.low >= 1.0 / (1.0 + RESOLUTION))
 }
 
 fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidence {

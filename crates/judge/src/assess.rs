@@ -147,6 +147,9 @@ fn table_notes(table: &Table, assessed: &Assessed) -> Vec<Note> {
             "something stays with a contender from block to block (its samples resemble the ones before by {resemblance:.1}): intervals are widened for it"
         );
         found.push(notes::note(NoteKind::Resemblance, text));
+    } else if assessed.fit.scatter.common {
+        let text = "all steps of a contender in one round were fast or slow together: whether that lasts from round to round, a run in one go can't show; `bakeoff resume` at another time does";
+        found.push(notes::note(NoteKind::Resemblance, text));
     }
     for contender in table.contenders.iter().filter(|contender| contender.failed.is_some()) {
         let why = contender.failed.as_deref().unwrap_or_default();

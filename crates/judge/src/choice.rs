@@ -2,12 +2,12 @@
 //! In: a fit. Out: a [`Choice`]: whose worst shortfall against the best has the smallest upper bound.
 //!
 //! Only one comparison can make a bound wrong: that with the true best of the operation in which the shortfall is truly worst. So the bound of a
-//! contender, the largest upper end of its intervals over all operations, needs no correction for how many there are.
+//! contender, the largest upper end of its plain intervals over all operations and others, needs no correction for how many there are.
 
 use crate::able::{able, is_to_come};
 use crate::figure::MIN_SAMPLES;
 use crate::judgement::Relation;
-use crate::rank::Fit;
+use crate::rank::{ALPHA, Fit};
 use crate::table::{Backend, Durability, Table};
 use crate::verdict::{Certainty, Choice, SafetyClass, Shortfall};
 
@@ -97,7 +97,12 @@ pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: 
     }
     let falls: Vec<Shortfall> = among.iter().filter_map(|&contender| shortfall(fit, rows, among, contender)).collect();
     let nearer = |a: &&Shortfall, b: &&Shortfall| a.at_most.total_cmp(&b.at_most).then(a.ratio.total_cmp(&b.ratio));
-    let best = *falls.iter().min_by(nearer)?;
+    let mut best = *falls.iter().min_by(nearer)?;
+    let others = || falls.iter().filter(|other| other.contender != best.contender);
+    // The smallest of several bounds that are near each other is smaller than it should be: as many are corrected for as for a line's best.
+    let near = 1 + others().filter(|other| other.at_least < best.at_most).count();
+    let corrected = shortfall_at(fit, rows, among, best.contender, ALPHA / (near as f64 / 2.0).max(1.0))?;
+    best = Shortfall { at_most: best.at_most.max(corrected.at_most), ..best };
     let others = || falls.iter().filter(|other| other.contender != best.contender);
     let mut rivals: Vec<usize> =
         others().filter(|other| other.at_least < best.at_most).map(|other| other.contender).collect();
@@ -134,6 +139,11 @@ pub fn leading(fit: &Fit, rows: &[usize], among: &[usize]) -> Option<(usize, f64
 
 /// How far a contender is behind the best of some, where it is furthest behind; `None` where it was not measured in all of their rows.
 pub fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<Shortfall> {
+    shortfall_at(fit, rows, among, contender, ALPHA)
+}
+
+/// The same with a bound at another level.
+fn shortfall_at(fit: &Fit, rows: &[usize], among: &[usize], contender: usize, level: f64) -> Option<Shortfall> {
     let mut worst =
         Shortfall { contender, operation: 0, ratio: 1.0, at_most: 0.0, at_least: 1.0, at_least_proven: 1.0 };
     for &at in rows {
@@ -153,7 +163,7 @@ pub fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -
         let mut at_most = 1.0_f64;
         for other in others {
             let versus = fit.versus(at, other, contender);
-            at_most = at_most.max(versus.map_or(f64::INFINITY, |versus| versus.interval.high));
+            at_most = at_most.max(fit.bound(at, other, contender, level).unwrap_or(f64::INFINITY));
             worst.at_least = worst.at_least.max(versus.map_or(1.0, |versus| versus.interval.low));
             let proven = versus.filter(|versus| versus.relation == Relation::Worse).map_or(1.0, |v| v.beyond.low);
             worst.at_least_proven = worst.at_least_proven.max(proven);
@@ -174,7 +184,9 @@ pub fn unsettled(table: &Table, fit: &Fit, regret: f64) -> Vec<(Shortfall, Optio
         let able = able(table, fit, &group.whole(table, fit), &group.candidates(table));
         let (candidates, rows) = (able.contenders, able.rows);
         let Some(choice) = choose(table, fit, &rows, &candidates, None) else { continue };
-        let taken = choice.shortfall;
+        // A run that ended as soon as a bound looked good would end on lucky ones: what decides holds at all looks together.
+        let lasting = shortfall_at(fit, &rows, &candidates, choice.shortfall.contender, fit.lasting(ALPHA));
+        let taken = lasting.unwrap_or(choice.shortfall);
         let falls = choice.rivals.iter().filter_map(|&rival| shortfall(fit, &rows, &candidates, rival));
         let rivals: Vec<Shortfall> = falls.filter(|rival| rival.at_least * (1.0 + regret) < taken.at_most).collect();
         let blocks = rivals.iter().map(|rival| blocks_to_settle(fit, &taken, rival, regret));

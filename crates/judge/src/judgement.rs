@@ -124,8 +124,7 @@ pub struct Standing {
     pub contender: usize,
     /// How many times worse than the best: 1.6 for a time 1.6 times as long or a rate of 1/1.6.
     pub ratio: f64,
-    /// Interval of the ratio, the one that decides what is likely: all of a line's intervals, at all looks together, hold the
-    /// truth with 95 %. `None` where the samples allow none.
+    /// Interval of the ratio: of all such intervals 95 % hold the truth. `None` where the samples allow none.
     pub interval: Option<Interval>,
     /// Blocks (or pairs of samples) that the ratio rests on.
     pub samples: usize,
@@ -143,7 +142,7 @@ pub struct Standing {
 pub enum Relation {
     /// Worse than the best, after correction for all that the table says and for having looked often.
     Worse,
-    /// Likely worse: after correction for all that this line of the table says and for having looked often.
+    /// Likely worse: of all that a table calls likely, one in twenty is false; a later look may say otherwise.
     LikelyWorse,
     /// As good: the whole interval lies within the margin.
     Tie,

@@ -56,6 +56,7 @@ pub use pairs::{MOST_PAIRED, Pair, pairs};
 pub use passes::{MOST_PASSES, SCREEN_MOST, SCREEN_PASSES, SCREEN_SECONDS, passes};
 pub use pooled::{Pooled, Span, Study, pooled};
 pub use proportion::proportion;
+pub use rank::RULES;
 pub use steady::steady_state;
 pub use stopping_rule::decide;
 pub use verdict::{

@@ -6,13 +6,23 @@ use crate::evidence::{Evidence, Meeting};
 use crate::figure::MIN_SAMPLES;
 use crate::judgement::{Interval, Ranking, Relation, Standing};
 use crate::looks::Looks;
+use crate::numbers::sorted;
 use crate::row::{self, Member, Row};
 use crate::scatter::Scatter;
 use crate::series::Series;
 use crate::table::Table;
 
-/// Chance of any false statement: in a table of one that is beyond doubt, in a line of one that is likely.
+/// Which rules verdicts rest on. It rises whenever the same samples may lead to another verdict.
+pub const RULES: u32 = 1;
+/// The promised rate of error: the chance that a table says anything false beyond doubt at any look; the share of what a table calls likely that is
+/// false; the chance that an interval misses the truth.
 pub const ALPHA: f64 = 0.05;
+/// The rate at which differences are called likely: 5 %, less what noise that is known from few samples adds, by simulation.
+const LIKELY: f64 = 0.04;
+/// How much more than its share each line gets of what a table may say falsely beyond doubt: bounds for all rows, pairs and looks together are
+/// cautious, and tables of equals then err less often than they may. By simulation, with room for contenders that scatter far more than others.
+const SPENT: f64 = 1.3;
+
 /// One fit of a table: all statements about it come from here.
 pub struct Fit {
     /// One for each operation, backend and age.
@@ -21,6 +31,8 @@ pub struct Fit {
     pub scatter: Scatter,
     contests: Vec<Contest>,
     levels: Vec<f64>,
+    /// Up to which p-value a difference is likely, in figures and in secondary ones.
+    likely: [f64; 2],
     looks: Looks,
     margin: f64,
     /// For each row, the share by which a contender that was entered twice differs from itself beyond doubt, or the margin: less is said of nobody.
@@ -32,7 +44,7 @@ pub struct Fit {
 pub struct Versus {
     /// What was measured: how much worse the second is.
     pub evidence: Evidence,
-    /// The interval that decides what is likely, as it is shown.
+    /// The interval that is shown.
     pub interval: Interval,
     /// The one that decides what is beyond doubt.
     pub beyond: Interval,
@@ -57,10 +69,12 @@ impl Fit {
         let contests: Vec<Contest> =
             rows.iter().enumerate().map(|(at, row)| Contest::new(at, row, &scatter, looks)).collect();
         let levels = levels(&rows, &contests, looks);
-        let mut fit = Fit { rows, scatter, contests, levels, looks, margin: table.margin(), least: Vec::new() };
+        let likely = [false, true].map(|secondary| likely_level(&rows, &contests, secondary));
+        let mut fit = Fit { rows, scatter, contests, levels, likely, looks, margin: table.margin(), least: Vec::new() };
         fit.least = (0..fit.rows.len()).map(|row| fit.least_in(table, row)).collect();
         for (row, contest) in fit.contests.iter_mut().enumerate() {
-            contest.conclude(fit.levels[row], looks, Worth { least: fit.least[row], margin: fit.margin });
+            let likely = likely[usize::from(fit.rows[row].secondary)];
+            contest.conclude((fit.levels[row], likely), looks, Worth { least: fit.least[row], margin: fit.margin });
         }
         fit
     }
@@ -124,29 +138,53 @@ impl Fit {
     /// Two contenders of one row, as its ranking has them where one of them is the best; `None` where samples allow no interval.
     pub fn versus(&self, row: usize, first: usize, second: usize) -> Option<Versus> {
         let contest = &self.contests[row];
-        let level = |share: f64, pairs: f64| self.looks.level(share / pairs);
+        let proof = |pairs: f64| (self.looks.level(self.levels[row] / pairs), self.levels[row] / pairs);
         for (best, other, turned) in [(first, second, false), (second, first, true)] {
             let Some(rival) = contest.rival(other).filter(|_| contest.best == best) else { continue };
             let (met, interval, relation) = (rival.met.as_ref()?, rival.interval?, rival.relation);
-            let beyond = met.interval(level(self.levels[row], rival.pairs));
+            let beyond = met.interval(proof(rival.pairs).0);
             let versus = Versus { evidence: met.picked, interval, beyond, relation };
             return Some(if turned { versus.turned() } else { versus });
         }
-        let member = |contender: usize| self.rows[row].member(contender);
-        let met = Meeting::of(&self.rows[row], &self.scatter, row, member(first)?, member(second)?)?;
-        let pairs = contest.all_pairs();
-        let shows = |share: f64| met.shows(level(share, pairs), share / pairs);
-        let beyond = met.interval(level(self.levels[row], pairs));
-        let (proven, likely) = (shows(self.levels[row]), shows(ALPHA));
-        let interval = held_to(met.interval(level(ALPHA, pairs)), likely, met.picked.log);
+        let met = self.meeting(row, first, second)?;
+        let (level, plain) = proof(contest.all_pairs());
+        let likely = self.likely[usize::from(self.rows[row].secondary)];
+        let shown = (met.shows(level, plain), met.shows(likely, likely));
+        let (beyond, interval) = (met.interval(level), met.interval(ALPHA));
         let worth = Worth { least: self.least[row], margin: self.margin };
-        let relation = worth.relation(&met.picked, interval, (proven, likely));
+        let relation = worth.relation(&met.picked, interval, shown);
         Some(Versus { evidence: met.picked, interval, beyond, relation })
+    }
+
+    fn meeting(&self, row: usize, first: usize, second: usize) -> Option<Meeting> {
+        let member = |contender: usize| self.rows[row].member(contender);
+        Meeting::of(&self.rows[row], &self.scatter, row, member(first)?, member(second)?)
+    }
+
+    /// How many times worse than the first the second is at most, with an interval that misses the truth at this level; `None` where samples allow
+    /// no interval.
+    pub fn bound(&self, row: usize, first: usize, second: usize, level: f64) -> Option<f64> {
+        Some(self.meeting(row, first, second)?.interval(level).high)
+    }
+
+    /// A level for all looks together.
+    pub fn lasting(&self, level: f64) -> f64 {
+        self.looks.level(level)
     }
 
     /// How many comparisons the best of a row is held against at once, for one that is not told yet.
     pub fn pairs(&self, row: usize, contender: usize) -> f64 {
         self.contests[row].rival(contender).map_or(1.0, |rival| rival.pairs)
+    }
+
+    /// Whether more samples would change nothing that matters about one of a row beside its best: at every look together it is shown to be worse, or
+    /// the best is behind it by at most this share.
+    pub fn is_settled(&self, row: usize, contender: usize, resolution: f64) -> bool {
+        let Some(rival) = self.contests[row].rival(contender) else { return true };
+        let Some(met) = &rival.met else { return false };
+        let lasting = rival.lasting && met.picked.log.abs() >= self.least[row].ln_1p();
+        let low = || held_to(met.interval(self.looks.level(ALPHA / rival.pairs)), lasting, met.picked.log).low;
+        lasting || low() >= 1.0 / (1.0 + resolution)
     }
 }
 
@@ -211,9 +249,12 @@ struct Rival {
     met: Option<Meeting>,
     /// How many it was picked from, itself among them.
     picked_from: usize,
-    /// Comparisons among which this one was tested, at the line's level.
+    /// Comparisons among which this one was tested at all looks together, at the line's level.
     pairs: f64,
-    likely: bool,
+    /// Whether it was shown to be worse in that way.
+    lasting: bool,
+    /// Its p-value at this look, corrected for the best having been picked.
+    p: f64,
     /// As it is shown.
     interval: Option<Interval>,
     relation: Relation,
@@ -248,6 +289,11 @@ impl Pairs {
     fn count(self) -> f64 {
         ((self.sum * self.sum - self.squares) / 2.0).max(1.0)
     }
+
+    /// As many as there are for each comparison with the best: of m contenders, m/2.
+    fn of_each(self) -> f64 {
+        (self.sum / 2.0).max(1.0)
+    }
 }
 
 impl Contest {
@@ -267,7 +313,8 @@ impl Contest {
                 met: Meeting::of(row, scatter, at, best, member),
                 picked_from: picked_from(member.contender),
                 pairs: 1.0,
-                likely: false,
+                lasting: false,
+                p: 1.0,
                 interval: None,
                 relation: Relation::TooFew,
             })
@@ -278,25 +325,32 @@ impl Contest {
         contest
     }
 
-    /// What is likely, at the line's own level, and the intervals that go with it.
+    /// What is shown at all looks together, and at this one alone, at the line's own level.
+    ///
+    /// The best was picked by looking: of m equal ones the smallest differs from the mean of the others as the largest of m/2 comparisons does, so
+    /// that intervals corrected for m/2 hold the truth as often as they promise (by simulation), and so that all pairs of m together are wrong with
+    /// the chance of one.
     fn look(&mut self, looks: Looks) {
-        let steps = self.steps(ALPHA, looks);
-        for (rival, (pairs, likely)) in self.others.iter_mut().zip(steps) {
-            (rival.pairs, rival.likely) = (pairs, likely);
-            let held = |met: &Meeting| held_to(met.interval(looks.level(ALPHA / pairs)), likely, met.picked.log);
-            rival.interval = rival.met.as_ref().map(held);
+        let (lasting, now) = (self.steps(ALPHA, Some(looks)), self.steps(ALPHA, None));
+        let near = now.iter().filter(|step| !step.1).map(|step| step.0).fold(1.0, f64::max);
+        for ((rival, lasting), (pairs, _)) in self.others.iter_mut().zip(lasting).zip(now) {
+            (rival.pairs, rival.lasting) = lasting;
+            rival.p = rival.met.as_ref().map_or(1.0, |met| (met.p() * pairs).min(1.0));
+            rival.interval = rival.met.as_ref().map(|met| met.interval(ALPHA / near));
         }
     }
 
-    /// What may be said of each of the others, at the level that the whole table leaves to this row. Where the machine itself makes
-    /// differences, an interval of one that is no larger contains 1.
-    fn conclude(&mut self, level: f64, looks: Looks, worth: Worth) {
+    /// What may be said of each of the others, at the level that the whole table leaves to this row and at the one that makes likely. Where the
+    /// machine itself makes differences, an interval of one that is no larger contains 1.
+    fn conclude(&mut self, (level, likely): (f64, f64), looks: Looks, worth: Worth) {
         let proven = self.rejected(level, looks);
         for (rival, proven) in self.others.iter_mut().zip(proven) {
-            let (Some(found), Some(interval)) = (rival.evidence().copied(), rival.interval) else { continue };
-            rival.relation = worth.relation(&found, interval, (proven, rival.likely));
+            let (Some(met), Some(interval)) = (&rival.met, rival.interval) else { continue };
+            let found = met.picked;
+            let likely = found.log > 0.0 && rival.p <= likely && met.shows(1.0, likely);
+            rival.relation = worth.relation(&found, interval, (proven, likely || proven));
             let within = worth.least > worth.margin && found.log.abs() < worth.least.ln_1p();
-            rival.interval = Some(held_to(interval, rival.likely && !within, found.log));
+            rival.interval = Some(held_to(interval, !within, found.log));
         }
     }
 
@@ -313,14 +367,16 @@ impl Contest {
         self.pairs().count()
     }
 
-    /// For each of the others, among how many pairs it was tested, and whether it is shown to differ, at a level for the whole row.
+    /// For each of the others, among how many pairs it was tested, and whether it is shown to differ, at a level for the whole row: at all looks
+    /// together, or at this one alone, where each comparison has the level.
     ///
     /// Step-down over all pairs among those not yet told apart, since the best was picked by looking; but where the best
     /// beats every other at the plain level, it has won (Gutmann and Maymin 1987: picking costs nothing then). Where it was itself picked from
     /// several that need not be beaten, any of these may have made the difference.
-    fn steps(&self, level: f64, looks: Looks) -> Vec<(f64, bool)> {
+    fn steps(&self, level: f64, looks: Option<Looks>) -> Vec<(f64, bool)> {
+        let at_look = |level: f64| looks.map_or(level, |looks| looks.level(level));
         let passes = |met: &Option<Meeting>, pairs: f64| {
-            let beaten = |met: &Meeting| met.picked.log > 0.0 && met.shows(looks.level(level / pairs), level / pairs);
+            let beaten = |met: &Meeting| met.picked.log > 0.0 && met.shows(at_look(level / pairs), level / pairs);
             met.as_ref().is_some_and(beaten)
         };
         let own = self.picked_from as f64;
@@ -331,10 +387,11 @@ impl Contest {
         let p = |at: usize| self.others[at].met.as_ref().map_or(1.0, Meeting::p);
         order.sort_by(|&a, &b| p(a).total_cmp(&p(b)));
         let mut left = self.pairs();
-        let mut steps = vec![(left.count(), false); self.others.len()];
+        let count = |left: Pairs| if looks.is_some() { left.count() } else { left.of_each() };
+        let mut steps = vec![(count(left), false); self.others.len()];
         let mut going = true;
         for at in order {
-            let pairs = left.count();
+            let pairs = count(left);
             going = going && passes(&self.others[at].met, pairs);
             steps[at] = (pairs, going);
             left = if going { left.with(self.others[at].picked_from as f64, -1.0) } else { left };
@@ -343,7 +400,7 @@ impl Contest {
     }
 
     fn rejected(&self, level: f64, looks: Looks) -> Vec<bool> {
-        self.steps(level, looks).into_iter().map(|step| step.1).collect()
+        self.steps(level, Some(looks)).into_iter().map(|step| step.1).collect()
     }
 }
 
@@ -356,7 +413,7 @@ fn levels(rows: &[Row], contests: &[Contest], looks: Looks) -> Vec<f64> {
             (0..rows.len()).filter(|&at| rows[at].secondary == secondary && !contests[at].others.is_empty()).collect();
         let mut open = family.len();
         loop {
-            let level = ALPHA / open.max(1) as f64;
+            let level = ALPHA * SPENT / open.max(1) as f64;
             let told =
                 family.iter().filter(|&&at| contests[at].rejected(level, looks).iter().all(|told| *told)).count();
             let left = (family.len() - told).max(1);
@@ -368,4 +425,19 @@ fn levels(rows: &[Row], contests: &[Contest], looks: Looks) -> Vec<f64> {
         }
     }
     levels
+}
+
+/// The p-value up to which differences are likely: of all that a table calls likely one in twenty is false, and a table of equals calls nothing likely
+/// in nineteen of twenty (Benjamini and Hochberg 1995). Secondary rows are a family of their own.
+fn likely_level(rows: &[Row], contests: &[Contest], secondary: bool) -> f64 {
+    let of_family = |at: &usize| rows[*at].secondary == secondary;
+    let all = (0..rows.len()).filter(of_family).flat_map(|at| contests[at].others.iter().map(|rival| rival.p));
+    let ordered = sorted(&all.collect::<Vec<f64>>());
+    let share = |rank: usize| LIKELY * (rank + 1) as f64 / ordered.len() as f64;
+    (0..ordered.len())
+        .rev()
+        .map(share)
+        .zip(ordered.iter().rev())
+        .find(|(share, p)| *p <= share)
+        .map_or(0.0, |(share, _)| share)
 }

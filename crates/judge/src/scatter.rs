@@ -9,6 +9,7 @@
 use crate::numbers::{inverse_trigamma, mean, median, sorted, trigamma};
 use crate::row::{Member, Row};
 use crate::table::Table;
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 use statrs::function::gamma::digamma;
 
 /// How much the scatter of cells is believed to differ before any is seen, and how many cells that belief is worth.
@@ -17,11 +18,13 @@ const BELIEF: (f64, f64) = (0.2213, 3.0);
 /// Variance of the logarithms of contenders' shares, as believed before any is seen.
 const SHARE_BELIEF: f64 = 0.1;
 /// How far in standard errors a share, or a comparison's own variance, may be moved.
-const LIMIT: f64 = 1.0;
+const LIMIT: f64 = 0.5;
 /// Most degrees of freedom of a prior, where there are many rows to learn from, and the rows at which it is half of that.
 const MOST: (f64, f64) = (12.0, 2.0);
 /// Least contender-blocks in which resemblance from block to block is looked for, and the z above which it is found.
 const RESEMBLANCE: (usize, f64) = (8, 2.6);
+/// Chance with which independent steps look as if something were common to all of a contender in one round.
+const COMMON: f64 = 0.03;
 
 /// What a table says of noise.
 #[derive(Debug, Clone)]
@@ -31,6 +34,9 @@ pub struct Scatter {
     shares: Vec<f64>,
     /// How much a sample resembles the contender's one before, beyond what the machine does to all: 0 to 0.8; 0 where that is not shown.
     pub resemblance: f64,
+    /// Whether all steps of a contender in one round are fast or slow together, beyond what the machine does to all. Where that is so, few rounds
+    /// can't show whether it also lasts from round to round.
+    pub common: bool,
 }
 
 /// What is known of a row's noise.
@@ -93,7 +99,8 @@ impl Scatter {
                 Known { variance, df: if variance > 0.0 { wide_df.min(all - own).clamp(0.0, most) } else { 0.0 } }
             }
         });
-        Scatter { rows: known.collect(), shares, resemblance: resemblance(rows) }
+        let left = left_by_contender(rows);
+        Scatter { rows: known.collect(), shares, resemblance: resemblance(&left), common: is_common(&left) }
     }
 
     /// The prior of a comparison in a row.
@@ -225,20 +232,30 @@ impl Pairs {
     }
 }
 
-/// Block, the sum of what is left in it over the rows, and their number.
-type LeftByBlock = Vec<(u32, f64, f64)>;
+/// What is left of a contender in one block, over all rows, in units of its scatter in each.
+#[derive(Clone, Copy)]
+struct Left {
+    block: u32,
+    sum: f64,
+    squares: f64,
+    count: f64,
+}
 
-/// How much what is left of a contender's sample resembles what was left of the one before it, over all rows together.
-fn resemblance(rows: &[Row]) -> f64 {
-    let mut by_contender: Vec<(usize, LeftByBlock)> = Vec::new();
+impl Left {
+    fn mean(&self) -> f64 {
+        self.sum / self.count
+    }
+}
+
+/// What is left of each contender, block by block, rising.
+fn left_by_contender(rows: &[Row]) -> Vec<Vec<Left>> {
+    let mut by_contender: Vec<(usize, Vec<Left>)> = Vec::new();
     for row in rows.iter().filter(|row| row.members.len() > 1 && !row.secondary) {
-        let all: Vec<f64> =
-            row.members.iter().flat_map(|member| member.left.iter().map(|left| left.1.powi(2))).collect();
-        let scale = mean(&all).sqrt();
-        if scale <= 0.0 {
-            continue;
-        }
         for member in &row.members {
+            let scale = mean(&member.left.iter().map(|left| left.1.powi(2)).collect::<Vec<f64>>()).sqrt();
+            if scale <= 0.0 {
+                continue;
+            }
             let at = by_contender.iter().position(|known| known.0 == member.contender).unwrap_or_else(|| {
                 by_contender.push((member.contender, Vec::new()));
                 by_contender.len() - 1
@@ -246,10 +263,30 @@ fn resemblance(rows: &[Row]) -> f64 {
             add(&mut by_contender[at].1, member, scale);
         }
     }
-    let (mut products, mut squares, mut pairs, mut blocks) = (0.0, 0.0, 0usize, 0usize);
     for (_, series) in &mut by_contender {
-        series.sort_by_key(|known| known.0);
-        let means: Vec<f64> = series.iter().map(|(_, sum, count)| sum / count).collect();
+        series.sort_by_key(|known| known.block);
+    }
+    by_contender.into_iter().map(|(_, series)| series).collect()
+}
+
+fn add(series: &mut Vec<Left>, member: &Member, scale: f64) {
+    for &(block, left) in &member.left {
+        let left = left / scale;
+        match series.iter_mut().find(|known| known.block == block) {
+            Some(known) => {
+                (known.sum, known.squares, known.count) =
+                    (known.sum + left, known.squares + left * left, known.count + 1.0);
+            }
+            None => series.push(Left { block, sum: left, squares: left * left, count: 1.0 }),
+        }
+    }
+}
+
+/// How much what is left of a contender's sample resembles what was left of the one before it, over all rows together.
+fn resemblance(by_contender: &[Vec<Left>]) -> f64 {
+    let (mut products, mut squares, mut pairs, mut blocks) = (0.0, 0.0, 0usize, 0usize);
+    for series in by_contender {
+        let means: Vec<f64> = series.iter().map(Left::mean).collect();
         let own = means.iter().map(|left| left * left).sum::<f64>();
         if own <= 0.0 {
             continue;
@@ -269,11 +306,19 @@ fn resemblance(rows: &[Row]) -> f64 {
     if seen * (pairs as f64).sqrt() > RESEMBLANCE.1 { seen.clamp(0.0, 0.8) } else { 0.0 }
 }
 
-fn add(series: &mut LeftByBlock, member: &Member, scale: f64) {
-    for &(block, left) in &member.left {
-        match series.iter_mut().find(|known| known.0 == block) {
-            Some(known) => (known.1, known.2) = (known.1 + left / scale, known.2 + 1.0),
-            None => series.push((block, left / scale, 1.0)),
-        }
+/// Whether means over the steps of a contender in one block scatter more than independent steps would let them: analysis of variance, in which a mean
+/// for each contender and one for each block were taken out of every row.
+fn is_common(by_contender: &[Vec<Left>]) -> bool {
+    let all = || by_contender.iter().flatten();
+    let blocks = by_contender.iter().map(Vec::len).max().unwrap_or(0) as f64;
+    let steps = all().map(|left| left.count).fold(f64::INFINITY, f64::min);
+    let free = (by_contender.len() as f64 - 1.0) * (blocks - 1.0);
+    if free < 1.0 || steps < 2.0 || !steps.is_finite() {
+        return false;
     }
+    let between: f64 = all().map(|left| left.count * left.mean().powi(2)).sum();
+    let within = all().map(|left| left.squares).sum::<f64>() - between;
+    let (between_df, within_df) = (free, (steps - 1.0) * free);
+    let Ok(f) = FisherSnedecor::new(between_df, within_df) else { return false };
+    within > 0.0 && f.sf(between / between_df / (within / within_df)) < COMMON
 }

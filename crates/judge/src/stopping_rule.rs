@@ -139,8 +139,9 @@ fn open(table: &Table, policy: &Policy, known: &Known) -> Vec<Open> {
         let fails = |contender| table.cell(ranking.operation, contender).is_some_and(keeps_failing);
         let waited_for = |other: &&Standing| !is_out(table, other.contender) && !fails(other.contender);
         let won = blocks_to_win(known.fit, ranking);
+        let Some(row) = known.fit.row_of(ranking.operation, ranking.best) else { continue };
         for other in ranking.others.iter().filter(waited_for) {
-            if !is_resolved(other, policy.resolution) && !fails(ranking.best) {
+            if !known.fit.is_settled(row, other.contender, policy.resolution) && !fails(ranking.best) {
                 open.push(Open {
                     operation: ranking.operation,
                     contender: other.contender,
@@ -167,12 +168,6 @@ fn open_choice(table: &Table, fit: &Fit) -> Vec<Open> {
         why: Unsettled::Choice,
     };
     choice::unsettled(table, fit, REGRET).into_iter().map(open).collect()
-}
-
-/// Whether more samples would change nothing that matters: the other one is worse, or the leader is behind it by at most the resolution.
-pub fn is_resolved(other: &Standing, resolution: f64) -> bool {
-    let Some(interval) = other.interval else { return false };
-    other.relation.is_worse() || interval.low >= 1.0 / (1.0 + resolution)
 }
 
 fn imprecise(policy: &Policy, cell: &Cell, series: &Series) -> Option<Open> {

@@ -107,7 +107,7 @@ pub struct Shortfall {
     pub operation: usize,
     /// How many times slower than the best it was, at its worst; 1 for the best.
     pub ratio: f64,
-    /// At most so many times slower, with 95 % for all looks together; infinite where samples allow no bound.
+    /// At most so many times slower, with 95 %; infinite where samples allow no bound.
     pub at_most: f64,
     /// At least so many times slower somewhere: likely.
     pub at_least: f64,
@@ -121,7 +121,7 @@ pub struct Shortfall {
 pub enum Certainty {
     /// Another one may be as good or better.
     Open,
-    /// Every other one is further behind somewhere than this one can be anywhere, each by its line's 5 %.
+    /// Every other one is further behind somewhere than this one can be anywhere, each by its interval of 95 %.
     Likely,
     /// The same by the table's 5 %.
     BeyondDoubt,

@@ -41,6 +41,12 @@ pub struct Tally {
     pub lines: u64,
     /// Those that said so falsely.
     pub false_lines: u64,
+    /// Tables that falsely call any contender likely worse, or worse.
+    pub false_likelies: u64,
+    /// Those of them without a word that something stays with a contender.
+    pub false_unwarned: u64,
+    /// Differences that are there, those that were called likely or more, and those that someone who knows the noise would have called so.
+    pub differences: [u64; 3],
     /// Tables that called contenders alike whose true difference is above the margin.
     pub false_ties: u64,
     /// Choices made, beyond doubt or not.
@@ -81,6 +87,9 @@ impl Tally {
         self.lines += other.lines;
         self.resembling += other.resembling;
         self.false_lines += other.false_lines;
+        self.false_likelies += other.false_likelies;
+        self.false_unwarned += other.false_unwarned;
+        self.differences.iter_mut().zip(other.differences).for_each(|(own, other)| *own += other);
         self.false_ties += other.false_ties;
         self.choices += other.choices;
         self.wrong_bounds += other.wrong_bounds;
@@ -211,6 +220,10 @@ fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
     tally.right = u64::from(judged.rankings.iter().all(right));
     let resembles = |note: &judge::Note| note.kind == judge::NoteKind::Resemblance;
     tally.resembling = u64::from(judged.notes.iter().any(resembles));
+    tally.false_unwarned = tally.false_likelies * (1 - tally.resembling);
+    if matches!(rule, Rule::Fixed(_)) {
+        tally.differences = found(&world, &judged);
+    }
     choice(&world, &mut tally);
     cover(&world, &judged, known, &mut tally);
     tally.trials.push(world.trials);
@@ -248,6 +261,47 @@ fn undecided(world: &World, policy: &Policy) -> Vec<usize> {
         }
     }
     open
+}
+
+/// Differences from the best that are there, those that the table calls likely, and those that it would if it knew the noise: by z instead of t,
+/// corrected for the picked best and over the table in the same way.
+fn found(world: &World, judged: &Judgement) -> [u64; 3] {
+    let scenario = world.scenario();
+    let truly = |ranking: &judge::Ranking, other: usize| world.log_ratio(ranking.operation, other, ranking.best) > 0.0;
+    let mut there = 0;
+    let mut called = 0;
+    let mut known: Vec<(f64, bool)> = Vec::new();
+    for ranking in &judged.rankings {
+        let costs = |contender: usize| -> Vec<f64> {
+            let cell = world.table.cell(ranking.operation, contender).expect("a cell");
+            cell.samples.iter().map(|sample| sample.value.ln()).collect()
+        };
+        let size = |contender: usize| scenario.size * scenario.scatter[contender] * scenario.noisy[ranking.operation];
+        let mean = |costs: Vec<f64>| costs.iter().sum::<f64>() / costs.len() as f64;
+        let blocks = costs(ranking.best).len() as f64;
+        let p = |other: usize| {
+            let error = (size(ranking.best).powi(2) + size(other).powi(2)).sqrt() / blocks.sqrt();
+            let z = (mean(costs(other)) - mean(costs(ranking.best))) / error;
+            statrs::function::erf::erfc(z / std::f64::consts::SQRT_2)
+        };
+        let mut row: Vec<(f64, bool)> =
+            ranking.others.iter().map(|other| (p(other.contender), truly(ranking, other.contender))).collect();
+        row.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut left = row.len() + 1;
+        for (p, _) in &mut row {
+            *p *= (left as f64 / 2.0).max(1.0);
+            left -= usize::from(*p <= 0.05);
+        }
+        there += row.iter().filter(|one| one.1).count();
+        known.extend(row);
+        let is_called = |other: &&judge::Standing| other.relation.is_worse() && truly(ranking, other.contender);
+        called += ranking.others.iter().filter(is_called).count();
+    }
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let all = known.len() as f64;
+    let last = (0..known.len()).rev().find(|&at| known[at].0 <= 0.05 * (at + 1) as f64 / all);
+    let by_oracle = last.map_or(0, |last| known[..=last].iter().filter(|one| one.1).count());
+    [there, called, by_oracle].map(|count| count as u64)
 }
 
 /// What a table says falsely.
@@ -292,6 +346,7 @@ impl Errors {
         tally.false_ties = u64::from(self.tie);
         tally.lines = self.lines.len() as u64;
         tally.false_lines = self.lines.iter().filter(|wrong| **wrong).count() as u64;
+        tally.false_likelies = u64::from(tally.false_lines > 0);
     }
 }
 

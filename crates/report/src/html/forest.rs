@@ -74,7 +74,7 @@ pub(super) fn forest(view: &View) -> Markup {
             p.quiet.small {
                 "One line a contender. The band is as good as the best (within " (number::percent(view.smallest_effect))
                 "). Filled: a difference is shown; hollow: can't tell from the best yet; ringed: the best, proven. "
-                "Lines are intervals of 95 % for a whole card and all looks; an arrow leaves the scale."
+                "Lines are intervals of 95 %; an arrow leaves the scale."
             }
             @for workload in &view.workloads {
                 @let rows: Vec<&RowView> = ordered(view, workload).into_iter().filter(compared).collect();
