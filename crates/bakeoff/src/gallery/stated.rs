@@ -26,6 +26,9 @@ pub struct Stated {
     pub form_version: u32,
     /// Version of the program that judged.
     pub bakeoff: String,
+    /// Which rules it judged by; 0 before they were counted.
+    #[serde(default)]
+    pub judge: u32,
     /// The run's id.
     pub run: String,
     /// When it began: RFC 3339, UTC.
@@ -100,6 +103,7 @@ impl Stated {
             form: FORM.into(),
             form_version: VERSION,
             bakeoff: env!("CARGO_PKG_VERSION").into(),
+            judge: judge::RULES,
             run: run.id.clone(),
             began: Timestamp::from_millisecond(run.began_ms).unwrap_or_default().to_string(),
             verdict: Verdict::of(table)?,
