@@ -379,7 +379,7 @@ impl Said<'_> {
             let titled = self.view.workloads.iter().find(|workload| workload.name == answer.workload)?;
             let summary = answer.summary.and_then(|sum| self.view.judgement.rankings_of(sum).find(of_group));
             let Verdict { text, take } = match (summary.filter(|ranking| !ranking.others.is_empty()), &answer.take) {
-                (Some(ranking), _) => self.standings(ranking),
+                (Some(ranking), choice) => self.standings(ranking, choice.as_ref()),
                 (None, Some(choice)) => self.choice(answer, choice),
                 (None, None) => return None,
             };
@@ -402,8 +402,8 @@ impl Said<'_> {
         Verdict { text, take: Some((fall.contender, fall.at_most)) }
     }
 
-    /// "ext2 and ext3 lead, can't tell yet; ext4 1.3x, zfs 5.5x slower".
-    fn standings(&self, ranking: &Ranking) -> Verdict {
+    /// "take ext4, at most 1.1x behind the best; xfs may do as well; btrfs 1.3x, zfs 5.5x slower".
+    fn standings(&self, ranking: &Ranking, choice: Option<&Choice>) -> Verdict {
         let of = |wanted: fn(Relation) -> bool| -> Vec<usize> {
             let others = ranking.others.iter().filter(move |other| wanted(other.relation));
             others.map(|other| other.contender).collect()
@@ -412,15 +412,17 @@ impl Said<'_> {
         let open = of(|relation| matches!(relation, Relation::Unresolved | Relation::TooFew));
         let front: Vec<usize> = [ranking.best].into_iter().chain(ties).chain(open.iter().copied()).collect();
         let worse: Vec<_> = ranking.others.iter().filter(|other| other.relation.is_worse()).collect();
-        let head = match (front.len(), open.is_empty(), worse.is_empty()) {
-            (1, _, _) if ranking.won => format!("{} is best", self.name(ranking.best)),
-            (1, _, _) => format!("{} is likely best", self.name(ranking.best)),
-            (_, true, _) => format!("{} are as good as each other", self.names(&front)),
-            (_, false, true) => format!("can't tell yet; {} was ahead, not proven", self.name(ranking.best)),
-            (many, false, false) if many > NAMED => {
-                format!("{} and {} others lead, can't tell yet", self.name(ranking.best), many - 1)
+        let choice = choice.filter(|choice| !is_vague(choice));
+        let head = match (front.len(), choice) {
+            (1, _) if ranking.won => format!("{} is best", self.name(ranking.best)),
+            (1, _) => format!("{} is likely best", self.name(ranking.best)),
+            _ if open.is_empty() => format!("{} are as good as each other", self.names(&front)),
+            (_, Some(choice)) => {
+                let (name, far) = (self.name(choice.shortfall.contender), number::times(choice.shortfall.at_most));
+                let rivals = if choice.rivals.is_empty() { "others".into() } else { self.rivals(choice) };
+                format!("take {name}, at most {far}x behind the best; {rivals} may do as well")
             }
-            _ => format!("{} lead, can't tell yet", self.names(&front)),
+            (_, None) => format!("so far {}, not proven", self.name(ranking.best)),
         };
         let mut named: Vec<String> = worse
             .iter()
@@ -431,6 +433,9 @@ impl Said<'_> {
             named[NAMED - 1] = format!("... {} {}x", self.name(last.contender), number::times(last.ratio));
         }
         let text = if named.is_empty() { head } else { format!("{head}; {} {}", named.join(", "), self.view.slower()) };
+        if let Some(choice) = choice.filter(|_| !open.is_empty()) {
+            return Verdict { text, take: Some((choice.shortfall.contender, choice.shortfall.at_most)) };
+        }
         // Those that are as good share the place; the first of them may still be this far behind another.
         let ties = ranking.others.iter().filter(|other| other.relation == Relation::Tie);
         let at_most = ties.filter_map(|tie| tie.interval).map(|interval| 1.0 / interval.low).fold(1.0, f64::max);
