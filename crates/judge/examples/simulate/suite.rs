@@ -156,7 +156,8 @@ fn calibration(effort: Effort, report: &mut Report) {
             report
                 .promise(proven <= most && (there > 0 || likely <= most), format!("{what}: {proven:.1}, {likely:.1}"));
             // Intervals of one table go together: as if there were one for each table.
-            report.promise((100.0 - held - 5.0).abs() <= 1.0 + (most - 5.0), format!("{what}: {held:.1} % hold"));
+            let room = most - 5.0;
+            report.promise((94.0 - room..=98.0 + room).contains(&held), format!("{what}: {held:.1} % hold"));
             report.promise(wrong <= most, format!("{what}: {wrong:.1} % of bounds are wrong"));
             report
                 .promise(there == 0 || blocks < 10 || called as f64 >= 0.8 * known as f64, format!("{what}: {power}"));

@@ -22,6 +22,8 @@ const SCALE: &str = "TIMES SLOWER THAN BEST";
 const COUNTED: &str = "TIMES THOSE OF THE BEST";
 /// What the line of a workload's sum is called.
 const ALL_STEPS: &str = "all steps";
+/// Lines that a few workloads may take before what else there is to know.
+const FEW: usize = 4;
 /// Lines of a contender's heading.
 const HEADING: usize = 4;
 
@@ -60,10 +62,13 @@ fn in_ten_lines(view: &View, style: Style) -> String {
         .collect();
     let mut room = LINES.saturating_sub(head.len() + end.len());
     let besides: Vec<Vec<String>> = answer.besides.iter().map(|one| plain(one, style)).collect();
-    let besides = fitting(besides, room.saturating_sub(answer.workloads.len().min(1)));
+    let workloads = workloads(view, style);
+    // A few workloads come first; of many, one does. The table below has the others.
+    let all = workloads.iter().map(Vec::len).sum::<usize>();
+    let first = if all <= FEW { all } else { workloads.len().min(1) };
+    let besides = fitting(besides, room.saturating_sub(first));
     room -= besides.iter().map(Vec::len).sum::<usize>();
-    // Those that do not fit stand in the table below all the same.
-    let workloads = fitting(workloads(view, style), room);
+    let workloads = fitting(workloads, room);
     let lines = head.into_iter().chain(workloads.into_iter().flatten()).chain(besides.into_iter().flatten()).chain(end);
     lines.map(|one| one.trim_end().to_owned() + "\n").collect()
 }
