@@ -99,7 +99,8 @@ impl Scatter {
                 Known { variance, df: if variance > 0.0 { wide_df.min(all - own).clamp(0.0, most) } else { 0.0 } }
             }
         });
-        let left = left_by_contender(rows);
+        // A sum goes with its steps by itself.
+        let left = left_by_contender(rows.iter().filter(|row| !table.operations[row.operation].summary));
         Scatter { rows: known.collect(), shares, resemblance: resemblance(&left), common: is_common(&left) }
     }
 
@@ -248,9 +249,9 @@ impl Left {
 }
 
 /// What is left of each contender, block by block, rising.
-fn left_by_contender(rows: &[Row]) -> Vec<Vec<Left>> {
+fn left_by_contender<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Vec<Left>> {
     let mut by_contender: Vec<(usize, Vec<Left>)> = Vec::new();
-    for row in rows.iter().filter(|row| row.members.len() > 1 && !row.secondary) {
+    for row in rows.filter(|row| row.members.len() > 1 && !row.secondary) {
         for member in &row.members {
             let scale = mean(&member.left.iter().map(|left| left.1.powi(2)).collect::<Vec<f64>>()).sqrt();
             if scale <= 0.0 {
