@@ -59,7 +59,7 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
         leading: leading(fit, whole, &able.contenders),
         furthest: chosen.and_then(|chosen| shortfall(fit, &group.rows, &able.contenders, chosen)),
         workloads: workloads(table, fit, group, &candidates),
-        avoid: avoid(fit, group, &candidates),
+        avoid: avoid(fit, group, &candidates, chosen),
         less_safe: less_safe(fit, group, chosen, &|contender| class(contender), &candidates),
         cannot: cannot(table, fit, group, chosen),
         able: able.contenders,
@@ -124,10 +124,15 @@ fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> V
     names.into_iter().map(answer).collect()
 }
 
-fn avoid(fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<Avoid> {
+/// Where the one to take is itself far behind, that says nothing against others.
+fn avoid(fit: &Fit, group: &Group, candidates: &[usize], chosen: Option<usize>) -> Vec<Avoid> {
+    let fall = |row: usize, contender: usize| shortfall(fit, &[row], candidates, contender);
+    let is_far = |row: usize, contender: usize| fall(row, contender).is_some_and(|fall| fall.at_least >= AVOIDED);
+    let rows: Vec<usize> =
+        group.rows.iter().copied().filter(|&row| chosen.is_none_or(|chosen| !is_far(row, chosen))).collect();
     let mut found: Vec<Avoid> = Vec::new();
-    for &contender in &group.contenders {
-        let falls = group.rows.iter().filter_map(|&row| shortfall(fit, &[row], candidates, contender));
+    for contender in group.contenders.iter().copied().filter(|&contender| Some(contender) != chosen) {
+        let falls = rows.iter().filter_map(|&row| fall(row, contender));
         let Some(worst) = falls.filter(|fall| fall.at_least >= AVOIDED).max_by(|a, b| a.ratio.total_cmp(&b.ratio))
         else {
             continue;

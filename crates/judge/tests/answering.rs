@@ -113,6 +113,24 @@ fn the_only_one_that_keeps_data_is_taken_however_fast_others_are() {
 }
 
 #[test]
+fn where_the_one_to_take_is_far_behind_too_no_other_is_to_be_avoided() {
+    let bake = Bake::new()
+        .time("create")
+        .at("xfs", 1.0, &CALM)
+        .at("ext4", 1.5, &CALM_TOO)
+        .at("btrfs", 5.0, &CALM)
+        .time("read")
+        .at("xfs", 3.1, &CALM_TOO)
+        .at("ext4", 3.6, &CALM)
+        .at("btrfs", 1.0, &CALM_TOO);
+    let group = answer(&bake.table).unwrap().groups[0].clone();
+    let named = |who: usize| bake.table.contenders[who].name.as_str();
+    assert_eq!(group.take.map(|take| named(take.shortfall.contender)), Some("xfs"));
+    let avoided: Vec<_> = group.avoid.iter().map(|avoid| (named(avoid.contender), avoid.operation)).collect();
+    assert_eq!(avoided, [("btrfs", 0)]);
+}
+
+#[test]
 fn one_that_is_far_behind_is_to_be_avoided_and_where_is_said() {
     let bake = Bake::new()
         .time("create")

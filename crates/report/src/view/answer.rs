@@ -80,7 +80,8 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     besides.extend(doubts.iter().skip(DOUBTS).cloned());
     besides.extend(super::story::nearest(&view.contenders));
     besides.extend(said.cannot(group));
-    besides.extend(said.less_safe(group).into_iter().chain(said.avoid(group)).chain(said.furthest(group)));
+    besides.extend(said.furthest(group));
+    besides.extend(said.less_safe(group).into_iter().chain(said.avoid(group)));
     besides.extend(said.other_classes(group));
     besides.extend(answer.groups[1..].iter().filter_map(|other| said.other_group(other)));
     let several = group.order.len() > 1;
