@@ -107,14 +107,14 @@ fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> V
             names.push(workload(row));
         }
     }
+    let whole = group.whole(table, fit);
     let answer = |name: &str| {
         let rows: Vec<usize> = group.rows.iter().copied().filter(|&row| workload(row) == name).collect();
         let sums =
             rows.iter().map(|&row| fit.rows[row].operation).find(|&operation| table.operations[operation].summary);
         let mut able = able(table, fit, &rows, candidates);
-        // The sum is the whole of its work.
-        if sums.is_some() && able.rows.iter().any(|&row| Some(fit.rows[row].operation) == sums) {
-            able.rows.retain(|&row| Some(fit.rows[row].operation) == sums);
+        if able.rows.iter().any(|row| whole.contains(row)) {
+            able.rows.retain(|row| whole.contains(row));
         }
         let take = choose(table, fit, &able.rows, &able.contenders, None);
         let only = alone(fit, &able.rows, group, &able.contenders).filter(|_| candidates.len() > 1);

@@ -7,7 +7,7 @@
 use crate::able::{able, is_to_come};
 use crate::figure::MIN_SAMPLES;
 use crate::judgement::Relation;
-use crate::rank::{ALPHA, Fit};
+use crate::rank::{ALPHA, Fit, comparisons};
 use crate::table::{Backend, Durability, Table};
 use crate::verdict::{Certainty, Choice, SafetyClass, Shortfall};
 
@@ -97,15 +97,13 @@ pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: 
     }
     let falls: Vec<Shortfall> = among.iter().filter_map(|&contender| shortfall(fit, rows, among, contender)).collect();
     let nearer = |a: &&Shortfall, b: &&Shortfall| a.at_most.total_cmp(&b.at_most).then(a.ratio.total_cmp(&b.ratio));
-    let mut best = *falls.iter().min_by(nearer)?;
-    let others = || falls.iter().filter(|other| other.contender != best.contender);
+    let nearest = *falls.iter().min_by(nearer)?;
+    let others = || falls.iter().filter(|other| other.contender != nearest.contender);
+    let below = |bound: f64| others().filter(move |other| other.at_least < bound).map(|other| other.contender);
     // The smallest of several bounds that are near each other is smaller than it should be: as many are corrected for as for a line's best.
-    let near = 1 + others().filter(|other| other.at_least < best.at_most).count();
-    let corrected = shortfall_at(fit, rows, among, best.contender, ALPHA / (near as f64 / 2.0).max(1.0))?;
-    best = Shortfall { at_most: best.at_most.max(corrected.at_most), ..best };
-    let others = || falls.iter().filter(|other| other.contender != best.contender);
-    let mut rivals: Vec<usize> =
-        others().filter(|other| other.at_least < best.at_most).map(|other| other.contender).collect();
+    let level = ALPHA / comparisons(1.0 + below(nearest.at_most).count() as f64);
+    let best = shortfall_at(fit, rows, among, nearest.contender, level)?;
+    let mut rivals: Vec<usize> = below(best.at_most).collect();
     let unknown = |who: &usize| falls.iter().all(|fall| fall.contender != *who);
     let to_come = |who: &usize| unknown(who) && is_to_come(table, fit, rows, among, *who);
     let to_come: Vec<usize> = among.iter().copied().filter(to_come).collect();

@@ -39,6 +39,11 @@ pub struct Fit {
     least: Vec<f64>,
 }
 
+/// For how many comparisons one with the best of so many is corrected, since the best was picked by looking: m/2 of m.
+pub fn comparisons(picked_from: f64) -> f64 {
+    (picked_from / 2.0).max(1.0)
+}
+
 /// Two contenders of one row.
 #[derive(Debug, Clone, Copy)]
 pub struct Versus {
@@ -182,9 +187,8 @@ impl Fit {
     pub fn is_settled(&self, row: usize, contender: usize, resolution: f64) -> bool {
         let Some(rival) = self.contests[row].rival(contender) else { return true };
         let Some(met) = &rival.met else { return false };
-        let lasting = rival.lasting && met.picked.log.abs() >= self.least[row].ln_1p();
-        let low = || held_to(met.interval(self.looks.level(ALPHA / rival.pairs)), lasting, met.picked.log).low;
-        lasting || low() >= 1.0 / (1.0 + resolution)
+        let is_worse = rival.lasting && met.picked.log.abs() >= self.least[row].ln_1p();
+        is_worse || met.interval(self.looks.level(ALPHA / rival.pairs)).low >= 1.0 / (1.0 + resolution)
     }
 }
 
@@ -290,9 +294,9 @@ impl Pairs {
         ((self.sum * self.sum - self.squares) / 2.0).max(1.0)
     }
 
-    /// As many as there are for each comparison with the best: of m contenders, m/2.
+    /// As many as there are for each comparison with the best.
     fn of_each(self) -> f64 {
-        (self.sum / 2.0).max(1.0)
+        comparisons(self.sum)
     }
 }
 
@@ -348,7 +352,7 @@ impl Contest {
             let (Some(met), Some(interval)) = (&rival.met, rival.interval) else { continue };
             let found = met.picked;
             let likely = found.log > 0.0 && rival.p <= likely && met.shows(1.0, likely);
-            rival.relation = worth.relation(&found, interval, (proven, likely || proven));
+            rival.relation = worth.relation(&found, interval, (proven, likely));
             let within = worth.least > worth.margin && found.log.abs() < worth.least.ln_1p();
             rival.interval = Some(held_to(interval, !within, found.log));
         }

@@ -37,10 +37,6 @@ pub struct Tally {
     pub false_winners: u64,
     /// Tables that said of any contender that it is worse although it is not.
     pub false_statements: u64,
-    /// Lines, and those that said so of any contender, or that it is likely worse.
-    pub lines: u64,
-    /// Those that said so falsely.
-    pub false_lines: u64,
     /// Tables that falsely call any contender likely worse, or worse.
     pub false_likelies: u64,
     /// Those of them without a word that something stays with a contender.
@@ -84,9 +80,7 @@ impl Tally {
         self.false_winners += other.false_winners;
         self.false_statements += other.false_statements;
         self.right += other.right;
-        self.lines += other.lines;
         self.resembling += other.resembling;
-        self.false_lines += other.false_lines;
         self.false_likelies += other.false_likelies;
         self.false_unwarned += other.false_unwarned;
         self.differences.iter_mut().zip(other.differences).for_each(|(own, other)| *own += other);
@@ -169,7 +163,7 @@ fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
             return tally;
         }
         Rule::EveryLook(blocks) => {
-            let mut wrong = Errors::none(&world);
+            let mut wrong = Errors::default();
             for block in 1..=blocks {
                 world.run_full_block();
                 if block >= 3 {
@@ -305,28 +299,24 @@ fn found(world: &World, judged: &Judgement) -> [u64; 3] {
 }
 
 /// What a table says falsely.
+#[derive(Default)]
 struct Errors {
     winner: bool,
     statement: bool,
+    likely: bool,
     tie: bool,
-    lines: Vec<bool>,
 }
 
 impl Errors {
-    fn none(world: &World) -> Self {
-        let lines = vec![false; world.table.operations.len()];
-        Errors { winner: false, statement: false, tie: false, lines }
-    }
-
     fn of(world: &World, judged: &Judgement) -> Self {
-        let mut found = Errors::none(world);
+        let mut found = Errors::default();
         for ranking in &judged.rankings {
             for other in &ranking.others {
                 let log = world.log_ratio(ranking.operation, other.contender, ranking.best);
                 let worse = other.relation == Relation::Worse && log <= 0.0;
                 found.statement |= worse;
                 found.winner |= worse && ranking.won;
-                found.lines[ranking.operation] |= other.relation.is_worse() && log <= 0.0;
+                found.likely |= other.relation.is_worse() && log <= 0.0;
                 found.tie |= other.relation == Relation::Tie && log.abs() > judge::MARGIN.ln_1p();
             }
         }
@@ -337,16 +327,14 @@ impl Errors {
         self.winner |= other.winner;
         self.statement |= other.statement;
         self.tie |= other.tie;
-        self.lines.iter_mut().zip(&other.lines).for_each(|(own, other)| *own |= other);
+        self.likely |= other.likely;
     }
 
     fn count(&self, tally: &mut Tally) {
         tally.false_winners = u64::from(self.winner);
         tally.false_statements = u64::from(self.statement);
         tally.false_ties = u64::from(self.tie);
-        tally.lines = self.lines.len() as u64;
-        tally.false_lines = self.lines.iter().filter(|wrong| **wrong).count() as u64;
-        tally.false_likelies = u64::from(tally.false_lines > 0);
+        tally.false_likelies = u64::from(self.likely);
     }
 }
 

@@ -71,6 +71,11 @@ fn stopping(until: Until, cap: u32) -> Rule {
     Rule::Stop(Policy { until, max_blocks: cap, resolution: 0.0, ..Policy::default() })
 }
 
+/// Equal contenders with usual noise.
+fn usual(contenders: usize, operations: usize) -> Scenario {
+    Scenario::equal(Noise::LogNormal, 0.05, contenders, operations)
+}
+
 /// Tables of 2 to 12 equal contenders, as many of each.
 fn equal(noise: Noise, rule: Rule, tables: u64) -> Tally {
     let mut sum = Tally::default();
@@ -122,15 +127,14 @@ fn calibration(effort: Effort, report: &mut Report) {
     report.line("False words in percent of tables; intervals of ratios that hold the truth; bounds of the choice that do not; differences from the best that are called at least \"likely\", and as a share of what someone finds who knows the noise.\n");
     report.line("| table | blocks | false beyond doubt | false likely | intervals that hold | wrong bounds | found | of the oracle's |");
     report.line("|---|---|---|---|---|---|---|---|");
-    let equal = |contenders, operations| Scenario::equal(Noise::LogNormal, 0.05, contenders, operations);
     let rows = |size: f64, gap: f64| {
         let costs: Vec<f64> = (0..6).map(|at| if at < 3 { 0.0 } else { gap.ln() }).collect();
         Scenario::of(Noise::LogNormal, size, vec![costs; 5])
     };
     let cases: [(&str, Scenario); 9] = [
-        ("2 equal, 1 operation", equal(2, 1)),
-        ("3 equal, 8 operations", equal(3, 8)),
-        ("6 equal, 7 operations", equal(6, 7)),
+        ("2 equal, 1 operation", usual(2, 1)),
+        ("3 equal, 8 operations", usual(3, 8)),
+        ("6 equal, 7 operations", usual(6, 7)),
         ("3 of 6 worse by 10 %, 5 % noise, 5 operations", rows(0.05, 1.1)),
         ("3 of 6 worse by 30 %, 10 % noise, 5 operations", rows(0.1, 1.3)),
         ("2, one worse by 10 %, 5 % noise", Scenario::gap(Noise::LogNormal, 0.05, 2, 1.1)),
@@ -172,20 +176,19 @@ fn trouble(effort: Effort, report: &mut Report) {
     report.line("5 % noise, log-normal. A look after every block from the third on; the first false word counts. \"Likely\" is what one look after five blocks says.\n");
     report.line("| trouble | tables that say something false beyond doubt | even \"likely\", after 5 blocks | and without warning | warned of, after 5 blocks | after 30 |");
     report.line("|---|---|---|---|---|---|");
-    let equal = |contenders, operations| Scenario::equal(Noise::LogNormal, 0.05, contenders, operations);
-    let kept = |step| Scenario { kept_state: step, ..equal(4, 7) };
-    let mut noisy = equal(6, 7);
+    let kept = |step| Scenario { kept_state: step, ..usual(4, 7) };
+    let mut noisy = usual(6, 7);
     noisy.noisy = vec![0.4, 1.0, 1.0, 2.0, 4.0, 8.0, 1.0];
     let cases: [(&str, Scenario, bool); 11] = [
-        ("none: six contenders, seven operations", equal(6, 7), true),
+        ("none: six contenders, seven operations", usual(6, 7), true),
         ("one of six scatters three times as much", Scenario::wild(6, 7, 3.0), true),
         ("one of six scatters five times as much", Scenario::wild(6, 7, 5.0), true),
         ("one of six scatters ten times as much", Scenario::wild(6, 7, 10.0), true),
         ("the same, five times, one operation", Scenario::wild(6, 1, 5.0), true),
         ("one of three, five times, one operation", Scenario::wild(3, 1, 5.0), false),
         ("operations scatter by 2 to 40 %", noisy, true),
-        ("one contender is entered twice", Scenario { twin: true, ..equal(4, 7) }, true),
-        ("a fifth of one contender's trials fail", Scenario { failing: 0.2, ..equal(4, 7) }, true),
+        ("one contender is entered twice", Scenario { twin: true, ..usual(4, 7) }, true),
+        ("a fifth of one contender's trials fail", Scenario { failing: 0.2, ..usual(4, 7) }, true),
         ("a state stays with each contender (0.4 from block to block)", kept(0.4), false),
         ("a state stays with each contender (0.7)", kept(0.7), false),
     ];
