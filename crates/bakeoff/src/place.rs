@@ -152,7 +152,7 @@ pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<Str
             return Some(format!("{label} runs in a virtual machine"));
         }
         if axes::value(asked, "disk").is_some() {
-            return Some(format!("the disk of {label} is modelled"));
+            return Some("disks are modelled one by one".into());
         }
         if asked.filesystem != DEVICE && !filesystems.stands_alone(asked) {
             return Some(format!("{label} has servers or devices of its own"));

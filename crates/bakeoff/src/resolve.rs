@@ -79,7 +79,12 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let reads_device = works.iter().any(|work| work.compiled.estimate.needs_device);
     let disks: BTreeSet<Option<String>> = entries.iter().map(|entry| axes::value(&entry.asked, "disk")).collect();
     if reads_device && !counted && !matches!(place, Place::Directories(_)) {
-        entries.extend(contenders::raw_device(&disks));
+        let raw = contenders::raw_device(&disks);
+        // Where all work is the device's own, no filesystem takes part.
+        if raw.is_some() && works.iter().all(|work| !work.compiled.estimate.needs_files) {
+            entries.clear();
+        }
+        entries.extend(raw);
     }
     add_twin(&mut entries, what.no_twin, sampling);
     let ages = ages(what, &entries, &catalogue, &place)?;
@@ -510,7 +515,11 @@ fn title(plan: &Plan, works: &[Work], entries: &[PlannedContender], place: &Plac
         Place::Device { path, .. } => path.display().to_string(),
         Place::Directories(_) => "directories".into(),
     };
-    format!("{} compared by {} on {on}", names.join(", "), works.join(", "))
+    match names.as_slice() {
+        [] => format!("{} of {on}", works.join(", ")),
+        [one] => format!("{one}, {} on {on}", works.join(", ")),
+        several => format!("{} compared by {} on {on}", several.join(", "), works.join(", ")),
+    }
 }
 
 /// A seed from the clock and the process: any will do, it only has to be written down.

@@ -13,7 +13,7 @@ use crate::series::Series;
 use crate::table::Table;
 
 /// Which rules verdicts rest on. It rises whenever the same samples may lead to another verdict.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;
 /// The promised rate of error: the chance that a table says anything false beyond doubt at any look; the share of what a table calls likely that is
 /// false; the chance that an interval misses the truth.
 pub const ALPHA: f64 = 0.05;

@@ -9,7 +9,7 @@ use judge::{
 use records::facts::{PhaseFacts, TotalFacts};
 use records::program::Figure;
 use records::{
-    ContenderRecord, DataMode, Evidence, PhaseRecord, RunRecord, TWIN, TrialRecord, TrialStatus, WorkRecord,
+    ContenderRecord, DEVICE, DataMode, Evidence, PhaseRecord, RunRecord, TWIN, TrialRecord, TrialStatus, WorkRecord,
 };
 use std::collections::HashSet;
 
@@ -36,6 +36,7 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
         cells: Vec::new(),
         margin: None,
     };
+    compare_ages(&mut table.contenders, contenders);
     for work in &run.new.works {
         let of_work: Vec<(usize, &TrialRecord)> =
             counted.iter().filter(|(_, trial)| belongs(trial, work)).copied().collect();
@@ -129,6 +130,17 @@ fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialR
             .map(|other| other.label.clone()),
         alternative_of: None,
         failed: contender.error.clone(),
+    }
+}
+
+/// One contender at several ages is compared with itself. Where several were aged, the young and the old compete apart.
+fn compare_ages(contenders: &mut [Contender], records: &[ContenderRecord]) {
+    let is_raw = |record: &ContenderRecord| record.asked.as_ref().is_some_and(|asked| asked.filesystem == DEVICE);
+    let takes_part = |one: &Contender| one.twin_of.is_none() && one.failed.is_none();
+    let competing = contenders.iter().zip(records).filter(|(one, record)| takes_part(one) && !is_raw(record));
+    let lines: HashSet<&str> = competing.map(|(one, _)| one.age.of.as_str()).collect();
+    if lines.len() == 1 {
+        contenders.iter_mut().for_each(|contender| contender.age = Age::default());
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Variants {
     pub contender: usize,
     /// Its ways as contenders, and as operations what was done in several of them.
     pub table: Table,
+    /// Whether the ways are levels of one number, lowest first: how full it was, with how many threads.
+    pub ordered: bool,
     /// Which workload gives samples of which way, an index into [`Variants::table`].
     workloads: Vec<(usize, String)>,
 }
@@ -54,10 +56,13 @@ type Ways = Vec<Way>;
 /// All contenders' variants; empty where nothing but contenders was varied.
 pub fn variants(run: &RunRecord, table: &Table) -> Vec<Variants> {
     let several = |(_, ways): &((String, String, String), Ways)| ways.len() > 1;
-    let named = |((work, operation, cache), ways): ((String, String, String), Ways)| {
-        (format!("{work} {operation} ({cache})"), ways)
+    let named = |((work, operation, cache), mut ways): ((String, String, String), Ways)| {
+        let by_level =
+            |one: &Way, other: &Way| level(&one.label).zip(level(&other.label)).map(|(a, b)| a.total_cmp(&b));
+        ways.sort_by(|one, other| by_level(one, other).unwrap_or(std::cmp::Ordering::Equal));
+        (OperationId::new(&work, &operation, &cache), ways)
     };
-    let ways: Vec<(String, Ways)> = ways(run, table).into_iter().filter(several).map(named).collect();
+    let ways: Vec<(OperationId, Ways)> = ways(run, table).into_iter().filter(several).map(named).collect();
     let contenders = (0..table.contenders.len()).filter(|&at| table.contenders[at].twin_of.is_none());
     contenders.map(|contender| turned(table, &ways, contender)).filter(|one| one.table.contenders.len() > 1).collect()
 }
@@ -102,10 +107,10 @@ fn label(works: &[WorkRecord], work: &WorkRecord, facts: &PhaseFacts) -> String 
 }
 
 /// The table with one contender's ways as contenders.
-fn turned(table: &Table, ways: &[(String, Ways)], contender: usize) -> Variants {
+fn turned(table: &Table, ways: &[(OperationId, Ways)], contender: usize) -> Variants {
     let turned = Table { margin: table.margin, ..Table::default() };
-    let mut variants = Variants { contender, table: turned, workloads: Vec::new() };
-    for (name, ways) in ways {
+    let mut variants = Variants { contender, table: turned, ordered: false, workloads: Vec::new() };
+    for (id, ways) in ways {
         let measured = |row: usize| table.cell(row, contender).filter(|cell| !cell.samples.is_empty());
         let known: Vec<(&Way, &Cell)> = ways.iter().filter_map(|way| Some((way, measured(way.row)?))).collect();
         let [(_, first), ..] = known.as_slice() else { continue };
@@ -114,7 +119,8 @@ fn turned(table: &Table, ways: &[(String, Ways)], contender: usize) -> Variants 
         }
         let operation = variants.table.operations.len();
         let like = &table.operations[first.operation];
-        variants.table.operations.push(Operation { secondary: false, phrase: name.clone(), ..like.clone() });
+        let phrase = format!("{} {} ({})", id.workload, id.operation, id.cache);
+        variants.table.operations.push(Operation { id: id.clone(), secondary: false, phrase, ..like.clone() });
         for (way, cell) in &known {
             let weaker = way.weaker && table.contenders[contender].durability.copy_on_write != Some(true);
             let index = variants.way(&way.label, weaker);
@@ -130,5 +136,39 @@ fn turned(table: &Table, ways: &[(String, Ways)], contender: usize) -> Variants 
             variants.table.cells.push(Cell { operation, contender: index, facts, ..(*cell).clone() });
         }
     }
+    let levels: Option<Vec<f64>> = variants.table.contenders.iter().map(|way| level(&way.name)).collect();
+    variants.ordered = levels.is_some_and(|levels| levels.is_sorted());
     variants
+}
+
+/// Where a way is on a scale of numbers: `95 %`, `threads=4`, `block=64 KiB`. Several settings at once are on none.
+fn level(label: &str) -> Option<f64> {
+    let label = label.trim_end_matches(" !");
+    let value = label.split_once('=').map_or(label, |(_, value)| value);
+    let digits = value.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(value.len());
+    let (number, unit) = value.split_at(digits);
+    let factor = match unit.trim() {
+        "" | "%" | "B" => 1.0,
+        "K" | "KiB" => 1024.0,
+        "M" | "MiB" => 1024.0 * 1024.0,
+        "G" | "GiB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_numbers_with_or_without_a_name_and_a_unit() {
+        let of = |label| level(label);
+        assert_eq!(
+            [of("95 %"), of("threads=4"), of("4"), of("threads=2 !")],
+            [Some(95.0), Some(4.0), Some(4.0), Some(2.0)]
+        );
+        assert_eq!([of("block=64 KiB"), of("block=1M")], [Some(65_536.0), Some(1_048_576.0)]);
+        assert_eq!([of("one thread"), of("wal"), of("threads=4 size=2"), of("")], [None; 4]);
+    }
 }

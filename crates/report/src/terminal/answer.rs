@@ -4,8 +4,8 @@
 use super::style::{Style, Tone, left, right, wrapped};
 use super::{line, safe};
 use crate::number;
-use crate::view::{CellView, ContenderView, RowView, Standing, View, WorkloadView};
-use judge::SafetyClass;
+use crate::view::{CellView, ContenderView, CoursePoint, RowView, Standing, VariantsView, View, WorkloadView};
+use judge::{Change, SafetyClass};
 use unicode_width::UnicodeWidthStr;
 
 /// Lines of the sentences.
@@ -40,6 +40,10 @@ pub fn answer(view: &View, style: Style) -> String {
         return text;
     }
     text.extend(view.variants.iter().flat_map(|one| &one.sentences).map(|said| style.say(said, "  ")));
+    if let Some(levels) = view.variants.iter().find(|one| !one.rows.is_empty()) {
+        text.push_str(&self::levels(view, levels, style));
+        return text;
+    }
     for workload in view.workloads.iter().filter(|_| measured > 0) {
         line(&mut text, "");
         text.push_str(&super::table::tables(view, workload, style));
@@ -156,6 +160,42 @@ fn table(view: &View, style: Style) -> String {
     }
     legend(&mut text, view, (beyond.len(), left_out), style);
     text
+}
+
+/// One contender at several levels, each held against the lowest.
+fn levels(view: &View, found: &VariantsView, style: Style) -> String {
+    let mut text = String::from("\n");
+    // The first column's heading has the name of what is varied.
+    let value = |level: &String| level.split_once('=').map_or_else(|| level.clone(), |(_, value)| value.to_owned());
+    let words: Vec<Vec<String>> = found.levels.iter().map(|level| vec![safe::terminal(&value(level))]).collect();
+    let widest = words.iter().flatten().map(|word| word.width()).max().unwrap_or(0);
+    let column = (widest + 2).clamp(COLUMN.0, COLUMN.1);
+    let scale = format!("TIMES {} THAN AT {}", view.slower().to_uppercase(), safe::terminal(&found.levels[0]));
+    let longest = found.rows.iter().map(|row| row.title.width() + 2).max().unwrap_or(0).max(scale.width());
+    let names = longest.min(style.width.saturating_sub(1 + words.len() * column)).max(NAMES.0);
+    headings(&mut text, &scale, &words, (names, column), style);
+    for row in found.rows.iter().take(ROWS) {
+        let mut one = left(&cut(&format!("  {}", safe::terminal(&row.title)), names), names + 1);
+        for point in &row.points {
+            let shown =
+                point.map_or_else(|| "- ".to_owned(), |point| format!("{}{}", number::times(point.times), sign(point)));
+            one.push_str(&right(&shown, column));
+        }
+        line(&mut text, &style.fitted(one.trim_end()));
+    }
+    line(&mut text, &style.paint(Tone::Quiet, "? can't tell from the first yet   = as good   ~ likely"));
+    let left_out = found.rows.len().saturating_sub(ROWS);
+    legend_end(&mut text, view, &[(left_out, "more line")], style);
+    text
+}
+
+fn sign(point: CoursePoint) -> char {
+    match point.change {
+        None | Some(Change::Better | Change::Worse) => ' ',
+        Some(Change::LikelyBetter | Change::LikelyWorse) => '~',
+        Some(Change::Same) => '=',
+        Some(Change::Unresolved) => '?',
+    }
 }
 
 fn has_figures(view: &View, place: usize) -> bool {
@@ -299,7 +339,12 @@ fn legend(text: &mut String, view: &View, (contenders, rows): (usize, usize), st
         }
     }
     lines.iter().for_each(|one| line(text, &style.paint(Tone::Quiet, one)));
-    let beyond: Vec<String> = [(rows, "more line"), (contenders, "more contender")]
+    legend_end(text, view, &[(rows, "more line"), (contenders, "more contender")], style);
+}
+
+/// What is left out, and where it is.
+fn legend_end(text: &mut String, view: &View, left_out: &[(usize, &str)], style: Style) {
+    let beyond: Vec<String> = left_out
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| crate::view::plural(*count, what))

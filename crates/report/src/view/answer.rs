@@ -73,9 +73,12 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
         let nothing = if doubts.is_empty() { "Nothing can be said: there are no figures." } else { "" };
         return AnswerView { doubts: doubts.clone(), ..said.nothing(&said.behind_doubts(&doubts, nothing)) };
     };
-    let take = taken(group);
+    let asked = super::question::headline(view, group);
+    let take = taken(group).filter(|_| asked.is_none());
     // What was varied is what was asked.
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
+    // A headline about one axis says itself where nothing differs.
+    let varied = varied.filter(|pivot| asked.is_none() || pivot.course.is_none() && pivot.shows_a_difference());
     let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
     besides.extend(doubts.iter().skip(DOUBTS).cloned());
     besides.extend(super::story::nearest(&view.contenders));
@@ -86,18 +89,28 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     besides.extend(answer.groups[1..].iter().filter_map(|other| said.other_group(other)));
     let several = group.order.len() > 1;
     besides.extend(view.variants.iter().filter(|_| several).filter_map(|one| one.take.clone()));
-    AnswerView {
-        headline: said.behind_doubts(&doubts, &said.headline(group)),
+    let headline = asked.as_ref().map_or_else(|| said.headline(group), |asked| asked.text.clone());
+    let workloads = if asked.is_some() { Vec::new() } else { said.workloads(group) };
+    let kept = asked.and_then(|asked| asked.take).map(|(place, at_most)| (&view.contenders[place], at_most));
+    let mut found = AnswerView {
+        headline: said.behind_doubts(&doubts, &headline),
         doubts,
         take: take.map(|choice| said.name(choice.shortfall.contender)),
         at_most: take.map(|choice| choice.shortfall.at_most),
         certainty: take.map(|choice| choice.certainty),
         rivals: take.iter().flat_map(|choice| &choice.rivals).map(|&rival| said.name(rival)).collect(),
-        workloads: said.workloads(group),
+        workloads,
         besides,
         order: said.order(),
         ..said.nothing("")
+    };
+    if let Some((kept, at_most)) = kept {
+        found.take = Some(kept.name.clone());
+        (found.at_most, found.certainty) = (Some(at_most), Some(Certainty::Open));
+        found.rivals =
+            group.order.iter().filter(|&&other| other != kept.index).map(|&other| said.name(other)).collect();
     }
+    found
 }
 
 /// A bound from which on nothing is known that helps to choose, where it is also ...
@@ -253,11 +266,7 @@ impl Said<'_> {
                 return format!("So far {name}: {bound}. {} may be better.", self.rivals(choice));
             }
             return match group.order.as_slice() {
-                [only] if self.view.variants.iter().any(|one| one.take.is_some()) => {
-                    let take = self.view.variants.iter().find_map(|one| one.take.clone());
-                    take.unwrap_or_else(|| self.name(*only))
-                }
-                [only] => format!("{} was the only contender: there is nothing to compare it with.", self.name(*only)),
+                [only] => format!("{} was measured alone; no figure of it counts.", self.name(*only)),
                 _ => match group.leading {
                     Some((leading, ratio)) => format!(
                         "So far {}: {}; fewer than three samples in some lines allow no bound.",
@@ -481,7 +490,7 @@ fn about(seconds: f64) -> String {
 }
 
 /// What a crash can cost.
-fn loss(class: SafetyClass) -> &'static str {
+pub(super) fn loss(class: SafetyClass) -> &'static str {
     match class {
         SafetyClass::NoFlushes => "may lose what was synced, and be damaged, by a crash",
         SafetyClass::Unordered => "may lose recent contents of files after a crash",

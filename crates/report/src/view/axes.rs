@@ -5,12 +5,15 @@
 use super::ContenderView;
 use crate::chart::slots;
 use crate::safe;
-use records::{Contender, DEVICE};
+use records::{Contender, DEVICE, FRESH};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The axis that is none of the table's: what is varied, itself.
 pub(super) const FILESYSTEM: &str = "filesystem";
+
+/// Age and fill as one, where they are never varied one by one.
+const AGE_AND_FILL: &str = "age and fill";
 
 /// One axis of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,7 +58,10 @@ pub(super) fn axes(contenders: &[ContenderView], asked: &[Option<&Contender>], r
         .filter_map(|(place, (contender, options))| Some(Asked { place, label: &contender.name, options: (*options)? }))
         .filter(|asked| asked.options.filesystem != DEVICE)
         .collect();
-    names(&all).iter().filter_map(|name| axis(name, &all, releases)).collect()
+    let found: Vec<AxisView> = names(&all).iter().filter_map(|name| axis(name, &all, releases)).collect();
+    // What is fresh has no fill, so that it differs from the aged in two at once.
+    let lived = || axis(AGE_AND_FILL, &all, releases);
+    if found.is_empty() { lived().into_iter().collect() } else { found }
 }
 
 fn names(all: &[Asked]) -> Vec<String> {
@@ -83,7 +89,11 @@ fn axis(name: &str, all: &[Asked], releases: &Releases) -> Option<AxisView> {
         return None;
     }
     let table = axes::find(name).map(|named| named.axis);
-    let rank = |value: &String| table.and_then(|axis| axis.rank(releases.get(value).unwrap_or(value)));
+    let rank = |value: &String| match name {
+        // Fresh or not is all that is known of their order.
+        AGE_AND_FILL => Some(f64::from(u8::from(value != FRESH))),
+        _ => table.and_then(|axis| axis.rank(releases.get(value).unwrap_or(value))),
+    };
     let ranks: Option<Vec<f64>> = values.iter().map(rank).collect();
     if ranks.is_some() {
         values.sort_by(|a, b| rank(a).unwrap_or_default().total_cmp(&rank(b).unwrap_or_default()));
@@ -96,7 +106,8 @@ fn axis(name: &str, all: &[Asked], releases: &Releases) -> Option<AxisView> {
         return None;
     }
     Some(AxisView {
-        ordered: ranks.is_some() && (values.len() > 2 || table.is_some_and(|axis| axis.about().is_ordered)),
+        ordered: ranks.is_some()
+            && (values.len() > 2 || name == AGE_AND_FILL || table.is_some_and(|axis| axis.about().is_ordered)),
         positions: ranks
             .filter(|_| table.is_some_and(|axis| axis.about().is_scale))
             .and_then(|_| values.iter().map(rank).collect()),
@@ -139,6 +150,9 @@ fn groups(name: &str, values: &[String], all: &[Asked]) -> Vec<AxisGroup> {
 fn value(options: &Contender, name: &str) -> String {
     match name {
         FILESYSTEM => options.filesystem.clone(),
+        AGE_AND_FILL => {
+            [value(options, "age")].into_iter().chain(axes::value(options, "fill")).collect::<Vec<_>>().join(" ")
+        }
         _ => axes::value(options, name).unwrap_or_else(|| axes::usual(name).to_owned()),
     }
 }
@@ -147,7 +161,7 @@ fn value(options: &Contender, name: &str) -> String {
 fn rest(options: &Contender, name: &str) -> Contender {
     let mut rest = match name {
         FILESYSTEM => Contender { filesystem: String::new(), ..options.clone() },
-        _ => axes::without(options, name),
+        _ => without(options, name),
     };
     rest.label.clear();
     rest.base.clear();
@@ -157,10 +171,17 @@ fn rest(options: &Contender, name: &str) -> Contender {
     rest
 }
 
+fn without(options: &Contender, name: &str) -> Contender {
+    match name {
+        AGE_AND_FILL => axes::without(&axes::without(options, "age"), "fill"),
+        _ => axes::without(options, name),
+    }
+}
+
 /// What a contender is called without its place on an axis.
 fn common(options: &Contender, name: &str) -> String {
     if name != FILESYSTEM {
-        return axes::label(&axes::without(options, name));
+        return axes::label(&without(options, name));
     }
     let own = options.base.strip_prefix(&options.filesystem).unwrap_or(&options.base);
     let left = format!("{own}{}", axes::places(options));

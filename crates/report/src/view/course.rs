@@ -88,13 +88,26 @@ pub(super) fn course(
     if rows.is_empty() {
         return None;
     }
-    let summary = summary(view, axis, &rows);
+    let several = axis.groups.len() > 1;
+    let followed: Vec<Followed> = (rows.iter())
+        .flat_map(|row| row.lines.iter().zip(&axis.groups).map(move |(line, group)| (row, line, group)))
+        .filter(|(_, line, _)| !line.is_empty())
+        .map(|(row, line, group)| {
+            let title = &view.workloads[row.workload].rows[row.row].title;
+            let with = if several { format!(" with {}", group.name) } else { String::new() };
+            Followed { title: format!("\"{title}\"{with}"), points: line }
+        })
+        .collect();
+    let lived = axis.name.starts_with("age");
+    let (name, at) = if lived { (String::new(), "when ") } else { (format!("{} ", axis.name), "with ") };
+    let words = Words { name, at, counts: view.counts_instructions() };
+    let summary = summary(&words, &axis.values, &followed);
     rows.retain(|row| row.lines.iter().flatten().flatten().any(CoursePoint::has_changed));
     Some(CourseView { rows, summary })
 }
 
 /// For each operation of the table its values, each held against the first of them.
-fn points(values: usize, table: &Table) -> Vec<Vec<Option<CoursePoint>>> {
+pub(super) fn points(values: usize, table: &Table) -> Vec<Vec<Option<CoursePoint>>> {
     let has =
         |operation: usize, value: usize| table.cell(operation, value).is_some_and(|cell| !cell.samples.is_empty());
     let first_of = |operation: usize| (0..values).find(|value| has(operation, *value));
@@ -123,31 +136,60 @@ fn point(table: &Table, operation: usize, compared: &Comparison) -> Option<Cours
     row.ratio.is_finite().then_some(CoursePoint { times: row.ratio, interval, change: Some(row.change) })
 }
 
-fn summary(view: &View, axis: &AxisView, rows: &[CourseRow]) -> String {
-    let lines: Vec<(&CourseRow, usize)> = rows
-        .iter()
-        .flat_map(|row| (0..row.lines.len()).map(move |group| (row, group)))
-        .filter(|(row, group)| !row.lines[*group].is_empty())
-        .collect();
-    let points = |line: &(&CourseRow, usize)| line.0.lines[line.1].iter().flatten().copied().collect::<Vec<_>>();
-    let (mut changed, others): (Vec<_>, Vec<_>) =
-        lines.iter().partition(|line| points(line).iter().any(CoursePoint::has_changed));
-    let most = |line: &(&CourseRow, usize)| {
-        let all = points(line).into_iter().filter(CoursePoint::has_changed).map(|point| point.distance());
-        all.fold(0.0, f64::max)
-    };
+/// One line, from its first value to its last.
+pub(super) struct Followed<'a> {
+    /// Its name in a sentence.
+    pub title: String,
+    pub points: &'a [Option<CoursePoint>],
+}
+
+impl Followed<'_> {
+    fn known(&self) -> impl DoubleEndedIterator<Item = (usize, &CoursePoint)> {
+        self.points.iter().enumerate().filter_map(|(value, point)| Some((value, point.as_ref()?)))
+    }
+
+    fn furthest(&self) -> Option<(usize, &CoursePoint)> {
+        let changed = self.known().filter(|(_, point)| point.has_changed());
+        changed.max_by(|a, b| a.1.distance().total_cmp(&b.1.distance()))
+    }
+
+    /// From which value on all have changed to the side of the furthest, where that is more than the last.
+    fn from(&self) -> Option<usize> {
+        let (_, furthest) = self.furthest()?;
+        let alike = |point: &CoursePoint| point.has_changed() && (point.times > 1.0) == (furthest.times > 1.0);
+        let lasting: Vec<usize> =
+            self.known().rev().take_while(|(_, point)| alike(point)).map(|(value, _)| value).collect();
+        lasting.last().copied().filter(|_| lasting.len() > 1)
+    }
+}
+
+/// How the values of a course are called.
+pub(super) struct Words {
+    /// What they are values of, with a space behind it: `kernel `; or nothing.
+    pub name: String,
+    /// What stands before a value: `with `, `at `, `when `.
+    pub at: &'static str,
+    /// Whether figures are counts of instructions.
+    pub counts: bool,
+}
+
+/// What changed from the first value to the last, the furthest first, and what is known of all other lines.
+pub(super) fn summary(words: &Words, values: &[String], lines: &[Followed]) -> String {
+    let (mut changed, others): (Vec<&Followed>, Vec<&Followed>) =
+        lines.iter().partition(|line| line.furthest().is_some());
+    let most = |line: &Followed| line.furthest().map_or(0.0, |(_, point)| point.distance());
     changed.sort_by(|a, b| most(b).total_cmp(&most(a)));
-    let named: Vec<String> = changed.iter().take(NAMED).map(|(row, group)| told(view, axis, row, *group)).collect();
+    let named: Vec<String> = changed.iter().take(NAMED).map(|line| told(words, values, line)).collect();
     let more = match changed.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!("; and {}", plural(more, "more line")),
     };
-    let open =
-        |line: &&(&CourseRow, usize)| points(line).iter().any(|point| matches!(point.change, Some(Change::Unresolved)));
-    let open = others.iter().filter(open).count();
+    let points = |line: &&Followed| line.points.iter().flatten().copied().collect::<Vec<_>>();
+    let is_open = |line: &&&Followed| points(line).iter().any(|point| point.change == Some(Change::Unresolved));
+    let open = others.iter().filter(is_open).count();
     let bound = others.iter().flat_map(points).map(|point| point.at_most()).collect::<Option<Vec<f64>>>();
     let bound = bound.and_then(|all| all.into_iter().reduce(f64::max));
-    let between = format!("between {} {} and {}", axis.name, axis.values[0], axis.values[axis.values.len() - 1]);
+    let between = format!("between {}{} and {}", words.name, values[0], values[values.len() - 1]);
     match (named.is_empty(), others.len()) {
         (true, count) => format!("No line of {count} is shown to change {between}{}.", rest(open, bound)),
         (false, 0) => format!("Changed {between}: {}{more}.", named.join("; ")),
@@ -170,25 +212,19 @@ fn rest(open: usize, bound: Option<f64>) -> String {
     if open > 0 { format!("{most}; {open} can't tell yet") } else { most }
 }
 
-/// The furthest change of a line: `"create" with ext4, debian:7.3 likely 1.3x slower than debian:6.1`.
-fn told(view: &View, axis: &AxisView, row: &CourseRow, group: usize) -> String {
-    let line = &row.lines[group];
-    let known = || line.iter().enumerate().filter_map(|(value, point)| Some((value, point.as_ref()?)));
-    let furthest =
-        known().filter(|(_, point)| point.has_changed()).max_by(|a, b| a.1.distance().total_cmp(&b.1.distance()));
-    let (Some((value, point)), Some((first, _))) = (furthest, known().next()) else { return String::new() };
+/// The furthest change of a line, and from where on it lasts: `"delete" 2.0x slower at 99 % than at 50 %, from 95 % on`.
+fn told(words: &Words, values: &[String], line: &Followed) -> String {
+    let (Some((value, point)), Some((first, _))) = (line.furthest(), line.known().next()) else { return String::new() };
     let likely = matches!(point.change, Some(Change::LikelyBetter | Change::LikelyWorse));
-    let (times, word) =
-        if point.times < 1.0 { (1.0 / point.times, view.faster()) } else { (point.times, view.slower()) };
-    let title = &view.workloads[row.workload].rows[row.row].title;
+    let (times, word) = match (point.times < 1.0, words.counts) {
+        (true, true) => (1.0 / point.times, "fewer instructions"),
+        (true, false) => (1.0 / point.times, "faster"),
+        (false, true) => (point.times, "the instructions"),
+        (false, false) => (point.times, "slower"),
+    };
     // Twice the instructions of one, twice slower than one.
-    let than = if view.counts_instructions() && point.times >= 1.0 { "of" } else { "than" };
-    format!(
-        "\"{title}\" with {}, {} {}{}x {word} {than} {}",
-        axis.groups[group].name,
-        axis.values[value],
-        if likely { "likely " } else { "" },
-        number::times(times),
-        axis.values[first]
-    )
+    let than = if words.counts && point.times >= 1.0 { "of" } else { "than" };
+    let (likely, times, at) = (if likely { "likely " } else { "" }, number::times(times), words.at);
+    let lasting = line.from().map_or_else(String::new, |from| format!(", from {} on", values[from]));
+    format!("{} {likely}{times}x {word} {at}{} {than} {at}{}{lasting}", line.title, values[value], values[first])
 }

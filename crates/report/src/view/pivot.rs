@@ -35,6 +35,11 @@ impl PivotView {
     pub(crate) fn parts(&self) -> impl Iterator<Item = &[PivotRow]> {
         self.rows.chunk_by(|one, next| one.workload == next.workload)
     }
+
+    /// Whether a value is shown to be worse than another anywhere.
+    pub(super) fn shows_a_difference(&self) -> bool {
+        self.rows.iter().flat_map(|row| row.groups.iter().flatten().flatten()).any(is_behind)
+    }
 }
 
 /// One operation.
@@ -86,7 +91,6 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
     if let Some(course) = pivot.course.as_ref().filter(|_| axis.name == "kernel") {
         return course.summary.clone();
     }
-    let told = |cell: &PivotCell| matches!(cell.standing, Standing::Worse | Standing::Likely);
     let mut lines = 0;
     let mut open = 0;
     let mut most: Option<(f64, String)> = None;
@@ -96,7 +100,7 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
             lines += 1;
             let cells = || values.iter().flatten();
             open += usize::from(cells().any(|cell| matches!(cell.standing, Standing::Unresolved | Standing::Leading)));
-            let Some((at, ratio)) = furthest(values, told) else { continue };
+            let Some((at, ratio)) = furthest(values, is_behind) else { continue };
             if most.as_ref().is_none_or(|most| ratio > most.0) {
                 let title = &view.workloads[row.workload].rows[row.row].title;
                 let among = if axis.groups.len() > 1 { format!(" with {}", group.name) } else { String::new() };
@@ -123,6 +127,10 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
             format!("{}: no difference is shown in {of}; {still}.{worth}", axis.name)
         }
     }
+}
+
+fn is_behind(cell: &PivotCell) -> bool {
+    matches!(cell.standing, Standing::Worse | Standing::Likely)
 }
 
 /// How far behind its best a value can be at most over all steps of a workload, in any group; None where some of that is not bounded.

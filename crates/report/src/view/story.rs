@@ -197,3 +197,9 @@ pub(super) fn ceiling(ceiling: &Ceiling) -> Vec<(String, String)> {
 pub fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
+
+/// A sentence that goes on behind a colon.
+pub(super) fn lower(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}

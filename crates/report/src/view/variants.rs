@@ -1,8 +1,10 @@
 //! Variants of the work, compared within each contender by the same judge: one large directory against hashed ones, one process against four.
 //! In: a run's works and the judge's table of it. Out: a [`VariantsView`] for each contender that did an operation in several ways.
 
-use judge::{GroupAnswer, Table};
+use super::course::{self, CoursePoint, Followed, Words};
+use judge::{GroupAnswer, OperationId, Table};
 use records::RunRecord;
+use records::facts::PER_OPERATION;
 use samples::Variants;
 use serde::Serialize;
 
@@ -14,10 +16,25 @@ pub struct VariantsView {
     pub contender: usize,
     /// Its name.
     pub name: String,
-    /// Which variant to take, in a sentence; absent where nothing can be said.
+    /// Which variant to take, in a sentence, or what changes from the lowest level to the highest; absent where nothing can be said.
     pub take: Option<String>,
-    /// How they stand, operation by operation.
+    /// How they stand, operation by operation; empty where they are levels.
     pub sentences: Vec<String>,
+    /// What they are, where they are levels of one number: `50 %`, `99 %`; else empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<String>,
+    /// Each operation at its levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<LevelRow>,
+}
+
+/// One operation at several levels, each held against the lowest.
+#[derive(Debug, Clone, Serialize)]
+pub struct LevelRow {
+    /// The operation.
+    pub title: String,
+    /// One for each level, absent where it was not measured.
+    pub points: Vec<Option<CoursePoint>>,
 }
 
 /// All contenders' variants; empty where nothing but contenders was varied.
@@ -25,7 +42,32 @@ pub(super) fn variants(run: &RunRecord, table: &Table) -> Vec<VariantsView> {
     samples::variants(run, table).iter().filter_map(|one| of_contender(table, one)).collect()
 }
 
+/// Levels of one number, lowest first: what changes, and from where on.
+fn levels(table: &Table, variants: &Variants) -> VariantsView {
+    let turned = &variants.table;
+    let values: Vec<String> = turned.contenders.iter().map(|level| level.name.clone()).collect();
+    let points = course::points(values.len(), turned);
+    let alike = |id: &OperationId| turned.operations.iter().filter(|other| other.id.operation == id.operation).count();
+    let title = |operation: &judge::Operation| match operation.id.operation.replace('-', " ") {
+        name if alike(&operation.id) > 1 => format!("{name} ({}, {})", operation.id.workload, operation.id.cache),
+        name => name,
+    };
+    let rows: Vec<LevelRow> = (turned.operations.iter().zip(points))
+        .map(|(operation, points)| LevelRow { title: title(operation), points })
+        .collect();
+    let followed: Vec<Followed> =
+        rows.iter().map(|row| Followed { title: format!("\"{}\"", row.title), points: &row.points }).collect();
+    let counts = turned.operations.iter().any(|operation| operation.unit == PER_OPERATION);
+    let words = Words { name: String::new(), at: "at ", counts };
+    let name = table.contenders[variants.contender].name.clone();
+    let take = Some(format!("{name}: {}", super::story::lower(&course::summary(&words, &values, &followed))));
+    VariantsView { contender: variants.contender, name, take, sentences: Vec::new(), levels: values, rows }
+}
+
 fn of_contender(table: &Table, variants: &Variants) -> Option<VariantsView> {
+    if variants.ordered {
+        return Some(levels(table, variants));
+    }
     let (turned, contender) = (&variants.table, variants.contender);
     let judged = judge::judge(turned).ok()?;
     let answer = judge::answer(turned).ok()?;
@@ -41,7 +83,7 @@ fn of_contender(table: &Table, variants: &Variants) -> Option<VariantsView> {
         Some(format!("On {name} take {taken}: {bound}{doing}{rest}{}.", less_safe(turned, group)))
     });
     let sentences = judged.sentences.into_iter().map(|sentence| sentence.text).collect();
-    Some(VariantsView { contender, name, take, sentences })
+    Some(VariantsView { contender, name, take, sentences, levels: Vec::new(), rows: Vec::new() })
 }
 
 /// What was done in several ways, where that is one operation.

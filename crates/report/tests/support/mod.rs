@@ -5,7 +5,7 @@
 
 mod draw;
 mod phases;
-mod works;
+pub mod works;
 
 use draw::Draw;
 use ledger::outcome::Ceiling;
@@ -134,6 +134,18 @@ pub fn one_that_keeps_data(blocks: u32) -> Bench {
     let entries =
         [("ext4", 1.0), ("ext2", 1.5)].map(|(label, speed)| Entry::new(label, speed, Contender::plain(label)));
     made_of(&entries, works::all().into_iter().take(2).collect(), blocks)
+}
+
+/// One filesystem at places of axes, each with its speed, through these workloads.
+pub fn on_axes(places: &[(&[(&str, &str)], f64)], works: Vec<WorkRecord>, blocks: u32) -> Bench {
+    let entries: Vec<Entry> = (places.iter())
+        .map(|(places, speed)| {
+            let mut asked = Contender::plain("ext4");
+            places.iter().for_each(|(name, value)| axes::put(&mut asked, name, value));
+            Entry::new(&axes::label(&asked), *speed, asked)
+        })
+        .collect();
+    made_of(&entries, works, blocks)
 }
 
 /// One filesystem with two limits of memory.

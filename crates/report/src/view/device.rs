@@ -1,0 +1,78 @@
+//! Is my disk all right? What a run of the raw device alone answers.
+//! In: its figures. Out: a sentence: how fast it reads, what kind of disk does that, and what looks wrong.
+//! The bounds of the kinds are wider than the disks of docs/disks.md, which follow data sheets: 73 to 79 random reads a second of hard disks (up to
+//! 250 in a small part of one), 10,000 of a SATA SSD, 19,000 of an NVMe disk, one read after the other.
+
+use super::{DeviceRow, View};
+use records::program::Figure;
+
+/// From so many random reads of 4 KiB a second, one after the other, and the kind of disk that does it.
+const KINDS: [(f64, &str); 5] = [
+    (0.0, "what a hard disk does"),
+    (500.0, "more than a hard disk and less than an SSD does: as memory cards, USB sticks and volumes in a network"),
+    (4_000.0, "what an SSD on SATA or a fast volume in a network does"),
+    (14_000.0, "what an NVMe disk does"),
+    (100_000.0, "more than a disk does: a cache or memory answers"),
+];
+/// Bytes a second in order below which any disk of today is slow.
+const SLOW: f64 = 60e6;
+/// Bytes a second in order that no single hard disk reaches.
+const NO_HARD_DISK: f64 = 400e6;
+/// How many times the slowest pass the fastest may be.
+const STEADY: f64 = 1.5;
+
+/// The sentences; none where nothing was read.
+pub(super) fn headline(view: &View) -> Option<String> {
+    let of = |phase: &str, figure: Figure| {
+        view.device.iter().find(|row| row.phase.ends_with(phase)).filter(|row| row.figure == figure)
+    };
+    let random = of("/read-random", Figure::ItemsPerSecond);
+    let in_order = of("/read-sequential", Figure::BytesPerSecond);
+    let rate = |row: &DeviceRow| format!("{} {}", row.unit.show(row.median, None), row.unit.sign);
+    let said: Vec<String> = [
+        random.map(|row| format!("{} of 4 KiB at random ({:.2} ms each)", rate(row), 1000.0 / row.median)),
+        in_order.map(|row| format!("{} in order", rate(row))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if said.is_empty() {
+        return None;
+    }
+    let kind = match random.and_then(|row| kind(row.median)) {
+        _ if view.run.in_memory => ": memory, no disk".to_owned(),
+        kind => kind.map_or_else(String::new, |kind| format!(": {kind}")),
+    };
+    let is_hard_disk = random.is_some_and(|row| row.median < KINDS[1].0);
+    let odd = in_order.and_then(|row| match row.median {
+        slow if slow < SLOW => Some("Reading in order is slow for any disk of today.".to_owned()),
+        fast if is_hard_disk && fast > NO_HARD_DISK => {
+            Some("In order it reads faster than a hard disk: several disks, or a cache that reads ahead.".to_owned())
+        }
+        _ => None,
+    });
+    let unsteady = view.device.iter().filter(|row| row.range.1 > STEADY * row.range.0).map(|row| {
+        let times = crate::number::times(row.range.1 / row.range.0);
+        let cause = "something else uses the disk, or it is throttled";
+        format!("\"{}\" differed by {times}x between passes: {cause}.", row.title)
+    });
+    let wrong: Vec<String> = odd.into_iter().chain(unsteady).collect();
+    let verdict = if wrong.is_empty() { "Nothing looks wrong.".to_owned() } else { wrong.join(" ") };
+    Some(format!("The device reads {}{kind}. {verdict}", said.join(" and ")))
+}
+
+fn kind(reads: f64) -> Option<&'static str> {
+    KINDS.iter().rev().find(|(from, _)| reads >= *from).map(|(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_disks_are_known_by_the_data_sheets_of_the_described_ones() {
+        let named = |reads, word: &str| kind(reads).is_some_and(|kind| kind.contains(word));
+        assert!(named(73.0, "a hard disk does") && named(176.0, "a hard disk does"));
+        assert!(named(10_000.0, "SATA") && named(19_000.0, "NVMe") && named(500_000.0, "memory"));
+    }
+}

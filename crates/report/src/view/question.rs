@@ -1,0 +1,129 @@
+//! What a run asks that has one filesystem: is an option worth it, from where on does it get worse, how fast is this one.
+//! In: a view and the judge's answer for its contenders. Out: the headline, and whom it takes.
+//! Runs that choose among filesystems are answered by [`super::answer`].
+
+use super::axes::FILESYSTEM;
+use super::{AxisView, CellView, RowView, Standing, View};
+use crate::number;
+use judge::GroupAnswer;
+
+/// Figures of a contender that is alone.
+const FIGURES: usize = 3;
+/// A share below which no choice among options is worth the trouble.
+const TRIFLE: f64 = 0.10;
+
+/// The headline of such a run.
+pub(super) struct Asked {
+    pub text: String,
+    /// An index into [`View::contenders`] and how many times slower than the best it is at most; absent where nothing is to be taken.
+    pub take: Option<(usize, f64)>,
+}
+
+impl Asked {
+    fn says(text: String) -> Asked {
+        Asked { text, take: None }
+    }
+}
+
+/// None where several filesystems, or several options at once, are compared.
+pub(super) fn headline(view: &View, group: &GroupAnswer) -> Option<Asked> {
+    if view.workloads.is_empty() {
+        return super::device::headline(view).map(Asked::says);
+    }
+    if let Some(axis) = only_axis(view) {
+        return of_axis(view, axis, group);
+    }
+    let [only] = group.order.as_slice() else { return None };
+    let own = view.contenders.iter().position(|contender| contender.index == *only)?;
+    let variants = view.variants.iter().find_map(|one| one.take.clone());
+    variants.or_else(|| figures(view, own)).map(Asked::says)
+}
+
+/// The axis on which all contenders that take part differ, and nothing else: an index into [`View::axes`].
+fn only_axis(view: &View) -> Option<usize> {
+    let count = view.contenders.iter().filter(|contender| contender.error.is_none()).count();
+    let holds_all = |axis: &AxisView| axis.groups.iter().any(|group| group.members.iter().flatten().count() == count);
+    let mut varied = view.axes.iter().enumerate().filter(|(_, axis)| axis.name != FILESYSTEM);
+    match (varied.next(), varied.next()) {
+        (Some((at, axis)), None) if count > 1 && holds_all(axis) => Some(at),
+        _ => None,
+    }
+}
+
+fn of_axis(view: &View, at: usize, group: &GroupAnswer) -> Option<Asked> {
+    let axis = &view.axes[at];
+    let pivot = view.pivots.iter().find(|pivot| pivot.axis == at)?;
+    match &pivot.course {
+        // A newer kernel can be chosen; an age or a fill is what comes of itself.
+        Some(course) if axis.name != "kernel" => {
+            let name = &axis.groups.first()?.name;
+            Some(Asked::says(format!("{name}: {}", super::story::lower(&course.summary))))
+        }
+        Some(_) => None,
+        None => worth(view, axis, group),
+    }
+}
+
+/// "mount.noatime: no difference above 2 % over all steps; leave the default": where none of the values is shown to be worse over whole workloads.
+/// Values that keep data less safely are no choice where nothing shows them to be faster.
+fn worth(view: &View, axis: &AxisView, group: &GroupAnswer) -> Option<Asked> {
+    if group.less_safe.iter().any(|one| one.operation.is_some()) || !group.cannot.is_empty() {
+        return None;
+    }
+    let members = axis.groups.iter().find(|group| group.members.iter().flatten().count() > 1)?.members.clone();
+    let is_sum = |row: &&RowView| view.table.operations[row.operation].summary;
+    let rows = || view.workloads.iter().flat_map(|workload| &workload.rows);
+    let summed = rows().any(|row| is_sum(&row));
+    let whole: Vec<&RowView> = rows().filter(|row| !summed || is_sum(row)).collect();
+    let cells: Vec<&CellView> =
+        whole.iter().flat_map(|row| members.iter().flatten().map(|&place| &row.cells[place])).collect();
+    if cells.iter().any(|cell| matches!(cell.standing, Standing::Best | Standing::Worse | Standing::Likely)) {
+        return None;
+    }
+    let bound = |cell: &&CellView| match (cell.ratio?, cell.ratio_interval) {
+        (_, Some((_, high))) => Some(high),
+        (ratio, None) => (ratio <= 1.0).then_some(1.0),
+    };
+    let most = cells.iter().map(bound).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)?;
+    let less_safe = |place: usize| group.less_safe.iter().find(|one| one.contender == view.contenders[place].index);
+    let is_safe = |value: &usize| members[*value].is_some_and(|place| less_safe(place).is_none());
+    let usual = axes::usual(&axis.name);
+    let is_default = |value: &usize| axis.values[*value] == usual || axis.values[*value] == "off";
+    let default = (0..members.len()).find(|value| is_default(value) && is_safe(value));
+    let kept = default.or_else(|| (0..members.len()).find(is_safe))?;
+    let (keep, name) = (members[kept]?, &axis.values[kept]);
+    let leave = if default.is_some() { format!("leave the default ({name})") } else { format!("leave {name}") };
+    let over = if summed { " over all steps" } else { "" };
+    if let Some(weaker) = group.less_safe.first() {
+        let (name, at_most) = (&view.table.contenders[weaker.contender].name, number::times(most));
+        let loss = super::answer::loss(weaker.class);
+        let text =
+            format!("{}: {name} is not shown to be faster (at most {at_most}x{over}), and {loss}; {leave}.", axis.name);
+        return Some(Asked { text, take: Some((keep, most)) });
+    }
+    let text = match most - 1.0 {
+        small if small < TRIFLE => {
+            format!("{}: no difference above {}{over}; {leave}.", axis.name, number::percent(small.max(0.01)))
+        }
+        _ => format!("{}: no difference is shown, at most {}x{over}; so far {leave}.", axis.name, number::times(most)),
+    };
+    Some(Asked { text, take: Some((keep, most)) })
+}
+
+/// "ext4: create 22 k/s, read in order 33 k/s": sums of whole workloads first.
+fn figures(view: &View, own: usize) -> Option<String> {
+    let rows = || view.workloads.iter().flat_map(|workload| &workload.rows);
+    let is_sum = |row: &&RowView| view.table.operations[row.operation].summary;
+    let ordered = rows().filter(is_sum).chain(rows().filter(|row| !is_sum(row)));
+    let said: Vec<String> = ordered
+        .filter_map(|row| {
+            let figure = row.cells[own].figure.as_ref()?;
+            Some(format!("{} {} {}", row.title, row.show(figure), row.unit.sign).trim_end().to_owned())
+        })
+        .collect();
+    let more = said.len().saturating_sub(FIGURES);
+    let more = if more > 0 { format!(" and {}", super::plural(more, "more figure")) } else { String::new() };
+    let shown = said.iter().take(FIGURES).cloned().collect::<Vec<_>>().join(", ");
+    let name = &view.contenders[own].name;
+    (!said.is_empty()).then(|| format!("{name} alone: {shown}{more}. Name others to compare: --fs, --axis or --set."))
+}

@@ -1,0 +1,88 @@
+//! What a run asks that has one filesystem: the headline answers it, and its table agrees.
+
+mod support;
+
+use report::terminal::{Style, answer};
+use report::view::View;
+use support::{Bench, on_axes, viewed, works};
+
+fn view(bench: &Bench) -> View {
+    viewed(bench).1
+}
+
+/// Ratios of the row of this title, in the order of the contenders.
+fn ratios(view: &View, title: &str) -> Vec<f64> {
+    let row = view.workloads.iter().flat_map(|workload| &workload.rows).find(|row| row.title == title);
+    row.expect("the row").cells.iter().filter_map(|cell| cell.ratio).collect()
+}
+
+fn small_files() -> Vec<ledger::WorkRecord> {
+    works::all().into_iter().skip(1).take(1).collect()
+}
+
+#[test]
+fn ages_of_one_filesystem_are_compared_with_each_other() {
+    let places: [(&[(&str, &str)], f64); 2] = [(&[], 1.0), (&[("age", "old"), ("fill", "60%")], 0.6)];
+    let view = view(&on_axes(&places, small_files(), 8));
+    let said = &view.answer.headline;
+    assert!(said.starts_with("ext4: changed between fresh and old 60%: "), "{said}");
+    assert!(said.contains("slower when old 60% than when fresh"), "{said}");
+    assert_eq!(view.answer.take, None, "an age is not chosen");
+    assert!(view.answer.comparisons.0 > 0);
+    let create = ratios(&view, "Create");
+    assert!(create[0] == 1.0 && create[1] > 1.4, "{create:?}");
+}
+
+#[test]
+fn an_option_that_changes_nothing_is_left_at_its_default() {
+    let places: [(&[(&str, &str)], f64); 2] = [(&[("mount.noatime", "on")], 1.0), (&[("mount.noatime", "off")], 1.0)];
+    let view = view(&on_axes(&places, small_files(), 8));
+    let said = &view.answer.headline;
+    assert!(said.starts_with("mount.noatime: no difference "), "{said}");
+    assert!(said.ends_with("leave the default (off)."), "{said}");
+    assert_eq!(view.answer.take.as_deref(), Some("ext4 noatime=off"));
+    let bound = view.answer.at_most.expect("eight rounds bound it");
+    assert!((1.0..1.3).contains(&bound), "{bound}");
+    assert!(view.answer.workloads.is_empty(), "no line of a workload takes another one");
+}
+
+#[test]
+fn an_option_that_is_worth_it_is_taken() {
+    let places: [(&[(&str, &str)], f64); 2] = [(&[("mount.noatime", "on")], 1.5), (&[("mount.noatime", "off")], 1.0)];
+    let view = view(&on_axes(&places, small_files(), 8));
+    assert!(view.answer.headline.starts_with("Take ext4 noatime=on: "), "{}", view.answer.headline);
+    assert!(view.answer.besides[0].starts_with("mount.noatime matters: off is 1."), "{:?}", view.answer.besides);
+}
+
+#[test]
+fn levels_of_the_work_are_followed_from_the_lowest_on() {
+    let view = view(&on_axes(&[(&[], 1.0)], works::scaled(), 8));
+    let said = &view.answer.headline;
+    assert!(said.starts_with("ext4: changed between processes=1 and processes=8: "), "{said}");
+    assert!(said.contains("x faster at processes=8 than at processes=1, from processes=2 on"), "{said}");
+    let one = &view.variants[0];
+    assert_eq!(one.levels, ["processes=1", "processes=2", "processes=4", "processes=8"]);
+    let screen = answer(&view, Style::plain(80));
+    let table = screen.split("TIMES SLOWER THAN AT processes=1").nth(1).expect("a table of the levels");
+    for row in &one.rows {
+        let times = row.points[3].expect("it was measured").times;
+        assert!(times < 0.5 && table.contains(&judge::factor(times)), "{times} in {table}");
+    }
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+}
+
+#[test]
+fn a_contender_alone_is_answered_with_its_figures() {
+    let view = view(&on_axes(&[(&[], 1.0)], small_files(), 3));
+    let said = &view.answer.headline;
+    assert!(said.starts_with("ext4 alone: All steps "), "{said}");
+    assert!(said.contains(" more figures. Name others to compare"), "{said}");
+}
+
+#[test]
+fn a_device_alone_is_answered_with_what_it_reads() {
+    let device = works::all().into_iter().filter(|work| work.name == "device").collect();
+    let view = view(&on_axes(&[(&[], 1.0)], device, 3));
+    let said = &view.answer.headline;
+    assert!(said.starts_with("The device reads ") && said.contains(" in order. "), "{said}");
+}
