@@ -239,6 +239,9 @@ pub struct Output {
     /// Write no report
     #[arg(long, conflicts_with = "report")]
     pub no_report: bool,
+    /// Hold every contender against this one, which you have now: what would switching bring?
+    #[arg(long, value_name = "CONTENDER")]
+    pub against: Option<String>,
     /// Plain lines instead of a progress display
     #[arg(long)]
     pub plain: bool,
@@ -256,6 +259,9 @@ pub struct Output {
 pub struct ShowArgs {
     /// The run, by its id or the beginning of it [default: the latest]
     pub run: Option<String>,
+    /// Hold every contender against this one, which you have now: what would switching bring?
+    #[arg(long, value_name = "CONTENDER")]
+    pub against: Option<String>,
     /// List the runs of the ledger
     #[arg(long, conflicts_with_all = ["run", "full", "csv", "markdown", "why", "mix", "published", "pivot"])]
     pub runs: bool,
@@ -306,6 +312,9 @@ pub struct ReportArgs {
     /// the statistics
     #[arg(long)]
     pub no_published: bool,
+    /// Hold every contender against this one, which you have now: what would switching bring?
+    #[arg(long, value_name = "CONTENDER")]
+    pub against: Option<String>,
 }
 
 /// `bakeoff features`

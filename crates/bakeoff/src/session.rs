@@ -37,6 +37,21 @@ impl Output {
     }
 }
 
+/// Refuses a name that no contender has, before anything is measured.
+fn check_against(plan: &ResolvedPlan, output: &Output) -> Result<(), Failure> {
+    let Some(asked) = &output.against else { return Ok(()) };
+    let own =
+        plan.contenders.iter().filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != records::DEVICE);
+    let known: Vec<&str> = own.map(|entry| entry.asked.label.as_str()).collect();
+    if known.iter().any(|name| name.eq_ignore_ascii_case(asked)) {
+        return Ok(());
+    }
+    let nearest = workload::nearest(asked, known.iter().copied());
+    let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+    let known = known.join(", ");
+    Err(Failure::usage(format!("--against {asked}: no contender of this run has that name{hint} (there are {known})")))
+}
+
 /// Begins a run and carries it to its end. `features`: what its filesystems were found to do.
 pub fn begin(
     path: &Path,
@@ -46,6 +61,7 @@ pub fn begin(
     output: &Output,
 ) -> Result<u8, Failure> {
     output.check()?;
+    check_against(plan, output)?;
     clean_before(plan)?;
     let mut plan = plan.clone();
     plan.terms.promised = place::check(&plan, filesystems)?;
@@ -253,10 +269,18 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
         }
         Ended::Finished(_) => {}
     }
-    show::verdict(ledger, id)?;
+    // One that dropped out is no reason to leave the rest unsaid.
+    let against = output.against.as_deref().filter(|name| match show::Shown::against(ledger, Some(id), Some(name)) {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("{}", error.text);
+            false
+        }
+    });
+    show::verdict(ledger, id, against)?;
     if !output.no_report {
         let folder = show::report_folder(output.report.as_deref(), id)?;
-        let page = show::report(ledger, id, &folder, &[], true)?;
+        let page = show::report(ledger, id, &folder, &[], (true, against))?;
         println!("\nReport: {}", page.display());
     }
     if let Some(time) = samples::Time::of(&ledger.trials(id)?) {

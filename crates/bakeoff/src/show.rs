@@ -24,11 +24,18 @@ impl Shown {
         let view = measured::beside(&material, View::of(&material)?);
         Ok(Shown { material, view })
     }
+
+    /// The same, with every contender held against the one of this name.
+    pub fn against(ledger: &Ledger, run: Option<&str>, name: Option<&str>) -> Result<Shown, Failure> {
+        let mut shown = Shown::read(ledger, run)?;
+        name.map_or(Ok(()), |name| shown.view.hold_against(name))?;
+        Ok(shown)
+    }
 }
 
 /// The answer of a run on standard output.
-pub fn verdict(ledger: &Ledger, id: &str) -> Result<(), Failure> {
-    let view = Shown::read(ledger, Some(id))?.view;
+pub fn verdict(ledger: &Ledger, id: &str, against: Option<&str>) -> Result<(), Failure> {
+    let view = Shown::against(ledger, Some(id), against)?.view;
     print!("{}", terminal::answer(&view, terminal::Style::of_stdout()));
     Ok(())
 }
@@ -40,9 +47,9 @@ pub fn report(
     id: &str,
     folder: &Path,
     formats: &[report::Format],
-    with_published: bool,
+    (with_published, against): (bool, Option<&str>),
 ) -> Result<PathBuf, Failure> {
-    let Shown { material, mut view } = Shown::read(ledger, Some(id))?;
+    let Shown { material, mut view } = Shown::against(ledger, Some(id), against)?;
     if with_published {
         view.published = published::views(&material, &view.table)?;
     }

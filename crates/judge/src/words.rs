@@ -42,8 +42,7 @@ pub fn sentences_of(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -
             if !alone.contains(&lone) {
                 alone.push(lone);
                 let name = &table.contenders[ranking.best].name;
-                let text =
-                    format!("In {}, {name} was the only one measured: there is nothing to compare it with.", lone.0);
+                let text = format!("In {}, {name} was the only one measured.", lone.0);
                 said.push(Sentence { text, operation: Some(ranking.operation), cells });
             }
             continue;

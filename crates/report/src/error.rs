@@ -33,10 +33,10 @@ pub enum ReportError {
         /// What the library answered.
         answer: String,
     },
-    /// A cell was asked for that is not there, or a pivot on what was not varied.
+    /// A cell or contender was asked for that is not there, or a pivot on what was not varied.
     #[error("looking for the {part} {asked}: {why}")]
     NoSuch {
-        /// `cell` or `axis`.
+        /// `cell`, `axis` or `contender`.
         part: &'static str,
         /// As it was asked for.
         asked: String,

@@ -16,7 +16,7 @@ use crate::ReportError;
 use crate::chart::{CHARTS, ChartData, LIBRARY};
 use crate::number;
 use crate::page_head::page_head;
-use crate::view::{Material, RowView, SentenceView, View, WorkloadView, plural};
+use crate::view::{CoursePoint, Material, RowView, SentenceView, View, WorkloadView, plural};
 use judge::{NoteKind, duration};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -60,6 +60,7 @@ pub fn page(material: &Material, view: &View, charts: &ChartData) -> Result<Stri
 pub fn linked_page(material: &Material, view: &View, charts: &ChartData, links: &Links) -> Result<String, ReportError> {
     let values = serde_json::to_string(charts)
         .map_err(|error| ReportError::Drawing { chart: "the page's charts".into(), answer: error.to_string() })?;
+    let compares = view.compares();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -71,11 +72,11 @@ pub fn linked_page(material: &Material, view: &View, charts: &ChartData, links: 
                 header.top { (crate::pages::way(&links.top)) (head(view)) }
                 main {
                     (answer(view))
-                    (forest::forest(view))
+                    @if compares { (forest::forest(view)) }
                     (contents(view))
-                    (verdict(view))
+                    @if compares { (verdict(view)) }
                     (reliable(view))
-                    (overview::overview(view, links))
+                    @if compares { (overview::overview(view, links)) }
                     (controls(view))
                     @for workload in &view.workloads { (section::section(view, workload, charts, links)) }
                     (pivot::scalings(view, charts))
@@ -129,11 +130,56 @@ fn answer(view: &View) -> Markup {
                 }
             }
             p { strong { (answer.confidence) } @if let Some(open) = &answer.open { " " (open) } }
+            (against(view))
+            @for one in view.variants.iter().filter(|one| !one.rows.is_empty()) {
+                (held_against(&format!("Times slower than at {}, {}", one.levels[0], one.name), &one.levels, one.rows.iter().map(|row| {
+                    (row.title.clone(), row.points.as_slice())
+                })))
+            }
         }
         p.quiet.small {
             (plural(view.contenders.len(), "contender")) ", " (plural(view.workloads.len(), "workload")) ", "
             (plural(view.counts.done, "trial")) " in " (plural(view.counts.blocks as usize, "block")) (took) ". "
             "Run " span.mono { (run.id) } ", begun " time.whole datetime=(run.began) { (run.began.replace('T', " ").replace('Z', " UTC")) } "."
+        }
+    }
+}
+
+/// Each contender held against the one in use, line by line.
+fn against(view: &View) -> Markup {
+    let Some(found) = view.against.as_ref().filter(|found| !found.rows.is_empty()) else { return html! {} };
+    let names: Vec<String> = found.others.iter().map(|&place| view.contenders[place].name.clone()).collect();
+    let rows = found.rows.iter().map(|row| {
+        let workload = &view.workloads[row.workload];
+        (format!("{}: {}", workload.title, workload.rows[row.row].title), row.points.as_slice())
+    });
+    held_against(&format!("Times slower than {}", found.name), &names, rows)
+}
+
+/// A table of ratios with their intervals.
+fn held_against<'a>(
+    caption: &str,
+    columns: &[String],
+    rows: impl Iterator<Item = (String, &'a [Option<CoursePoint>])>,
+) -> Markup {
+    let shown = |point: &Option<CoursePoint>| match point {
+        None => "-".to_owned(),
+        Some(CoursePoint { times, interval: Some((low, high)), .. }) => {
+            let [times, low, high] = [*times, *low, *high].map(number::times);
+            format!("{times}x ({low} to {high})")
+        }
+        Some(point) => format!("{}x", number::times(point.times)),
+    };
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption { (caption) " (95 % interval); below 1 it is faster" }
+                thead { tr { th scope="col" { "Step" } @for name in columns { th.n scope="col" { (name) } } } }
+                tbody { @for (title, points) in rows { tr {
+                    th scope="row" { (title) }
+                    @for point in points { td.n { (shown(point)) } }
+                } } }
+            }
         }
     }
 }
@@ -251,7 +297,7 @@ fn contents(view: &View) -> Markup {
     html! {
         nav.contents aria-label="Contents" {
             ul {
-                li { a href="#overview" { "Overview" } }
+                @if view.compares() { li { a href="#overview" { "Overview" } } }
                 @for workload in &view.workloads { li { a href={ "#" (workload.slug) } { (workload.title) } } }
                 @for scaling in &view.scalings { li { a href={ "#" (scaling.slug) } { (scaling.title) ", by " (scaling.setting) } } }
                 @if !view.pivots.is_empty() { li { a href="#axes" { "By axis" } } }

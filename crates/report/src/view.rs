@@ -2,6 +2,7 @@
 //! In: records of the ledger and the judge's table of them. Out: a [`View`], in base units, nothing rounded.
 //! Twins are hidden, trials that were set aside are counted, failed contenders are listed with their reason.
 
+mod against;
 mod answer;
 mod axes;
 mod build;
@@ -26,6 +27,7 @@ mod story;
 mod variants;
 mod why;
 
+pub use against::{AgainstRow, AgainstView};
 pub use answer::{AnswerView, WorkloadLine};
 pub use axes::{AxisGroup, AxisView};
 pub use clients::{ClientRow, ClientsRow, ClientsView};
@@ -99,6 +101,9 @@ pub struct View {
     pub noise_floor: Option<f64>,
     /// Smallest difference that is called one, a share.
     pub smallest_effect: f64,
+    /// Contenders held against the one that is in use now, where one was named ([`View::hold_against`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<AgainstView>,
     /// Figures that others have published, shown beside one's own and part of no statistics. Empty unless handed in.
     pub published: Vec<PublishedView>,
     /// The judge's table, whole.
@@ -433,6 +438,12 @@ impl View {
     /// Whether it was judged by instructions, which are none of time.
     pub fn counts_instructions(&self) -> bool {
         self.table.operations.iter().any(|operation| operation.unit == records::facts::PER_OPERATION)
+    }
+
+    /// Whether any line has figures of two contenders.
+    pub(crate) fn compares(&self) -> bool {
+        let several = |row: &RowView| row.cells.iter().filter(|cell| cell.figure.is_some()).count() > 1;
+        self.workloads.iter().flat_map(|workload| &workload.rows).any(several)
     }
 
     /// The row that a line of a pivot is about.

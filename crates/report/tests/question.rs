@@ -86,3 +86,30 @@ fn a_device_alone_is_answered_with_what_it_reads() {
     let said = &view.answer.headline;
     assert!(said.starts_with("The device reads ") && said.contains(" in order. "), "{said}");
 }
+
+#[test]
+fn every_contender_is_held_against_the_one_in_use() {
+    let places: [(&[(&str, &str)], f64); 3] =
+        [(&[("scheduler", "none")], 1.0), (&[("scheduler", "bfq")], 1.6), (&[("scheduler", "kyber")], 1.0)];
+    let mut view = view(&on_axes(&places, small_files(), 8));
+    view.hold_against("ext4+none").expect("it has figures");
+    let said = &view.answer.headline;
+    assert!(said.starts_with("Switch from ext4+none to ext4+bfq: faster 1."), "{said}");
+    assert_eq!(view.answer.take.as_deref(), Some("ext4+bfq"));
+    let against = view.against.as_ref().expect("it was asked for");
+    assert_eq!(
+        against.others.iter().map(|&place| view.contenders[place].name.as_str()).collect::<Vec<_>>()[0],
+        "ext4+bfq"
+    );
+    let screen = answer(&view, Style::plain(80));
+    let table = screen.split("TIMES SLOWER THAN ext4+none").nth(1).expect("a table against it");
+    for row in &against.rows {
+        let times = row.points[0].expect("it was measured").times;
+        assert!(times < 0.8 && table.contains(&judge::factor(times)), "{times} in {table}");
+    }
+    view.hold_against("ext4+bfq").expect("it has figures");
+    assert!(view.answer.headline.starts_with("Stay with ext4+bfq: "), "{}", view.answer.headline);
+    assert_eq!(view.answer.take.as_deref(), Some("ext4+bfq"));
+    let refused = view.hold_against("xfs").expect_err("it did not take part").to_string();
+    assert!(refused.contains("xfs") && refused.contains("ext4+none, "), "{refused}");
+}

@@ -88,7 +88,7 @@ fn put_together(folder: &Path, parts: &[PartState]) -> Result<Collected, Failure
         }
     };
     if let Some(run) = &run {
-        show::report(&Ledger::open(&path, Access::Read)?, run, &folder.join(REPORT), &[], true)?;
+        show::report(&Ledger::open(&path, Access::Read)?, run, &folder.join(REPORT), &[], (true, None))?;
     }
     let open = |part: &&PartState| part.counts.as_ref().is_none_or(|one| !one.finished);
     let dropped =
@@ -143,7 +143,7 @@ pub fn result(folder: &Path) -> Result<Option<Collected>, Failure> {
 pub fn tell(folder: &Path, collected: &Collected) -> Result<(), Failure> {
     if let Some(run) = &collected.run {
         let path = folder.join(RESULTS);
-        show::verdict(&Ledger::open(&path, Access::Read)?, run)?;
+        show::verdict(&Ledger::open(&path, Access::Read)?, run, None)?;
         println!("\nReport: {}", folder.join(REPORT).join("index.html").display());
         println!("All tables: bakeoff --ledger {} show --full", path.display());
     }

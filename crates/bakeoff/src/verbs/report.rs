@@ -16,7 +16,7 @@ pub fn report(path: &Path, args: &ReportArgs) -> Result<u8, Failure> {
     // All of them where none is named, or the word for all, which is the name of none.
     let named: Option<Vec<Format>> = args.format.iter().map(|name| Format::named(name)).collect();
     let formats = named.unwrap_or_default();
-    let page = show::report(&ledger, &run.id, &folder, &formats, !args.no_published)?;
+    let page = show::report(&ledger, &run.id, &folder, &formats, (!args.no_published, args.against.as_deref()))?;
     println!("{}", page.display());
     Ok(0)
 }

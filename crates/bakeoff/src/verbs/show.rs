@@ -4,10 +4,11 @@
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
-use crate::{measured, mix_report, out, published};
+use crate::show::Shown;
+use crate::{mix_report, out, published};
 use jiff::Timestamp;
 use ledger::{Access, Ledger};
-use report::{Material, View, terminal};
+use report::terminal;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
@@ -18,8 +19,7 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
     if args.runs {
         return runs(&ledger, args.json);
     }
-    let material = Material::read(&ledger, args.run.as_deref())?;
-    let view = measured::beside(&material, View::of(&material)?);
+    let Shown { material, view } = Shown::against(&ledger, args.run.as_deref(), args.against.as_deref())?;
     let style = terminal::Style::of_stdout();
     let data = if args.json {
         Some(report::export::results(&material, &view)?)

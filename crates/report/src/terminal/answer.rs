@@ -4,7 +4,9 @@
 use super::style::{Style, Tone, left, right, wrapped};
 use super::{line, safe};
 use crate::number;
-use crate::view::{CellView, ContenderView, CoursePoint, RowView, Standing, VariantsView, View, WorkloadView};
+use crate::view::{
+    AgainstRow, AgainstView, CellView, ContenderView, CoursePoint, RowView, Standing, VariantsView, View, WorkloadView,
+};
 use judge::{Change, SafetyClass};
 use unicode_width::UnicodeWidthStr;
 
@@ -30,6 +32,9 @@ const HEADING: usize = 4;
 /// The answer of a run as it fits a screen. Where nothing is compared with anything, the figures themselves are the answer.
 pub fn answer(view: &View, style: Style) -> String {
     let mut text = in_ten_lines(view, style);
+    if let Some(found) = view.against.as_ref().filter(|found| !found.rows.is_empty()) {
+        return text + &against(view, found, style);
+    }
     let measured = (0..view.contenders.len()).filter(|&place| has_figures(view, place)).count();
     // Where no verdict is left, the figures stand by themselves.
     let compared = view.workloads.iter().flat_map(|workload| &workload.rows).any(|row| spread(row) > 1.0);
@@ -164,28 +169,53 @@ fn table(view: &View, style: Style) -> String {
 
 /// One contender at several levels, each held against the lowest.
 fn levels(view: &View, found: &VariantsView, style: Style) -> String {
-    let mut text = String::from("\n");
     // The first column's heading has the name of what is varied.
     let value = |level: &String| level.split_once('=').map_or_else(|| level.clone(), |(_, value)| value.to_owned());
     let words: Vec<Vec<String>> = found.levels.iter().map(|level| vec![safe::terminal(&value(level))]).collect();
+    let rows: Vec<Held> =
+        found.rows.iter().map(|row| (format!("  {}", row.title), Some(row.points.as_slice()))).collect();
+    held_against(view, &format!("AT {}", found.levels[0]), &words, &rows, style)
+}
+
+/// All contenders, each held against the one in use.
+fn against(view: &View, found: &AgainstView, style: Style) -> String {
+    let words: Vec<Vec<String>> = found.others.iter().map(|&place| heading(&view.contenders[place], 0)).collect();
+    let (lines, _) = lines(view);
+    let points = |line: &Line| {
+        let row = line.row?;
+        let is_row = |one: &&AgainstRow| std::ptr::eq(&view.workloads[one.workload].rows[one.row], row);
+        found.rows.iter().find(is_row).map(|one| one.points.as_slice())
+    };
+    let rows: Vec<Held> = lines.iter().map(|line| (line.title.clone(), points(line))).collect();
+    held_against(view, &found.name, &words, &rows, style)
+}
+
+/// A line of a table: its name, and what stands in it, where it is no heading.
+type Held<'a> = (String, Option<&'a [Option<CoursePoint>]>);
+
+/// A table of ratios to the one of this name.
+fn held_against(view: &View, to: &str, words: &[Vec<String>], rows: &[Held<'_>], style: Style) -> String {
+    let mut text = String::from("\n");
     let widest = words.iter().flatten().map(|word| word.width()).max().unwrap_or(0);
     let column = (widest + 2).clamp(COLUMN.0, COLUMN.1);
-    let scale = format!("TIMES {} THAN AT {}", view.slower().to_uppercase(), safe::terminal(&found.levels[0]));
-    let longest = found.rows.iter().map(|row| row.title.width() + 2).max().unwrap_or(0).max(scale.width());
+    let scale = if view.counts_instructions() { "TIMES THOSE OF" } else { "TIMES SLOWER THAN" };
+    let scale = format!("{scale} {}", safe::terminal(to));
+    let longest = rows.iter().map(|(title, _)| title.width()).max().unwrap_or(0).max(scale.width());
     let names = longest.min(style.width.saturating_sub(1 + words.len() * column)).max(NAMES.0);
-    headings(&mut text, &scale, &words, (names, column), style);
-    for row in found.rows.iter().take(ROWS) {
-        let mut one = left(&cut(&format!("  {}", safe::terminal(&row.title)), names), names + 1);
-        for point in &row.points {
+    let fits = (style.width.saturating_sub(names + 1) / column).clamp(1, words.len().max(1));
+    headings(&mut text, &scale, &words[..fits.min(words.len())], (names, column), style);
+    for (title, points) in rows.iter().take(ROWS + 1) {
+        let mut one = left(&cut(&safe::terminal(title), names), names + 1);
+        for point in points.iter().copied().flatten().take(fits) {
             let shown =
                 point.map_or_else(|| "- ".to_owned(), |point| format!("{}{}", number::times(point.times), sign(point)));
             one.push_str(&right(&shown, column));
         }
         line(&mut text, &style.fitted(one.trim_end()));
     }
-    line(&mut text, &style.paint(Tone::Quiet, "? can't tell from the first yet   = as good   ~ likely"));
-    let left_out = found.rows.len().saturating_sub(ROWS);
-    legend_end(&mut text, view, &[(left_out, "more line")], style);
+    line(&mut text, &style.paint(Tone::Quiet, "below 1: faster   ? can't tell yet   = as good   ~ likely"));
+    let (rows_out, columns_out) = (rows.len().saturating_sub(ROWS + 1), words.len().saturating_sub(fits));
+    legend_end(&mut text, view, &[(rows_out, "more line"), (columns_out, "more contender")], style);
     text
 }
 

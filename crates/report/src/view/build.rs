@@ -78,6 +78,7 @@ impl View {
             device,
             warnings,
             counts,
+            against: None,
             published: Vec::new(),
             noise_floor: judgement.noise_floor,
             smallest_effect: judgement.smallest_effect,

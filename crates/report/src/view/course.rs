@@ -130,7 +130,7 @@ pub(super) fn points(values: usize, table: &Table) -> Vec<Vec<Option<CoursePoint
     found
 }
 
-fn point(table: &Table, operation: usize, compared: &Comparison) -> Option<CoursePoint> {
+pub(super) fn point(table: &Table, operation: usize, compared: &Comparison) -> Option<CoursePoint> {
     let row = compared.rows.iter().find(|row| row.operation == table.operations[operation].id)?;
     let interval = row.interval.map(|interval| (interval.low, interval.high));
     row.ratio.is_finite().then_some(CoursePoint { times: row.ratio, interval, change: Some(row.change) })
@@ -191,7 +191,7 @@ pub(super) fn summary(words: &Words, values: &[String], lines: &[Followed]) -> S
     let bound = bound.and_then(|all| all.into_iter().reduce(f64::max));
     let between = format!("between {}{} and {}", words.name, values[0], values[values.len() - 1]);
     match (named.is_empty(), others.len()) {
-        (true, count) => format!("No line of {count} is shown to change {between}{}.", rest(open, bound)),
+        (true, count) => format!("No change is shown in {} {between}{}.", plural(count, "line"), rest(open, bound)),
         (false, 0) => format!("Changed {between}: {}{more}.", named.join("; ")),
         (false, count) => format!(
             "Changed {between}: {}{more}. Of {} no change is shown{}.",
@@ -205,8 +205,8 @@ pub(super) fn summary(words: &Words, values: &[String], lines: &[Followed]) -> S
 /// How far lines without a change may have changed at most, and how many of them cannot tell yet.
 fn rest(open: usize, bound: Option<f64>) -> String {
     let most = match bound {
-        Some(bound) if bound < 2.0 => format!(", by no more than {} each", number::percent(bound - 1.0)),
-        Some(bound) => format!(", by no more than {}x each", number::times(bound)),
+        Some(bound) if bound < 2.0 => format!(", at most {} each", number::percent(bound - 1.0)),
+        Some(bound) => format!(", at most {}x each", number::times(bound)),
         None => String::new(),
     };
     if open > 0 { format!("{most}; {open} can't tell yet") } else { most }

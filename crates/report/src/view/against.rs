@@ -1,0 +1,177 @@
+//! What switching brings: every contender held against the one that is in use now.
+//! In: a view and the name of that one. Out: an [`AgainstView`], and an answer that begins with it.
+
+use super::course::CoursePoint;
+use super::{RowView, View};
+use crate::ReportError;
+use crate::number;
+use judge::{Change, Side, list};
+use serde::Serialize;
+
+/// Lines that a sentence names.
+const NAMED: usize = 3;
+
+/// Contenders held against one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgainstView {
+    /// The one that they are held against.
+    pub name: String,
+    /// The others, the best choice first: indices into [`View::contenders`].
+    pub others: Vec<usize>,
+    /// One for each line that has a figure of the one and of another.
+    pub rows: Vec<AgainstRow>,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgainstRow {
+    /// Index into [`View::workloads`].
+    pub workload: usize,
+    /// Index into [`super::WorkloadView::rows`].
+    pub row: usize,
+    /// One for each of [`AgainstView::others`]; absent where there is no figure.
+    pub points: Vec<Option<CoursePoint>>,
+}
+
+impl View {
+    /// Holds all contenders against the one of this name, and begins the answer with what switching to the best of them brings.
+    ///
+    /// # Errors
+    /// No contender with figures has this name; the message lists those that there are.
+    pub fn hold_against(&mut self, asked: &str) -> Result<(), ReportError> {
+        let has_figures = |place: usize| {
+            self.workloads.iter().flat_map(|workload| &workload.rows).any(|row| row.cells[place].figure.is_some())
+        };
+        let order: Vec<usize> = self.answer.order.iter().copied().filter(|&place| has_figures(place)).collect();
+        let named = |place: &&usize| self.contenders[**place].name.eq_ignore_ascii_case(asked);
+        let Some(&baseline) = order.iter().find(named) else {
+            let known: Vec<&str> = order.iter().map(|&place| self.contenders[place].name.as_str()).collect();
+            let why = format!("the run has figures of {}", known.join(", "));
+            return Err(ReportError::NoSuch { part: "contender", asked: crate::safe::terminal(asked), why });
+        };
+        let others: Vec<usize> = order.into_iter().filter(|&place| place != baseline).collect();
+        let rows = self.rows_against(baseline, &others);
+        let against = AgainstView { name: self.contenders[baseline].name.clone(), others, rows };
+        self.answer_against(&against);
+        self.against = Some(against);
+        Ok(())
+    }
+
+    fn rows_against(&self, baseline: usize, others: &[usize]) -> Vec<AgainstRow> {
+        let side = |place: usize| Side { table: &self.table, contender: self.contenders[place].index };
+        let compared: Vec<judge::Comparison> =
+            others.iter().map(|&other| judge::compare_contenders(side(baseline), side(other))).collect();
+        let points = |row: &RowView| -> Vec<Option<CoursePoint>> {
+            compared.iter().map(|one| super::course::point(&self.table, row.operation, one)).collect()
+        };
+        let all = self.workloads.iter().enumerate().flat_map(|(workload, found)| {
+            found.rows.iter().enumerate().map(move |(row, found)| (workload, row, points(found)))
+        });
+        let known = all.filter(|(_, _, points)| points.iter().any(Option::is_some));
+        known.map(|(workload, row, points)| AgainstRow { workload, row, points }).collect()
+    }
+
+    fn answer_against(&mut self, against: &AgainstView) {
+        let taken = self.answer.take.clone();
+        let is_taken = |place: &usize| taken.as_deref() == Some(&self.contenders[*place].name);
+        // The one to take, or who else is least far behind where it is furthest behind.
+        let Some(at) = against.others.iter().position(is_taken).or_else(|| least_behind(self, against)) else {
+            self.answer.headline = format!("{} is alone: there is nothing to switch to.", against.name);
+            return;
+        };
+        let (before, name) =
+            (std::mem::take(&mut self.answer.headline), self.contenders[against.others[at]].name.clone());
+        let found = Switch::of(self, against, at);
+        let old = &against.name;
+        self.answer.headline = match (found.better.is_empty(), found.worse.is_empty()) {
+            (false, true) => format!("Switch from {old} to {name}: {}{}.", found.faster(), found.rest()),
+            (false, false) => {
+                self.answer.take = None;
+                format!("From {old} to {name}: {}, but {}{}.", found.faster(), found.slower(), found.rest())
+            }
+            (true, false) => format!("Stay with {old}: {name} is {}{}.", found.slower(), found.rest()),
+            (true, true) if found.open > 0 => {
+                format!("So far stay with {old}: {name} is not shown to be faster{}.", found.rest())
+            }
+            (true, true) => format!("Stay with {old}: {name} is as fast, and no faster."),
+        };
+        if found.better.is_empty() {
+            self.answer.take = Some(old.clone());
+        }
+        if self.answer.take != taken {
+            (self.answer.at_most, self.answer.certainty, self.answer.rivals) = (None, None, Vec::new());
+        }
+        self.answer.besides.insert(0, before);
+    }
+}
+
+/// Lines that count: of a workload that has a sum only that.
+fn whole<'a>(view: &'a View, against: &'a AgainstView) -> impl Iterator<Item = &'a AgainstRow> {
+    let is_sum = |one: &AgainstRow| view.table.operations[view.workloads[one.workload].rows[one.row].operation].summary;
+    let has_sum =
+        move |one: &AgainstRow| against.rows.iter().any(|other| other.workload == one.workload && is_sum(other));
+    against.rows.iter().filter(move |one| is_sum(one) || !has_sum(one))
+}
+
+fn least_behind(view: &View, against: &AgainstView) -> Option<usize> {
+    let worst =
+        |at: usize| whole(view, against).filter_map(|row| row.points[at]).map(|point| point.times).reduce(f64::max);
+    let all = (0..against.others.len()).map(|at| (at, worst(at).unwrap_or(f64::INFINITY)));
+    all.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+}
+
+/// What one contender does better and worse than the old one, whole workloads where they have sums.
+struct Switch {
+    better: Vec<String>,
+    worse: Vec<String>,
+    open: usize,
+    same: usize,
+}
+
+impl Switch {
+    fn of(view: &View, against: &AgainstView, at: usize) -> Switch {
+        let row = |one: &AgainstRow| &view.workloads[one.workload].rows[one.row];
+        let is_sum = |one: &AgainstRow| view.table.operations[row(one).operation].summary;
+        let mut found = Switch { better: Vec::new(), worse: Vec::new(), open: 0, same: 0 };
+        for one in whole(view, against) {
+            let Some(point) = one.points[at] else { continue };
+            let workload = &view.workloads[one.workload].title;
+            let title = if is_sum(one) { workload.clone() } else { format!("\"{}\"", row(one).title) };
+            let times = if point.times < 1.0 { 1.0 / point.times } else { point.times };
+            let (low, high) = point.interval.unwrap_or((point.times, point.times));
+            let (low, high) = if point.times < 1.0 { (1.0 / high, 1.0 / low) } else { (low, high) };
+            let [times, low, high] = [times, low, high].map(number::times);
+            let likely = matches!(point.change, Some(Change::LikelyBetter | Change::LikelyWorse));
+            let text = format!("{}{times}x ({low} to {high}) in {title}", if likely { "likely " } else { "" });
+            match point.change {
+                Some(Change::Better | Change::LikelyBetter) => found.better.push(text),
+                Some(Change::Worse | Change::LikelyWorse) => found.worse.push(text),
+                Some(Change::Same) => found.same += 1,
+                Some(Change::Unresolved) | None => found.open += 1,
+            }
+        }
+        found
+    }
+
+    fn faster(&self) -> String {
+        format!("faster {}", named(&self.better))
+    }
+
+    fn slower(&self) -> String {
+        format!("slower {}", named(&self.worse))
+    }
+
+    fn rest(&self) -> String {
+        let parts = [(self.same, "level"), (self.open, "can't tell yet")];
+        let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {count} {what}"));
+        parts.collect()
+    }
+}
+
+fn named(all: &[String]) -> String {
+    let shown: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
+    match all.len().saturating_sub(NAMED) {
+        0 => list(&shown),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
