@@ -193,7 +193,7 @@ fn as_plan(place: &Place, words: &[String]) -> Vec<String> {
     let mut words = words.iter().skip(2);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--on" | "--erase" | "--report" | "--mix" => drop(words.next()),
+            "--on" | "--erase" | "--report" | "--mix" | "--against" => drop(words.next()),
             "--plain" | "--no-report" | "--features" => {}
             "--dir" | "--copy-in" => {
                 let folder = place.path(words.next().expect("a folder").trim_start_matches('/'));
