@@ -63,7 +63,8 @@ Examples:
 A device is erased only where --erase names it by something that stays with it (serial number, by-id name, PARTUUID,
 the path of a loop device's file), or where it is empty: no signature, and zeros wherever it is looked at. Images and
 directories need no such word. Exit status: 0 a verdict, 1 an error, 2 a command line that can't be
-understood, 3 stopped by the user (bakeoff resume goes on), 4 a regression that --fail-on asked about.";
+understood, 3 stopped by the user (bakeoff resume goes on), 4 a regression that --fail-on asked about, 5 where it
+can't be told and that was asked, too.";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -419,7 +420,8 @@ pub struct CompareArgs {
     pub a: String,
     /// The same; this one is judged
     pub b: String,
-    /// Exit with status 4 where B is worse than A beyond doubt by more than this, such as worse:5%
+    /// Exit with status 4 where B is worse than A by more than this: beyond doubt (worse:5%) or likely (likely:5%); with ",inconclusive"
+    /// behind it also with status 5 where that can't be told
     #[arg(long, value_name = "worse:PERCENT")]
     pub fail_on: Option<String>,
     /// As JSON

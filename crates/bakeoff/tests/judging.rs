@@ -44,6 +44,13 @@ fn a_regression_between_two_runs_fails_with_its_own_status_only_when_asked() {
     assert!(borne.out.contains("Nothing is worse"), "{}", borne.out);
     place.bakeoff(&format!("compare {after} {before} --fail-on worse:5%")).well();
     place.bakeoff(&format!("compare {before} {after} --fail-on slower")).refused(&["worse:5%"]);
+    let likely = place.bakeoff(&format!("compare {before} {after} --fail-on likely:5%"));
+    assert_eq!(likely.status, Some(4), "what is beyond doubt is likely: {likely:#?}");
+    let few = keep(&place.path("bakeoff.db"), &[Made::of("ext4", 1.0)], 1);
+    place.bakeoff(&format!("compare {before} {few} --fail-on worse:5%")).well();
+    let open = place.bakeoff(&format!("compare {before} {few} --fail-on worse:5%,inconclusive"));
+    assert_eq!(open.status, Some(5), "one sample tells nothing: {open:#?}");
+    assert!(open.out.contains("Can't tell whether worse by more than 5.0 %"), "{}", open.out);
     let one = place.bakeoff(&format!("compare {before}:ext4 {after}:ext4 --fail-on worse:5%"));
     assert_eq!(one.status, Some(4), "one contender in two runs: {one:#?}");
 }

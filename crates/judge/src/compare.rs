@@ -87,16 +87,23 @@ pub enum Change {
     Unresolved,
 }
 
-/// What makes a comparison fail: `worse:5%`.
+/// What makes a comparison fail: `worse:5%`, `likely:5%`, and either with `,inconclusive`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FailOn {
-    /// B is worse by more than this share, beyond doubt.
+    /// B is worse by more than this share ...
     pub worse: f64,
+    /// ... beyond doubt, or, where this is set, likely.
+    pub likely: bool,
+    /// Not being able to tell fails, too.
+    pub inconclusive: bool,
 }
 
 /// A `--fail-on` that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("cannot understand --fail-on \"{given}\": write worse:5% (a share from 0 % to 1000 %)")]
+#[error(
+    "cannot understand --fail-on \"{given}\": write worse:5% or likely:5% (a share from 0 % to 1000 %), and \
+     ,inconclusive behind it where not being able to tell is to fail"
+)]
 pub struct FailOnError {
     /// What was given.
     pub given: String,
@@ -338,23 +345,42 @@ impl FailOn {
     /// It is written in another way.
     pub fn parse(given: &str) -> Result<Self, FailOnError> {
         let error = || FailOnError { given: given.into() };
-        let share = given.trim().strip_prefix("worse:").ok_or_else(error)?.trim();
-        let share = share.strip_suffix('%').ok_or_else(error)?.trim();
+        let (inconclusive, gate) = match given.split_once(',') {
+            Some((gate, second)) if second.trim() == "inconclusive" => (true, gate),
+            Some(_) => return Err(error()),
+            None => (false, given),
+        };
+        let (tier, share) = gate.split_once(':').ok_or_else(error)?;
+        let likely = match tier.trim() {
+            "worse" => false,
+            "likely" => true,
+            _ => return Err(error()),
+        };
+        let share = share.trim().strip_suffix('%').ok_or_else(error)?.trim();
         let percent: f64 = share.parse().map_err(|_| error())?;
         if !(0.0..=1000.0).contains(&percent) {
             return Err(error());
         }
-        Ok(FailOn { worse: percent / 100.0 })
+        Ok(FailOn { worse: percent / 100.0, likely, inconclusive })
     }
 }
 
 impl Comparison {
-    /// Rows in which B is worse by more than the gate says, beyond doubt: the whole corrected interval lies beyond it.
+    /// Rows in which B is worse by more than the gate says: the whole interval lies beyond it, the corrected one where it has to be beyond doubt.
     pub fn failures(&self, gate: &FailOn) -> Vec<&Compared> {
-        let fails = |row: &&Compared| {
-            let beyond = |interval: Interval| interval.low > 1.0 + gate.worse;
-            row.change == Change::Worse && row.corrected.is_some_and(beyond)
+        let beyond = |interval: Option<Interval>| interval.is_some_and(|interval| interval.low > 1.0 + gate.worse);
+        let fails = |row: &&Compared| match row.change {
+            Change::Worse => beyond(row.corrected) || gate.likely && beyond(row.interval),
+            Change::LikelyWorse => gate.likely && beyond(row.interval),
+            _ => false,
         };
         self.rows.iter().filter(fails).collect()
+    }
+
+    /// Rows that do not tell whether B is worse by more than the gate says: the interval reaches beyond it, or there is none.
+    pub fn inconclusive(&self, gate: &FailOn) -> Vec<&Compared> {
+        let failed = self.failures(gate);
+        let reaches = |row: &Compared| row.interval.is_none_or(|interval| interval.high > 1.0 + gate.worse);
+        self.rows.iter().filter(|row| reaches(row) && !failed.contains(row)).collect()
     }
 }

@@ -32,12 +32,30 @@ fn noise_is_unresolved_and_fails_nothing() {
     let after = Bake::new().time("create").at("ext4", 11.5, &WILD_TOO);
     let compared = compare(&before.table, &after.table);
     assert_eq!(compared.rows[0].change, Change::Unresolved);
-    assert!(compared.failures(&FailOn::parse("worse:0%").unwrap()).is_empty());
+    let gate = FailOn::parse("worse:0%,inconclusive").unwrap();
+    assert!(compared.failures(&gate).is_empty() && gate.inconclusive);
+    assert_eq!(compared.inconclusive(&gate).len(), 1);
+    let far = FailOn::parse("worse:1000%").unwrap();
+    assert!(compared.inconclusive(&far).is_empty(), "it is not eleven times worse");
+}
+
+#[test]
+fn what_is_likely_worse_fails_the_gate_that_asks_for_it() {
+    let before = Bake::new().time("create").at("ext4", 10.0, &CALM);
+    let after = Bake::new().time("create").at("ext4", 11.5, &CALM_TOO);
+    let mut compared = compare(&before.table, &after.table);
+    compared.rows[0].change = Change::LikelyWorse;
+    let [worse, likely] = ["worse:5%", "likely: 5 %"].map(|gate| FailOn::parse(gate).unwrap());
+    assert_eq!((compared.failures(&worse).len(), compared.failures(&likely).len()), (0, 1));
+    assert_eq!(compared.inconclusive(&worse).len(), 1, "beyond doubt it cannot be told");
+    assert!(compared.failures(&FailOn::parse("likely:20%").unwrap()).is_empty(), "15 % is below 20 %");
 }
 
 #[test]
 fn a_gate_that_cannot_be_read_says_how_it_is_written() {
-    for wrong in ["worse", "worse:5", "better:5%", "worse:-1%", "worse:x%", ""] {
+    for wrong in
+        ["worse", "worse:5", "better:5%", "worse:-1%", "worse:x%", "", "worse:5%,else", "worse:5%,inconclusive,x"]
+    {
         let error = FailOn::parse(wrong).unwrap_err().to_string();
         assert!(error.contains("worse:5%"), "{error}");
     }

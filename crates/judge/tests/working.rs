@@ -85,7 +85,7 @@ fn a_program_that_did_nothing_on_one_filesystem_leaves_no_verdict() {
     let compared = compare_contenders(side(0), side(1));
     assert_eq!((compared.rows.len(), compared.doubts.as_slice()), (0, [text.to_owned()].as_slice()));
     assert_eq!(compared.sentences[0], text, "it comes first");
-    assert!(compared.failures(&FailOn { worse: 0.0 }).is_empty());
+    assert!(compared.failures(&FailOn { worse: 0.0, likely: false, inconclusive: false }).is_empty());
 }
 
 #[test]

@@ -14,6 +14,8 @@ use std::path::Path;
 
 /// Exit status of a regression that --fail-on asked about.
 const REGRESSION: u8 = 4;
+/// Exit status where it cannot be told, and `--fail-on` asked about that.
+const INCONCLUSIVE: u8 = 5;
 
 /// `bakeoff compare --json`.
 #[derive(Serialize, JsonSchema)]
@@ -28,6 +30,8 @@ pub struct Answered {
     fail_on: Option<f64>,
     /// Rows of the comparison, by index, that are worse by more than that: a regression, exit status 4.
     failures: Vec<usize>,
+    /// Rows that do not tell whether B is worse by more than that; exit status 5 where `--fail-on` has `inconclusive` and there are no failures.
+    inconclusive: Vec<usize>,
 }
 
 /// What was compared.
@@ -49,11 +53,14 @@ impl Answered {
             run: named.run.clone(),
             contender: named.contender.map(|index| named.table.contenders[index].name.clone()),
         };
-        let failed = gate.map(|gate| comparison.failures(&gate)).unwrap_or_default();
-        let rows = comparison.rows.iter().enumerate();
-        let failures = rows.filter(|(_, row)| failed.contains(row)).map(|(index, _)| index).collect();
+        let numbers = |found: Vec<&Compared>| {
+            let rows = comparison.rows.iter().enumerate();
+            rows.filter(|(_, row)| found.contains(row)).map(|(index, _)| index).collect()
+        };
+        let failures = gate.map(|gate| numbers(comparison.failures(&gate))).unwrap_or_default();
+        let inconclusive = gate.map(|gate| numbers(comparison.inconclusive(&gate))).unwrap_or_default();
         let fail_on = gate.map(|gate| gate.worse);
-        Answered { a: side(a), b: side(b), comparison: comparison.clone(), fail_on, failures }
+        Answered { a: side(a), b: side(b), comparison: comparison.clone(), fail_on, failures, inconclusive }
     }
 }
 
@@ -65,20 +72,33 @@ pub fn compare(path: &Path, args: &CompareArgs) -> Result<u8, Failure> {
     if args.json {
         let answered = Answered::of(&comparison, &a, &b, gate);
         json::print(&answered)?;
-        return Ok(if answered.failures.is_empty() { 0 } else { REGRESSION });
+        return Ok(status(gate, answered.failures.len(), answered.inconclusive.len()));
     }
     print!("{}", shown(&comparison, &a, &b));
     if args.unmatched {
         print!("{}", unmatched(&comparison));
     }
     let Some(gate) = gate else { return Ok(0) };
-    let failures = comparison.failures(&gate);
-    if failures.is_empty() {
-        println!("\nNothing is worse by more than {:.1} % beyond doubt.", gate.worse * 100.0);
-        return Ok(0);
+    let (failures, open) = (comparison.failures(&gate), comparison.inconclusive(&gate));
+    let tier = if gate.likely { "likely" } else { "beyond doubt" };
+    let percent = format!("{:.1} %", gate.worse * 100.0);
+    match failures.len() {
+        0 => println!("\nNothing is worse by more than {percent}, {tier}."),
+        count => println!("\nWorse by more than {percent}, {tier}: {count}"),
     }
-    println!("\nWorse by more than {:.1} % beyond doubt: {}", gate.worse * 100.0, failures.len());
-    Ok(REGRESSION)
+    if gate.inconclusive && !open.is_empty() {
+        println!("Can't tell whether worse by more than {percent}: {}. More samples would.", open.len());
+    }
+    Ok(status(Some(gate), failures.len(), open.len()))
+}
+
+/// The exit status of a comparison with so many failures and so many rows that cannot tell.
+fn status(gate: Option<FailOn>, failures: usize, open: usize) -> u8 {
+    match gate {
+        Some(_) if failures > 0 => REGRESSION,
+        Some(gate) if gate.inconclusive && open > 0 => INCONCLUSIVE,
+        _ => 0,
+    }
 }
 
 /// Columns: the operation, both medians, the ratio, its interval, what may be said.
