@@ -38,6 +38,14 @@ fn results_of_bonnie_are_judged_and_marked_as_somebody_elses() {
 }
 
 #[test]
+fn one_imported_alone_is_answered_with_its_figures_and_not_asked_to_run_others() {
+    let first = BONNIE.lines().next().expect("a line");
+    let view = View::of(&kept(first.as_bytes()).expect("it is read")).expect("it is judged");
+    let said = &view.answer.headline;
+    assert!(said.starts_with("ext4 alone: ") && !said.contains("--fs"), "{said}");
+}
+
+#[test]
 fn an_exported_run_gives_the_same_report_elsewhere() {
     let bench = support::made_up(support::Size { contenders: 3, blocks: 3 });
     let here = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");

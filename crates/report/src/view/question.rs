@@ -125,5 +125,7 @@ fn figures(view: &View, own: usize) -> Option<String> {
     let more = if more > 0 { format!(" and {}", super::plural(more, "more figure")) } else { String::new() };
     let shown = said.iter().take(FIGURES).cloned().collect::<Vec<_>>().join(", ");
     let name = &view.contenders[own].name;
-    (!said.is_empty()).then(|| format!("{name} alone: {shown}{more}. Name others to compare: --fs, --axis or --set."))
+    // What another program measured is not done again with others.
+    let hint = if view.run.origin.is_none() { " Name others to compare: --fs, --axis or --set." } else { "" };
+    (!said.is_empty()).then(|| format!("{name} alone: {shown}{more}.{hint}"))
 }
