@@ -4,7 +4,7 @@ mod support;
 
 use report::terminal::{Style, answer};
 use report::view::View;
-use support::{Bench, on_axes, viewed, works};
+use support::{Bench, on_axes, one_that_keeps_data, viewed, works};
 
 fn view(bench: &Bench) -> View {
     viewed(bench).1
@@ -112,4 +112,13 @@ fn every_contender_is_held_against_the_one_in_use() {
     assert_eq!(view.answer.take.as_deref(), Some("ext4+bfq"));
     let refused = view.hold_against("xfs").expect_err("it did not take part").to_string();
     assert!(refused.contains("xfs") && refused.contains("ext4+none, "), "{refused}");
+}
+
+#[test]
+fn what_keeps_data_less_safely_is_no_reason_to_switch() {
+    let mut view = view(&one_that_keeps_data(8));
+    view.hold_against("ext4").expect("it has figures");
+    let said = &view.answer.headline;
+    assert!(said.starts_with("Stay with ext4: ext2 is faster ") && said.contains("may lose"), "{said}");
+    assert_eq!(view.answer.take.as_deref(), Some("ext4"));
 }

@@ -79,45 +79,41 @@ impl View {
             self.answer.headline = format!("{} is alone: there is nothing to switch to.", against.name);
             return;
         };
-        let (before, name) =
-            (std::mem::take(&mut self.answer.headline), self.contenders[against.others[at]].name.clone());
-        let found = Switch::of(self, against, at);
-        let old = &against.name;
-        self.answer.headline = match (found.better.is_empty(), found.worse.is_empty()) {
-            (false, true) => format!("Switch from {old} to {name}: {}{}.", found.faster(), found.rest()),
-            (false, false) => {
-                self.answer.take = None;
-                format!("From {old} to {name}: {}, but {}{}.", found.faster(), found.slower(), found.rest())
-            }
-            (true, false) => format!("Stay with {old}: {name} is {}{}.", found.slower(), found.rest()),
-            (true, true) if found.open > 0 => {
-                format!("So far stay with {old}: {name} is not shown to be faster{}.", found.rest())
-            }
-            (true, true) => format!("Stay with {old}: {name} is as fast, and no faster."),
-        };
-        if found.better.is_empty() {
-            self.answer.take = Some(old.clone());
-        }
-        if self.answer.take != taken {
+        let (old, new) = (against.name.clone(), self.contenders[against.others[at]].name.clone());
+        let class = |name: &str| self.contenders.iter().find(|one| one.name == name).map(|one| one.durability.class());
+        let weaker = class(&new).filter(|new| !new.keeps_data() && class(&old).is_some_and(|old| old.keeps_data()));
+        let (said, take) = Switch::of(self, against, at).verdict(&old, &new, weaker.map(super::answer::loss));
+        // What is in doubt about the work comes before any verdict.
+        let headline = self.answer.doubts.iter().take(1).cloned().chain([said]).collect::<Vec<_>>().join(" ");
+        let before = std::mem::replace(&mut self.answer.headline, headline);
+        self.answer.besides.insert(0, before);
+        if take != taken {
             (self.answer.at_most, self.answer.certainty, self.answer.rivals) = (None, None, Vec::new());
         }
-        self.answer.besides.insert(0, before);
+        self.answer.take = take;
     }
 }
 
 /// Lines that count: of a workload that has a sum only that.
 fn whole<'a>(view: &'a View, against: &'a AgainstView) -> impl Iterator<Item = &'a AgainstRow> {
-    let is_sum = |one: &AgainstRow| view.table.operations[view.workloads[one.workload].rows[one.row].operation].summary;
     let has_sum =
-        move |one: &AgainstRow| against.rows.iter().any(|other| other.workload == one.workload && is_sum(other));
-    against.rows.iter().filter(move |one| is_sum(one) || !has_sum(one))
+        |one: &AgainstRow| against.rows.iter().any(|other| other.workload == one.workload && is_sum(view, other));
+    against.rows.iter().filter(move |one| is_sum(view, one) || !has_sum(one))
 }
 
+fn is_sum(view: &View, one: &AgainstRow) -> bool {
+    view.table.operations[view.workloads[one.workload].rows[one.row].operation].summary
+}
+
+/// Who is least far behind where it is furthest behind, of those that keep data as safely, where there are any.
 fn least_behind(view: &View, against: &AgainstView) -> Option<usize> {
+    let keeps = |at: &usize| view.contenders[against.others[*at]].durability.class().keeps_data();
+    let all = || 0..against.others.len();
+    let some_keep = all().any(|at| keeps(&at));
     let worst =
         |at: usize| whole(view, against).filter_map(|row| row.points[at]).map(|point| point.times).reduce(f64::max);
-    let all = (0..against.others.len()).map(|at| (at, worst(at).unwrap_or(f64::INFINITY)));
-    all.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+    let able = all().filter(|at| !some_keep || keeps(at)).map(|at| (at, worst(at).unwrap_or(f64::INFINITY)));
+    able.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
 }
 
 /// What one contender does better and worse than the old one, whole workloads where they have sums.
@@ -130,13 +126,12 @@ struct Switch {
 
 impl Switch {
     fn of(view: &View, against: &AgainstView, at: usize) -> Switch {
-        let row = |one: &AgainstRow| &view.workloads[one.workload].rows[one.row];
-        let is_sum = |one: &AgainstRow| view.table.operations[row(one).operation].summary;
         let mut found = Switch { better: Vec::new(), worse: Vec::new(), open: 0, same: 0 };
         for one in whole(view, against) {
             let Some(point) = one.points[at] else { continue };
-            let workload = &view.workloads[one.workload].title;
-            let title = if is_sum(one) { workload.clone() } else { format!("\"{}\"", row(one).title) };
+            let workload = &view.workloads[one.workload];
+            let step = || format!("\"{}\"", workload.rows[one.row].title);
+            let title = if is_sum(view, one) { workload.title.clone() } else { step() };
             let times = if point.times < 1.0 { 1.0 / point.times } else { point.times };
             let (low, high) = point.interval.unwrap_or((point.times, point.times));
             let (low, high) = if point.times < 1.0 { (1.0 / high, 1.0 / low) } else { (low, high) };
@@ -153,12 +148,24 @@ impl Switch {
         found
     }
 
-    fn faster(&self) -> String {
-        format!("faster {}", named(&self.better))
-    }
-
-    fn slower(&self) -> String {
-        format!("slower {}", named(&self.worse))
+    /// Whether to switch from the old to the new one, and whom that takes; `loss` is what the new one may lose that the old one keeps.
+    fn verdict(&self, old: &str, new: &str, loss: Option<&str>) -> (String, Option<String>) {
+        let (better, worse) = (format!("faster {}", named(&self.better)), format!("slower {}", named(&self.worse)));
+        let rest = self.rest();
+        let (stay, switch) = (Some(old.to_owned()), Some(new.to_owned()));
+        match (self.better.is_empty(), self.worse.is_empty(), loss) {
+            (true, true, _) if self.same + self.open == 0 => {
+                (format!("{old} and {new} have no line that can be compared."), None)
+            }
+            (true, true, _) if self.open > 0 => {
+                (format!("So far stay with {old}: {new} is not shown to be faster{rest}."), stay)
+            }
+            (true, true, _) => (format!("Stay with {old}: {new} is as fast, and no faster."), stay),
+            (true, false, _) => (format!("Stay with {old}: {new} is {worse}{rest}."), stay),
+            (false, true, None) => (format!("Switch from {old} to {new}: {better}{rest}."), switch),
+            (false, true, Some(loss)) => (format!("Stay with {old}: {new} is {better}, but {loss}{rest}."), stay),
+            (false, false, _) => (format!("From {old} to {new}: {better}, but {worse}{rest}."), None),
+        }
     }
 
     fn rest(&self) -> String {
