@@ -5,9 +5,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// Size of an image; sparse.
 const IMAGE: &str = "5G";
+
+/// Folders that were made here, so that all that is ever in them may be removed.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A mounted place, unmounted and removed when dropped.
 pub struct Place {
@@ -31,7 +35,8 @@ impl Place {
     /// Make a place of this kind.
     pub fn new(name: &'static str, scratch: &Path) -> Result<Place, String> {
         let path = scratch.join(name);
-        std::fs::create_dir_all(&path).map_err(|e| format!("making {}: {e}", path.display()))?;
+        std::fs::create_dir(&path).map_err(|e| format!("making {}: {e}", path.display()))?;
+        MADE.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
         let mut place = Place { name, path, mounted: false };
         let at = place.path.display().to_string();
         if name == "tmpfs" {
@@ -65,11 +70,13 @@ pub fn end_on_signals(scratch: &Path) -> Result<(), String> {
     let scratch = scratch.to_owned();
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            // Rivals and agents that are at work.
-            let _ = run(&format!("pkill -TERM --parent {}", std::process::id()));
-            for name in ["tmpfs", "ext4", "xfs"].map(|name| scratch.join(name)).iter().filter(|path| path.exists()) {
-                let _ = run(&format!("umount --lazy {}", name.display()));
-                let _ = std::fs::remove_dir(name);
+            // Rivals and agents that are at work, and those that the other thread starts meanwhile: they write into the folder.
+            let end_children = || run(&format!("pkill -TERM --parent {}", std::process::id()));
+            let _ = end_children();
+            for path in MADE.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                let _ = run(&format!("umount --lazy {}", path.display()));
+                let _ = end_children();
+                let _ = std::fs::remove_dir_all(path);
             }
             let _ = std::fs::remove_dir(&scratch);
             std::process::exit(128 + signal);
