@@ -63,8 +63,8 @@ Examples:
 A device is erased only where --erase names it by something that stays with it (serial number, by-id name, PARTUUID,
 the path of a loop device's file), or where it is empty: no signature, and zeros wherever it is looked at. Images and
 directories need no such word. Exit status: 0 a verdict, 1 an error, 2 a command line that can't be
-understood, 3 stopped by the user (bakeoff resume goes on), 4 a regression that --fail-on asked about, 5 where it
-can't be told and that was asked, too.";
+understood, 3 stopped by the user (bakeoff resume goes on), 4 a regression that --fail-on asked about, 5 no
+certainty, where --fail-on asked about that.";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -421,7 +421,7 @@ pub struct CompareArgs {
     /// The same; this one is judged
     pub b: String,
     /// Exit with status 4 where B is worse than A by more than this: beyond doubt (worse:5%) or likely (likely:5%); with ",inconclusive"
-    /// behind it also with status 5 where that can't be told
+    /// behind it also with status 5 where that is uncertain
     #[arg(long, value_name = "worse:PERCENT")]
     pub fail_on: Option<String>,
     /// As JSON

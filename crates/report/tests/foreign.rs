@@ -41,8 +41,8 @@ fn results_of_bonnie_are_judged_and_marked_as_somebody_elses() {
 fn one_imported_alone_is_answered_with_its_figures_and_not_asked_to_run_others() {
     let first = BONNIE.lines().next().expect("a line");
     let view = View::of(&kept(first.as_bytes()).expect("it is read")).expect("it is judged");
-    let said = &view.answer.headline;
-    assert!(said.starts_with("ext4 alone: ") && !said.contains("--fs"), "{said}");
+    let headline = &view.answer.headline;
+    assert!(headline.starts_with("ext4 alone: ") && !headline.contains("--fs"), "{headline}");
 }
 
 #[test]

@@ -24,9 +24,9 @@ fn small_files() -> Vec<ledger::WorkRecord> {
 fn ages_of_one_filesystem_are_compared_with_each_other() {
     let places: [(&[(&str, &str)], f64); 2] = [(&[], 1.0), (&[("age", "old"), ("fill", "60%")], 0.6)];
     let view = view(&on_axes(&places, small_files(), 8));
-    let said = &view.answer.headline;
-    assert!(said.starts_with("ext4: changed between fresh and old 60%: "), "{said}");
-    assert!(said.contains("slower when old 60% than when fresh"), "{said}");
+    let headline = &view.answer.headline;
+    assert!(headline.starts_with("ext4: changed between fresh and old 60%: "), "{headline}");
+    assert!(headline.contains("slower when old 60% than when fresh"), "{headline}");
     assert_eq!(view.answer.take, None, "an age is not chosen");
     assert!(view.answer.comparisons.0 > 0);
     let create = ratios(&view, "Create");
@@ -37,9 +37,9 @@ fn ages_of_one_filesystem_are_compared_with_each_other() {
 fn an_option_that_changes_nothing_is_left_at_its_default() {
     let places: [(&[(&str, &str)], f64); 2] = [(&[("mount.noatime", "on")], 1.0), (&[("mount.noatime", "off")], 1.0)];
     let view = view(&on_axes(&places, small_files(), 8));
-    let said = &view.answer.headline;
-    assert!(said.starts_with("mount.noatime: no difference "), "{said}");
-    assert!(said.ends_with("leave the default (off)."), "{said}");
+    let headline = &view.answer.headline;
+    assert!(headline.starts_with("mount.noatime: no difference "), "{headline}");
+    assert!(headline.ends_with("leave the default (off)."), "{headline}");
     assert_eq!(view.answer.take.as_deref(), Some("ext4 noatime=off"));
     let bound = view.answer.at_most.expect("eight rounds bound it");
     assert!((1.0..1.3).contains(&bound), "{bound}");
@@ -57,9 +57,9 @@ fn an_option_that_is_worth_it_is_taken() {
 #[test]
 fn levels_of_the_work_are_followed_from_the_lowest_on() {
     let view = view(&on_axes(&[(&[], 1.0)], works::scaled(), 8));
-    let said = &view.answer.headline;
-    assert!(said.starts_with("ext4: changed between processes=1 and processes=8: "), "{said}");
-    assert!(said.contains("x faster at processes=8 than at processes=1, from processes=2 on"), "{said}");
+    let headline = &view.answer.headline;
+    assert!(headline.starts_with("ext4: changed between processes=1 and processes=8: "), "{headline}");
+    assert!(headline.contains("x faster at processes=8 than at processes=1, from processes=2 on"), "{headline}");
     let one = &view.variants[0];
     assert_eq!(one.levels, ["processes=1", "processes=2", "processes=4", "processes=8"]);
     let screen = answer(&view, Style::plain(80));
@@ -74,17 +74,17 @@ fn levels_of_the_work_are_followed_from_the_lowest_on() {
 #[test]
 fn a_contender_alone_is_answered_with_its_figures() {
     let view = view(&on_axes(&[(&[], 1.0)], small_files(), 3));
-    let said = &view.answer.headline;
-    assert!(said.starts_with("ext4 alone: All steps "), "{said}");
-    assert!(said.contains(" more figures. Name others to compare"), "{said}");
+    let headline = &view.answer.headline;
+    assert!(headline.starts_with("ext4 alone: All steps "), "{headline}");
+    assert!(headline.contains(" more figures. Name others to compare"), "{headline}");
 }
 
 #[test]
 fn a_device_alone_is_answered_with_what_it_reads() {
     let device = works::all().into_iter().filter(|work| work.name == "device").collect();
     let view = view(&on_axes(&[(&[], 1.0)], device, 3));
-    let said = &view.answer.headline;
-    assert!(said.starts_with("The device reads ") && said.contains(" in order. "), "{said}");
+    let headline = &view.answer.headline;
+    assert!(headline.starts_with("The device reads ") && headline.contains(" in order. "), "{headline}");
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn every_contender_is_held_against_the_one_in_use() {
         [(&[("scheduler", "none")], 1.0), (&[("scheduler", "bfq")], 1.6), (&[("scheduler", "kyber")], 1.0)];
     let mut view = view(&on_axes(&places, small_files(), 8));
     view.hold_against("ext4+none").expect("it has figures");
-    let said = &view.answer.headline;
-    assert!(said.starts_with("Switch from ext4+none to ext4+bfq: faster 1."), "{said}");
+    let headline = &view.answer.headline;
+    assert!(headline.starts_with("Switch from ext4+none to ext4+bfq: faster 1."), "{headline}");
     assert_eq!(view.answer.take.as_deref(), Some("ext4+bfq"));
     let against = view.against.as_ref().expect("it was asked for");
     assert_eq!(
@@ -118,7 +118,7 @@ fn every_contender_is_held_against_the_one_in_use() {
 fn what_keeps_data_less_safely_is_no_reason_to_switch() {
     let mut view = view(&one_that_keeps_data(8));
     view.hold_against("ext4").expect("it has figures");
-    let said = &view.answer.headline;
-    assert!(said.starts_with("Stay with ext4: ext2 is faster ") && said.contains("may lose"), "{said}");
+    let headline = &view.answer.headline;
+    assert!(headline.starts_with("Stay with ext4: ext2 is faster ") && headline.contains("may lose"), "{headline}");
     assert_eq!(view.answer.take.as_deref(), Some("ext4"));
 }

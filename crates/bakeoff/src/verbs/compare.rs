@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Exit status of a regression that --fail-on asked about.
 const REGRESSION: u8 = 4;
-/// Exit status where it cannot be told, and `--fail-on` asked about that.
+/// Exit status where that is uncertain, and `--fail-on` asked about it.
 const INCONCLUSIVE: u8 = 5;
 
 /// `bakeoff compare --json`.

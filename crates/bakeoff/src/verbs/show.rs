@@ -54,7 +54,7 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
 /// `bakeoff show --runs --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct Runs {
-    /// The runs of the ledger, the latest first.
+    /// The runs of the ledger, the latest last.
     runs: Vec<OneRun>,
 }
 

@@ -44,11 +44,11 @@ pub fn answer(view: &View, style: Style) -> String {
         text.push_str(&super::clients::short(view, style));
         return text;
     }
-    text.extend(view.variants.iter().flat_map(|one| &one.sentences).map(|said| style.say(said, "  ")));
     if let Some(levels) = view.variants.iter().find(|one| !one.rows.is_empty()) {
         text.push_str(&self::levels(view, levels, style));
-        return text;
+        return text + &super::clients::short(view, style);
     }
+    text.extend(view.variants.iter().flat_map(|one| &one.sentences).map(|said| style.say(said, "  ")));
     for workload in view.workloads.iter().filter(|_| measured > 0) {
         line(&mut text, "");
         text.push_str(&super::table::tables(view, workload, style));
@@ -190,7 +190,7 @@ fn against(view: &View, found: &AgainstView, style: Style) -> String {
     held_against(view, &found.name, &words, &rows, style)
 }
 
-/// A line of a table: its name, and what stands in it, where it is no heading.
+/// A line of a table: its name, and its ratios, where it is no heading.
 type Held<'a> = (String, Option<&'a [Option<CoursePoint>]>);
 
 /// A table of ratios to the one of this name.

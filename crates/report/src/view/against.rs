@@ -82,9 +82,9 @@ impl View {
         let (old, new) = (against.name.clone(), self.contenders[against.others[at]].name.clone());
         let class = |name: &str| self.contenders.iter().find(|one| one.name == name).map(|one| one.durability.class());
         let weaker = class(&new).filter(|new| !new.keeps_data() && class(&old).is_some_and(|old| old.keeps_data()));
-        let (said, take) = Switch::of(self, against, at).verdict(&old, &new, weaker.map(super::answer::loss));
+        let (sentence, take) = Switch::of(self, against, at).verdict(&old, &new, weaker.map(super::answer::loss));
         // What is in doubt about the work comes before any verdict.
-        let headline = self.answer.doubts.iter().take(1).cloned().chain([said]).collect::<Vec<_>>().join(" ");
+        let headline = self.answer.doubts.iter().take(1).cloned().chain([sentence]).collect::<Vec<_>>().join(" ");
         let before = std::mem::replace(&mut self.answer.headline, headline);
         self.answer.besides.insert(0, before);
         if take != taken {

@@ -88,7 +88,9 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     besides.extend(said.other_classes(group));
     besides.extend(answer.groups[1..].iter().filter_map(|other| said.other_group(other)));
     let several = group.order.len() > 1;
-    besides.extend(view.variants.iter().filter(|_| several).filter_map(|one| one.take.clone()));
+    // Of one contender alone the headline has the first of these.
+    let variants = view.variants.iter().flat_map(|one| one.course.iter().chain(&one.take));
+    besides.extend(variants.skip(usize::from(!several)).cloned());
     let headline = asked.as_ref().map_or_else(|| said.headline(group), |asked| asked.text.clone());
     let workloads = if asked.is_some() { Vec::new() } else { said.workloads(group) };
     let kept = asked.and_then(|asked| asked.take).map(|(place, at_most)| (&view.contenders[place], at_most));

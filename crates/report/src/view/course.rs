@@ -167,7 +167,7 @@ impl Followed<'_> {
 pub(super) struct Words {
     /// What they are values of, with a space behind it: `kernel `; or nothing.
     pub name: String,
-    /// What stands before a value: `with `, `at `, `when `.
+    /// The word before a value: `with `, `at `, `when `.
     pub at: &'static str,
     /// Whether figures are counts of instructions.
     pub counts: bool,

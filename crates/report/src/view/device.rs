@@ -29,14 +29,14 @@ pub(super) fn headline(view: &View) -> Option<String> {
     let random = of("/read-random", Figure::ItemsPerSecond);
     let in_order = of("/read-sequential", Figure::BytesPerSecond);
     let rate = |row: &DeviceRow| format!("{} {}", row.unit.show(row.median, None), row.unit.sign);
-    let said: Vec<String> = [
+    let figures: Vec<String> = [
         random.map(|row| format!("{} of 4 KiB at random ({:.2} ms each)", rate(row), 1000.0 / row.median)),
         in_order.map(|row| format!("{} in order", rate(row))),
     ]
     .into_iter()
     .flatten()
     .collect();
-    if said.is_empty() {
+    if figures.is_empty() {
         return None;
     }
     let kind = match random.and_then(|row| kind(row.median)) {
@@ -58,7 +58,7 @@ pub(super) fn headline(view: &View) -> Option<String> {
     });
     let wrong: Vec<String> = odd.into_iter().chain(unsteady).collect();
     let verdict = if wrong.is_empty() { "Nothing looks wrong.".to_owned() } else { wrong.join(" ") };
-    Some(format!("The device reads {}{kind}. {verdict}", said.join(" and ")))
+    Some(format!("The device reads {}{kind}. {verdict}", figures.join(" and ")))
 }
 
 fn kind(reads: f64) -> Option<&'static str> {

@@ -35,7 +35,7 @@ pub(super) fn headline(view: &View, group: &GroupAnswer) -> Option<Asked> {
     }
     let [only] = group.order.as_slice() else { return None };
     let own = view.contenders.iter().position(|contender| contender.index == *only)?;
-    let variants = view.variants.iter().find_map(|one| one.take.clone());
+    let variants = view.variants.iter().find_map(|one| one.course.clone().or_else(|| one.take.clone()));
     variants.or_else(|| figures(view, own)).map(Asked::says)
 }
 
@@ -115,17 +115,17 @@ fn figures(view: &View, own: usize) -> Option<String> {
     let rows = || view.workloads.iter().flat_map(|workload| &workload.rows);
     let is_sum = |row: &&RowView| view.table.operations[row.operation].summary;
     let ordered = rows().filter(is_sum).chain(rows().filter(|row| !is_sum(row)));
-    let said: Vec<String> = ordered
+    let all: Vec<String> = ordered
         .filter_map(|row| {
             let figure = row.cells[own].figure.as_ref()?;
             Some(format!("{} {} {}", row.title, row.show(figure), row.unit.sign).trim_end().to_owned())
         })
         .collect();
-    let more = said.len().saturating_sub(FIGURES);
+    let more = all.len().saturating_sub(FIGURES);
     let more = if more > 0 { format!(" and {}", super::plural(more, "more figure")) } else { String::new() };
-    let shown = said.iter().take(FIGURES).cloned().collect::<Vec<_>>().join(", ");
+    let shown = all.iter().take(FIGURES).cloned().collect::<Vec<_>>().join(", ");
     let name = &view.contenders[own].name;
     // What another program measured is not done again with others.
     let hint = if view.run.origin.is_none() { " Name others to compare: --fs, --axis or --set." } else { "" };
-    (!said.is_empty()).then(|| format!("{name} alone: {shown}{more}.{hint}"))
+    (!all.is_empty()).then(|| format!("{name} alone: {shown}{more}.{hint}"))
 }

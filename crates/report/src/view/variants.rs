@@ -9,17 +9,20 @@ use samples::Variants;
 use serde::Serialize;
 
 /// What one contender's variants of the work say of each other.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Default)]
 pub struct VariantsView {
     /// The contender: an index into the judge's table.
     #[serde(skip)]
     pub contender: usize,
     /// Its name.
     pub name: String,
-    /// Which variant to take, in a sentence, or what changes from the lowest level to the highest; absent where nothing can be said.
+    /// Which variant to take, in a sentence; absent where nothing is known, and where there is no choice, as of how full it is.
     pub take: Option<String>,
-    /// How they stand, operation by operation; empty where they are levels.
+    /// How they compare, operation by operation.
     pub sentences: Vec<String>,
+    /// What changes from the lowest level to the highest, in a sentence, where they are levels of one number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub course: Option<String>,
     /// What they are, where they are levels of one number: `50 %`, `99 %`; else empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<String>,
@@ -39,11 +42,14 @@ pub struct LevelRow {
 
 /// All contenders' variants; empty where nothing but contenders was varied.
 pub(super) fn variants(run: &RunRecord, table: &Table) -> Vec<VariantsView> {
-    samples::variants(run, table).iter().filter_map(|one| of_contender(table, one)).collect()
+    samples::variants(run, table)
+        .iter()
+        .filter_map(|one| if one.ordered { levels(table, one) } else { choices(table, one) })
+        .collect()
 }
 
-/// Levels of one number, lowest first: what changes, and from where on.
-fn levels(table: &Table, variants: &Variants) -> VariantsView {
+/// Levels of one number, lowest first: what changes, and from where on. Those that are set can be chosen as well.
+fn levels(table: &Table, variants: &Variants) -> Option<VariantsView> {
     let turned = &variants.table;
     let values: Vec<String> = turned.contenders.iter().map(|level| level.name.clone()).collect();
     let points = course::points(values.len(), turned);
@@ -60,14 +66,17 @@ fn levels(table: &Table, variants: &Variants) -> VariantsView {
     let counts = turned.operations.iter().any(|operation| operation.unit == PER_OPERATION);
     let words = Words { name: String::new(), at: "at ", counts };
     let name = table.contenders[variants.contender].name.clone();
-    let take = Some(format!("{name}: {}", super::story::lower(&course::summary(&words, &values, &followed))));
-    VariantsView { contender: variants.contender, name, take, sentences: Vec::new(), levels: values, rows }
+    let course = Some(format!("{name}: {}", super::story::lower(&course::summary(&words, &values, &followed))));
+    let view = if values.iter().all(|value| value.contains('=')) {
+        choices(table, variants)?
+    } else {
+        VariantsView { contender: variants.contender, name, ..VariantsView::default() }
+    };
+    Some(VariantsView { course, levels: values, rows, ..view })
 }
 
-fn of_contender(table: &Table, variants: &Variants) -> Option<VariantsView> {
-    if variants.ordered {
-        return Some(levels(table, variants));
-    }
+/// Ways among which one can choose.
+fn choices(table: &Table, variants: &Variants) -> Option<VariantsView> {
     let (turned, contender) = (&variants.table, variants.contender);
     let judged = judge::judge(turned).ok()?;
     let answer = judge::answer(turned).ok()?;
@@ -83,7 +92,7 @@ fn of_contender(table: &Table, variants: &Variants) -> Option<VariantsView> {
         Some(format!("On {name} take {taken}: {bound}{doing}{rest}{}.", less_safe(turned, group)))
     });
     let sentences = judged.sentences.into_iter().map(|sentence| sentence.text).collect();
-    Some(VariantsView { contender, name, take, sentences, levels: Vec::new(), rows: Vec::new() })
+    Some(VariantsView { contender, name, take, sentences, ..VariantsView::default() })
 }
 
 /// What was done in several ways, where that is one operation.
