@@ -440,6 +440,16 @@ impl View {
         self.table.operations.iter().any(|operation| operation.unit == records::facts::PER_OPERATION)
     }
 
+    /// Whether a contender, by its index into [`View::contenders`], has any figure.
+    pub(crate) fn has_figures(&self, place: usize) -> bool {
+        self.workloads.iter().flat_map(|workload| &workload.rows).any(|row| row.cells[place].figure.is_some())
+    }
+
+    /// Whether a line is the sum of a workload's steps.
+    pub(crate) fn is_sum(&self, row: &RowView) -> bool {
+        self.table.operations[row.operation].summary
+    }
+
     /// Whether any line has figures of two contenders.
     pub(crate) fn compares(&self) -> bool {
         let several = |row: &RowView| row.cells.iter().filter(|cell| cell.figure.is_some()).count() > 1;

@@ -57,9 +57,11 @@ type Ways = Vec<Way>;
 pub fn variants(run: &RunRecord, table: &Table) -> Vec<Variants> {
     let several = |(_, ways): &((String, String, String), Ways)| ways.len() > 1;
     let named = |((work, operation, cache), mut ways): ((String, String, String), Ways)| {
-        let by_level =
-            |one: &Way, other: &Way| level(&one.label).zip(level(&other.label)).map(|(a, b)| a.total_cmp(&b));
-        ways.sort_by(|one, other| by_level(one, other).unwrap_or(std::cmp::Ordering::Equal));
+        // Where one has no level, there is no order of all.
+        if ways.iter().all(|way| level(&way.label).is_some()) {
+            let at = |way: &Way| level(&way.label).unwrap_or_default();
+            ways.sort_by(|one, other| at(one).total_cmp(&at(other)));
+        }
         (OperationId::new(&work, &operation, &cache), ways)
     };
     let ways: Vec<(OperationId, Ways)> = ways(run, table).into_iter().filter(several).map(named).collect();

@@ -35,7 +35,7 @@ pub fn answer(view: &View, style: Style) -> String {
     if let Some(found) = view.against.as_ref().filter(|found| !found.rows.is_empty()) {
         return text + &against(view, found, style);
     }
-    let measured = (0..view.contenders.len()).filter(|&place| has_figures(view, place)).count();
+    let measured = (0..view.contenders.len()).filter(|&place| view.has_figures(place)).count();
     // Where no verdict is left, the figures stand by themselves.
     let compared = view.workloads.iter().flat_map(|workload| &workload.rows).any(|row| spread(row) > 1.0);
     let unequal = view.judgement.doubts.iter().any(judge::WorkDoubt::withholds);
@@ -127,7 +127,7 @@ struct Line<'a> {
 
 fn table(view: &View, style: Style) -> String {
     let mut text = String::new();
-    let shown: Vec<usize> = view.answer.order.iter().copied().filter(|&place| has_figures(view, place)).collect();
+    let shown: Vec<usize> = view.answer.order.iter().copied().filter(|&place| view.has_figures(place)).collect();
     let (lines, left_out) = lines(view);
     if lines.is_empty() || shown.len() < 2 {
         return text;
@@ -228,13 +228,9 @@ fn sign(point: CoursePoint) -> char {
     }
 }
 
-fn has_figures(view: &View, place: usize) -> bool {
-    view.workloads.iter().flat_map(|workload| &workload.rows).any(|row| row.cells[place].figure.is_some())
-}
-
 /// Each workload's sum first, then where contenders differ most; how many lines are left out.
 fn lines(view: &View) -> (Vec<Line<'_>>, usize) {
-    let is_sum = |row: &RowView| view.table.operations[row.operation].summary;
+    let is_sum = |row: &RowView| view.is_sum(row);
     let all: usize = view.workloads.iter().map(|workload| workload.rows.len()).sum();
     let mut apart: Vec<f64> =
         view.workloads.iter().flat_map(|workload| &workload.rows).filter(|row| !is_sum(row)).map(spread).collect();

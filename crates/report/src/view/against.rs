@@ -39,10 +39,7 @@ impl View {
     /// # Errors
     /// No contender with figures has this name; the message lists those that there are.
     pub fn hold_against(&mut self, asked: &str) -> Result<(), ReportError> {
-        let has_figures = |place: usize| {
-            self.workloads.iter().flat_map(|workload| &workload.rows).any(|row| row.cells[place].figure.is_some())
-        };
-        let order: Vec<usize> = self.answer.order.iter().copied().filter(|&place| has_figures(place)).collect();
+        let order: Vec<usize> = self.answer.order.iter().copied().filter(|&place| self.has_figures(place)).collect();
         let named = |place: &&usize| self.contenders[**place].name.eq_ignore_ascii_case(asked);
         let Some(&baseline) = order.iter().find(named) else {
             let known: Vec<&str> = order.iter().map(|&place| self.contenders[place].name.as_str()).collect();
@@ -102,7 +99,7 @@ fn whole<'a>(view: &'a View, against: &'a AgainstView) -> impl Iterator<Item = &
 }
 
 fn is_sum(view: &View, one: &AgainstRow) -> bool {
-    view.table.operations[view.workloads[one.workload].rows[one.row].operation].summary
+    view.is_sum(&view.workloads[one.workload].rows[one.row])
 }
 
 /// Who is least far behind where it is furthest behind, of those that keep data as safely, where there are any.

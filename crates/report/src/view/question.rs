@@ -71,10 +71,9 @@ fn worth(view: &View, axis: &AxisView, group: &GroupAnswer) -> Option<Asked> {
         return None;
     }
     let members = axis.groups.iter().find(|group| group.members.iter().flatten().count() > 1)?.members.clone();
-    let is_sum = |row: &&RowView| view.table.operations[row.operation].summary;
     let rows = || view.workloads.iter().flat_map(|workload| &workload.rows);
-    let summed = rows().any(|row| is_sum(&row));
-    let whole: Vec<&RowView> = rows().filter(|row| !summed || is_sum(row)).collect();
+    let summed = rows().any(|row| view.is_sum(row));
+    let whole: Vec<&RowView> = rows().filter(|row| !summed || view.is_sum(row)).collect();
     let cells: Vec<&CellView> =
         whole.iter().flat_map(|row| members.iter().flatten().map(|&place| &row.cells[place])).collect();
     if cells.iter().any(|cell| matches!(cell.standing, Standing::Best | Standing::Worse | Standing::Likely)) {
@@ -113,8 +112,7 @@ fn worth(view: &View, axis: &AxisView, group: &GroupAnswer) -> Option<Asked> {
 /// "ext4: create 22 k/s, read in order 33 k/s": sums of whole workloads first.
 fn figures(view: &View, own: usize) -> Option<String> {
     let rows = || view.workloads.iter().flat_map(|workload| &workload.rows);
-    let is_sum = |row: &&RowView| view.table.operations[row.operation].summary;
-    let ordered = rows().filter(is_sum).chain(rows().filter(|row| !is_sum(row)));
+    let ordered = rows().filter(|row| view.is_sum(row)).chain(rows().filter(|row| !view.is_sum(row)));
     let all: Vec<String> = ordered
         .filter_map(|row| {
             let figure = row.cells[own].figure.as_ref()?;
