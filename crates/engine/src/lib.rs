@@ -31,6 +31,7 @@ mod needs;
 mod ops;
 mod order;
 mod pace;
+mod patterns;
 mod phase;
 mod places;
 mod prepare;

@@ -14,7 +14,7 @@ pub use command::{
     ALL_INSTRUCTIONS, COUNTS_VARIABLE, Command, DEVICE_WRITTEN, INSTRUCTIONS, OwnFigure, PEAK_MEMORY, Reports,
     USABLE_SHARE,
 };
-pub use fileset::{Content, Fileset, Layout, Names, Size};
+pub use fileset::{Content, Fileset, Layout, Names, Pattern, Size};
 pub use needs::{Need, VolumeTool};
 pub use replay::Replay;
 pub use step::{Step, any, has};

@@ -215,6 +215,11 @@ pub fn percent(share: f64) -> String {
     if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
+/// A share as whole percents.
+pub fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
 /// The number that a setting is, in base units: `4`, `128 MiB`, `50 %`; `None` for words.
 pub fn quantity(text: &str) -> Option<f64> {
     let text = text.trim();

@@ -3,6 +3,7 @@
 //! The arithmetic on a fileset's sizes, files and directories that checks and estimates need stands here too.
 
 use crate::compile::{Outcome, identifier, optional};
+use crate::data;
 use crate::error::Problem;
 use crate::program::{Content, Fileset, Layout, Names, Size};
 use crate::quantity::{QUANTITY_LIMIT, Scope, Unit, evaluate};
@@ -148,17 +149,21 @@ fn files_and_size(raw: &RawFileset, scope: &Scope) -> Outcome<(u64, Size)> {
 }
 
 fn content(raw: &RawFileset, scope: &Scope) -> Outcome<Content> {
-    let known = [("incompressible", false), ("zeros", true)];
-    let zeros = raw.content.as_ref().map_or(Ok(false), |field| choice(field, "content", &known, scope))?;
-    let share = |field: &Option<Field>, what: &str| {
-        crate::compile::limited(field.as_ref(), (what, Unit::Percent), (0, 0, 100), scope).map(|share| share as u8)
+    let share = |field: &Field, what: &str| {
+        crate::compile::limited(Some(field), (what, Unit::Percent), (0, 0, 100), scope).map(|share| share as u8)
     };
-    let content = Content {
-        compressible_percent: share(&raw.compressible, "compressible")?,
-        duplicate_percent: share(&raw.duplicate, "duplicate")?,
-        zeros,
-        verify: truth(raw.verify.as_ref(), scope)?,
-    };
+    let is_set = |field: &&Field| text(field, scope).is_ok_and(|text| !text.is_empty());
+    let (data, duplicate) = raw.set.as_ref().map_or((None, None), |(data, duplicate)| (Some(data), Some(duplicate)));
+    let (data, duplicate) = (data.filter(is_set), duplicate.filter(is_set));
+    let mut content =
+        data.or(raw.content.as_ref()).map_or(Ok(Content::default()), |field| data::content(field, scope))?;
+    if let Some(field) = raw.compressible.as_ref().filter(|_| data.is_none()) {
+        content.compressible_percent = share(field, "compressible")?;
+    }
+    if let Some(field) = duplicate.or(raw.duplicate.as_ref()) {
+        content.duplicate_percent = share(field, "duplicate")?;
+    }
+    content.verify = truth(raw.verify.as_ref(), scope)?;
     if content.verify && (content.zeros || content.duplicate_percent > 0) {
         return Err(Problem::new("`verify` needs blocks that differ").help("leave out `zeros` and `duplicate`"));
     }

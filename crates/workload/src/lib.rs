@@ -8,6 +8,7 @@ pub mod axes;
 pub mod catalogue;
 pub mod command;
 mod compile;
+mod data;
 pub mod error;
 mod fileset;
 mod kinds;

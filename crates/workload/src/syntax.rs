@@ -101,7 +101,7 @@ pub(crate) struct RawWorkload {
     pub takes: Option<Field>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawOption {
     pub about: String,
@@ -135,6 +135,9 @@ pub(crate) struct RawFileset {
     pub content: Option<Field>,
     pub compressible: Option<Field>,
     pub duplicate: Option<Field>,
+    /// Content and share of duplicates that the user sets for all filesets: see [`crate::data`].
+    #[serde(skip)]
+    pub set: Option<(Field, Field)>,
     pub copies: Option<Spanned<String>>,
     pub verify: Option<Field>,
 }

@@ -5,7 +5,7 @@
 use crate::error::{LanguageError, Problem, Result, from_toml};
 use crate::facts::Compiled;
 use crate::syntax::RawWorkload;
-use crate::{compile, scope};
+use crate::{compile, data, scope};
 use std::collections::BTreeMap;
 
 /// Longest workload, plan or contender file, in bytes.
@@ -56,7 +56,8 @@ impl Workload {
     /// Reads a workload; `file` is named in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
         crate::error::limit_length(text, file, FILE_LIMIT)?;
-        let syntax: RawWorkload = toml::from_str(text).map_err(|error| from_toml(&error, text, file))?;
+        let mut syntax: RawWorkload = toml::from_str(text).map_err(|error| from_toml(&error, text, file))?;
+        data::add_options(&mut syntax);
         let options = scope::options(&syntax).map_err(|problem| problem.within(text, file))?;
         let workload = Workload {
             name: syntax.name.get_ref().clone(),

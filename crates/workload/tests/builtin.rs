@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use workload::catalogue::WorkCatalogue;
 use workload::facts::PhaseFacts;
 use workload::program::{
-    Cache, Engine, Figure, Fileset, Group, Layout, Names, Order, Over, Phase, Program, Size, Step,
+    Cache, Content, Engine, Figure, Fileset, Group, Layout, Names, Order, Over, Pattern, Phase, Program, Size, Step,
 };
 use workload::{Compiled, Workload};
 
@@ -84,11 +84,49 @@ fn all_compile_at_both_scales_with_every_choice_of_every_option() {
                     let program: Vec<String> = compiled.program.phases.iter().map(|one| one.name.clone()).collect();
                     assert_eq!(names(phases), program);
                     assert!(names(beside).iter().all(|name| program.contains(name)));
-                    assert_eq!(compiled.settings[&option.name], *value);
+                    // An option that is left as the workload has it has no value.
+                    assert_eq!(compiled.settings.get(&option.name).map_or("", String::as_str), *value);
                 }
             }
         }
     }
+}
+
+#[test]
+fn what_files_hold_can_be_set_for_every_workload_with_files() {
+    let catalog = catalog();
+    let content = |workload: &str, set: &[(&str, &str)]| {
+        let settings = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let compiled = catalog.workloads[workload].compile("quick", &settings, 1).map_err(|error| error.to_string());
+        compiled.map(|compiled| compiled.program.filesets.into_iter().map(|one| one.content).collect::<Vec<_>>())
+    };
+    let logs = Content { pattern: Some(Pattern::Logs), ..Content::default() };
+    assert!(content("mail", &[("data", "logs")]).expect("it can").iter().all(|one| *one == logs));
+    let some = Content { compressible_percent: 70, duplicate_percent: 20, ..Content::default() };
+    let found = content("bonnie", &[("data", "70%"), ("duplicate", "20%")]).expect("it can");
+    assert!(found.len() > 2 && found.iter().all(|one| *one == some), "{found:?}");
+    // Reads that are verified go on being so, and need blocks that differ.
+    let verified = content("mirror", &[("data", "text")]).expect("it can");
+    assert!(verified.iter().any(|one| one.verify && one.pattern == Some(Pattern::Text)), "{verified:?}");
+    let refused = content("mirror", &[("data", "zeros")]).expect_err("all blocks are the same");
+    assert!(refused.contains("data = zeros") && refused.contains("blocks that differ"), "{refused}");
+    let refused = content("mail", &[("data", "101%")]).expect_err("more than all");
+    assert!(refused.contains("101 % of the data cannot compress"), "{refused}");
+    let has_it = |name: &str| catalog.workloads[name].options.iter().any(|option| option.name == "data");
+    assert!(has_it("clones") && !has_it("git"));
+}
+
+#[test]
+fn an_option_or_variable_of_the_workload_goes_before_that_for_all() {
+    let text = |scale: &str, size: &str| {
+        format!(
+            "name = \"w\"\ntitle = \"W\"\nabout = \"W\"\n[scales.quick]\n{scale}\n[[filesets]]\nname = \"f\"\nfiles = 1\n\
+             size = \"{size}\"\n[[phases]]\nname = \"p\"\nwork = {{ files = \"f\", steps = [\"create\", \"write\", \"close\"] }}\n"
+        )
+    };
+    let of = |scale, size| Workload::parse(&text(scale, size), "w.toml").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(of("data = \"4 KiB\"", "$data").options, []);
+    assert_eq!(of("size = \"4 KiB\"", "$size").options.len(), 2);
 }
 
 #[test]

@@ -73,10 +73,23 @@ pub enum Size {
     },
 }
 
+/// Data that compresses as much as real data of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Sentences of a made-up language, its words as frequent as those of a natural one.
+    Text,
+    /// Lines of a web server's log.
+    Logs,
+}
+
 /// What files hold. Shares in percent, of 4 KiB blocks; what is left is incompressible and unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
+    /// What blocks look like to a compressor; absent: noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
     /// Share of every block that compresses to nothing.
     pub compressible_percent: u8,
     /// Share of blocks that repeat an earlier block.

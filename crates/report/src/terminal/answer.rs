@@ -16,7 +16,7 @@ const LINES: usize = 10;
 const ROWS: usize = 12;
 /// Widest column that names the operations beside many contenders and beside few, and narrowest and widest of a contender.
 const NAMES: (usize, usize) = (25, 48);
-const COLUMN: (usize, usize) = (7, 12);
+const COLUMN: (usize, usize) = (7, 16);
 const ABREAST: usize = 6;
 /// What the figures are.
 const SCALE: &str = "TIMES SLOWER THAN BEST";

@@ -89,7 +89,9 @@ impl View {
             .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
         view.pivots = super::pivot::pivots(&view);
         view.answer = super::answer::answer(&view, &found);
-        view.answer.besides.splice(0..0, late_disk);
+        let names: Vec<&str> = view.contenders.iter().map(|contender| contender.name.as_str()).collect();
+        let first = late_disk.into_iter().chain(costs::space(&view.costs, &names));
+        view.answer.besides.splice(0..0, first);
         Ok(view)
     }
 }

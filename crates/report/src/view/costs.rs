@@ -128,6 +128,39 @@ fn written_per_byte(trial: &TrialRecord) -> Option<f64> {
     (users >= LEAST_BYTES && taken > 0).then(|| taken as f64 / users as f64)
 }
 
+/// From how many times as much space a difference is worth a sentence.
+const WORTH_A_SENTENCE: f64 = 1.2;
+/// Groups of contenders that the sentence names at most.
+const MOST_GROUPS: usize = 4;
+
+/// How much space the same files take, where that differs: of the workload where it differs most.
+pub(super) fn space(costs: &[CostsView], contenders: &[&str]) -> Option<String> {
+    let taken = |one: &CostsView| {
+        let each = one.contenders.iter().filter_map(|cost| Some((cost.taken_per_byte?, cost.contender)));
+        let mut each: Vec<(f64, usize)> = each.collect();
+        each.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let times = each.last()?.0 / each.first()?.0;
+        (times >= WORTH_A_SENTENCE).then_some((times, each, one.title.clone()))
+    };
+    let (_, each, title) = costs.iter().filter_map(taken).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for (share, contender) in each {
+        let (share, name) = (crate::number::whole_percent(share), contenders[contender]);
+        match groups.last_mut().filter(|(last, _)| *last == share) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((share, vec![name])),
+        }
+    }
+    // The largest is named, whatever is left out before it.
+    if groups.len() > MOST_GROUPS {
+        groups.drain(MOST_GROUPS - 1..groups.len() - 1);
+    }
+    let each = groups.iter().map(|(share, names)| format!("{share} with {}", judge::list(names)));
+    let of_work = if costs.len() > 1 { format!(" in {title}") } else { String::new() };
+    let each = each.collect::<Vec<_>>().join(", ");
+    Some(format!("Space, in percent of the files' size{of_work}: {each}."))
+}
+
 impl CostView {
     /// Its figures as people read them, in the order of [`HEADINGS`]; a dash where there is none.
     pub fn told(&self) -> [String; 9] {
@@ -187,6 +220,26 @@ pub const LEGEND: &str = "Medians. empty: space that is not free once the filesy
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn space_is_a_sentence_where_it_differs() {
+        let costs = |shares: &[f64]| {
+            let of = |(contender, &share): (usize, &f64)| CostView {
+                contender,
+                taken_per_byte: Some(share),
+                ..CostView::default()
+            };
+            let contenders = shares.iter().enumerate().map(of).collect();
+            CostsView { workload: "logs".into(), title: "Logs".into(), contenders }
+        };
+        let names = ["ext4", "xfs", "btrfs", "zfs", "f2fs"];
+        assert_eq!(space(&[costs(&[1.0, 1.1, 1.0])], &names), None);
+        let text = space(&[costs(&[1.0, 1.0, 0.154])], &names).expect("it differs");
+        assert_eq!(text, "Space, in percent of the files' size: 15 % with btrfs, 100 % with ext4 and xfs.");
+        // Of many contenders the first and the last.
+        let text = space(&[costs(&[1.5, 9.0, 3.0, 4.0, 2.0])], &names).expect("it differs");
+        assert!(text.ends_with("150 % with ext4, 200 % with f2fs, 300 % with btrfs, 900 % with xfs."), "{text}");
+    }
 
     #[test]
     fn what_was_not_measured_is_a_dash_and_inodes_made_as_needed_are_any() {
