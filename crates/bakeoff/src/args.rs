@@ -272,9 +272,9 @@ pub struct ShowArgs {
     /// As JSON
     #[arg(long, group = "form")]
     pub json: bool,
-    /// As CSV, every sample a line
-    #[arg(long, group = "form")]
-    pub csv: bool,
+    /// As CSV: samples; series (rate and latency every 0.1 s); latency (percentiles); printed (figures of programs)
+    #[arg(long, value_name = "TABLE", group = "form", num_args = 0..=1, require_equals = true, default_missing_value = "samples", value_parser = csv_tables())]
+    pub csv: Option<String>,
     /// As Markdown tables
     #[arg(long, group = "form")]
     pub markdown: bool,
@@ -294,6 +294,10 @@ pub struct ShowArgs {
 }
 
 /// The forms of a report by their names, and the word for all of them.
+fn csv_tables() -> PossibleValuesParser {
+    PossibleValuesParser::new(report::export::CSV.map(|(name, _)| name))
+}
+
 fn formats() -> PossibleValuesParser {
     report::Format::ALL.iter().map(|format| format.name()).chain(["all"]).collect::<Vec<_>>().into()
 }

@@ -5,7 +5,7 @@
 use crate::histogram::Merged;
 use crate::ops::Ops;
 use crate::phase::Pass;
-use crate::shared::{Common, Count, Note, Slot};
+use crate::shared::{Common, Count, INTERVAL_WORDS, Note, Slot};
 use crate::tally::{ERRORS_KEPT, intervals};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
@@ -137,16 +137,21 @@ fn series(pass: &Pass) -> Option<Series> {
     if filled == 0 {
         return None;
     }
-    let (mut items, mut bytes) = (vec![0; filled], vec![0; filled]);
+    const LONGEST: usize = INTERVAL_WORDS - 1;
+    let mut all: [Vec<u64>; INTERVAL_WORDS] = std::array::from_fn(|_| vec![0; filled]);
     for slot in slots(pass) {
         for number in 0..filled.min(slot.get(Count::Intervals) as usize) {
-            if let Some((i, b)) = slot.interval(number) {
-                items[number] += i.load(Relaxed);
-                bytes[number] += b.load(Relaxed);
+            let Some(found) = slot.interval(number).map(|words| words.iter().map(|word| word.load(Relaxed))) else {
+                continue;
+            };
+            for (place, (series, found)) in all.iter_mut().zip(found).enumerate() {
+                let so_far = &mut series[number];
+                *so_far = if place == LONGEST { found.max(*so_far) } else { *so_far + found };
             }
         }
     }
-    Some(Series { interval_ns, items, bytes })
+    let [items, bytes, calls, calls_ns, longest_ns] = all;
+    Some(Series { interval_ns, items, bytes, calls, calls_ns, longest_ns })
 }
 
 fn commands(pass: &Pass) -> Vec<CommandRun> {

@@ -50,12 +50,14 @@ pub struct Recorder<'a> {
     sum: u64,
     least: u64,
     most: u64,
+    /// Longest since [`Recorder::take_longest`].
+    longest: u64,
 }
 
 impl<'a> Recorder<'a> {
     /// A recorder into words that are all zero.
     pub fn new(words: &'a [AtomicU64]) -> Recorder<'a> {
-        Recorder { words: &words[..WORDS], count: 0, sum: 0, least: u64::MAX, most: 0 }
+        Recorder { words: &words[..WORDS], count: 0, sum: 0, least: u64::MAX, most: 0, longest: 0 }
     }
 
     /// Record one latency.
@@ -65,9 +67,20 @@ impl<'a> Recorder<'a> {
         self.sum += ns;
         self.least = self.least.min(ns);
         self.most = self.most.max(ns);
+        self.longest = self.longest.max(ns);
         // One writer only, so a plain load and store do.
         let word = &self.words[BUCKETS + index(ns.min(LARGEST))];
         word.store(word.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// How many were recorded, and their sum, in nanoseconds.
+    pub fn totals(&self) -> (u64, u64) {
+        (self.count, self.sum)
+    }
+
+    /// The longest that was recorded since this was last asked, in nanoseconds.
+    pub fn take_longest(&mut self) -> u64 {
+        std::mem::take(&mut self.longest)
     }
 
     /// Show the totals to the gatherer.

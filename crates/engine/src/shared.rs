@@ -91,6 +91,8 @@ pub enum Count {
 
 const COUNT_WORDS: usize = 24;
 const NOTE_WORDS: usize = 48 << 10;
+/// Words of one interval of the series.
+pub const INTERVAL_WORDS: usize = 5;
 
 /// What a worker has to say in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -130,7 +132,8 @@ impl Shared {
     }
 
     fn slot_words(&self) -> usize {
-        (COUNT_WORDS + NOTE_WORDS + 2 * self.intervals + self.histograms * histogram::WORDS).next_multiple_of(512)
+        (COUNT_WORDS + NOTE_WORDS + INTERVAL_WORDS * self.intervals + self.histograms * histogram::WORDS)
+            .next_multiple_of(512)
     }
 
     /// A word for all workers.
@@ -194,23 +197,20 @@ impl<'a> Slot<'a> {
 
     /// The words of a histogram.
     pub fn histogram(&self, number: usize) -> &'a [AtomicU64] {
-        let from = COUNT_WORDS + NOTE_WORDS + 2 * self.intervals + number * histogram::WORDS;
+        let from = COUNT_WORDS + NOTE_WORDS + INTERVAL_WORDS * self.intervals + number * histogram::WORDS;
         &self.words[from..from + histogram::WORDS]
     }
 
-    /// Items and bytes of one interval of the series; None beyond the last.
-    pub fn interval(&self, number: usize) -> Option<(&'a AtomicU64, &'a AtomicU64)> {
-        let from = COUNT_WORDS + NOTE_WORDS + 2 * number;
-        (number < self.intervals).then(|| (&self.words[from], &self.words[from + 1]))
+    /// Items, bytes, calls, their time and the longest of them in one interval of the series; None beyond the last.
+    pub fn interval(&self, number: usize) -> Option<&'a [AtomicU64]> {
+        let from = COUNT_WORDS + NOTE_WORDS + INTERVAL_WORDS * number;
+        (number < self.intervals).then(|| &self.words[from..from + INTERVAL_WORDS])
     }
 
     /// Forget the series.
     pub fn clear_series(&self) {
         for number in 0..(self.get(Count::Intervals) as usize).min(self.intervals) {
-            if let Some((items, bytes)) = self.interval(number) {
-                items.store(0, Relaxed);
-                bytes.store(0, Relaxed);
-            }
+            self.interval(number).into_iter().flatten().for_each(|word| word.store(0, Relaxed));
         }
         self.set(Count::Intervals, 0);
     }

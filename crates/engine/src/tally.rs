@@ -5,7 +5,7 @@
 use crate::clock::Clock;
 use crate::histogram::Recorder;
 use crate::process::{self, cpu_of_process, cpu_of_thread};
-use crate::shared::{Common, Count, Note, Shared, Slot, Stop};
+use crate::shared::{Common, Count, INTERVAL_WORDS, Note, Shared, Slot, Stop};
 use crate::sys::Errno;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -51,7 +51,8 @@ pub struct Tally<'a> {
     interval_ns: u64,
     interval: usize,
     next_tick: u64,
-    shown: (u64, u64),
+    /// Items, bytes, calls and their time that earlier intervals have.
+    shown: [u64; 4],
     ramp_end: u64,
     end: u64,
     /// Items and slices of the whole work; (0, 1) where it is not cut.
@@ -91,7 +92,7 @@ impl<'a> Tally<'a> {
             interval_ns: limits.interval_ns,
             interval: 0,
             next_tick: if ramp_end > start { ramp_end } else { start + limits.interval_ns },
-            shown: (0, 0),
+            shown: [0; 4],
             ramp_end: if ramp_end > start { ramp_end } else { 0 },
             end,
             cut: (0, 1),
@@ -251,12 +252,16 @@ impl<'a> Tally<'a> {
             return;
         }
         let (items_now, read, written) = self.counted();
-        let bytes = read + written;
-        if let Some((items, moved)) = self.slot.interval(self.interval) {
-            items.store(items_now - self.shown.0, Relaxed);
-            moved.store(bytes - self.shown.1, Relaxed);
+        let (calls, calls_ns) = self.recorders.iter().map(Recorder::totals).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let longest = self.recorders.iter_mut().map(Recorder::take_longest).max().unwrap_or(0);
+        if let Some(words) = self.slot.interval(self.interval) {
+            let now = [items_now, read + written, calls, calls_ns];
+            for (word, (now, shown)) in words.iter().zip(now.iter().zip(self.shown)) {
+                word.store(now.saturating_sub(shown), Relaxed);
+            }
+            words[INTERVAL_WORDS - 1].store(longest, Relaxed);
             self.slot.set(Count::Intervals, self.interval as u64 + 1);
-            self.shown = (items_now, bytes);
+            self.shown = now;
         }
         // Intervals in which nothing returned stay zero: that is what happened in them.
         let missed = (self.now - self.next_tick) / self.interval_ns + 1;
@@ -297,7 +302,7 @@ impl<'a> Tally<'a> {
         self.next_tick = self.ramp_end + self.interval_ns;
         self.ramp_end = 0;
         (self.items, self.read, self.written, self.hash) = (0, 0, 0, 0);
-        (self.shown, self.in_time) = ((0, 0), (0, 0, 0));
+        (self.shown, self.in_time) = ([0; 4], (0, 0, 0));
         self.recorders.iter_mut().for_each(Recorder::clear);
         self.slot.clear_series();
         for count in [Count::Late, Count::Started, Count::Checked, Count::Wrong] {

@@ -105,11 +105,20 @@ fn pace(of: &[(&GroupOutcome, u64)]) -> Option<Pace> {
 fn series(parts: &[Part]) -> Option<Series> {
     let each: Vec<&Series> = parts.iter().filter_map(|part| part.outcome.series.as_ref()).collect();
     let interval_ns = each.first()?.interval_ns;
-    let length = each.iter().map(|series| series.items.len()).max()?;
-    let sum = |of: fn(&Series) -> &Vec<u64>| {
-        (0..length).map(|at| each.iter().filter_map(|series| of(series).get(at)).sum()).collect()
+    let at = |of: fn(&Series) -> &Vec<u64>, fold: fn(u64, u64) -> u64| {
+        let longest = each.iter().map(|series| of(series).len()).max().unwrap_or(0);
+        let all = |place: usize| each.iter().filter_map(|series| of(series).get(place)).copied().fold(0, fold);
+        (0..longest).map(all).collect()
     };
-    Some(Series { interval_ns, items: sum(|series| &series.items), bytes: sum(|series| &series.bytes) })
+    let sum = |of| at(of, std::ops::Add::add);
+    Some(Series {
+        interval_ns,
+        items: sum(|series| &series.items),
+        bytes: sum(|series| &series.bytes),
+        calls: sum(|series| &series.calls),
+        calls_ns: sum(|series| &series.calls_ns),
+        longest_ns: at(|series| &series.longest_ns, u64::max),
+    })
 }
 
 fn errors(parts: &[Part]) -> Errors {
@@ -268,7 +277,14 @@ mod tests {
         assert!((all.all_at_work_items - 150.0).abs() < 1e-6, "{}", all.all_at_work_items);
         // By its series the first client did nearly all in its first half.
         let mut uneven = part(0, 0, 100, 4);
-        let series = Series { interval_ns: 1_000_000_000, items: vec![40, 50, 5, 5], bytes: vec![400, 500, 50, 50] };
+        let series = Series {
+            interval_ns: 1_000_000_000,
+            items: vec![40, 50, 5, 5],
+            bytes: vec![400, 500, 50, 50],
+            calls: Vec::new(),
+            calls_ns: Vec::new(),
+            longest_ns: Vec::new(),
+        };
         uneven.outcome.series = Some(series);
         let all = merged(&[uneven, part(0, 0, 100, 2)], 0).expect("merged").together.expect("clients");
         assert!((all.all_at_work_items - 190.0).abs() < 1e-6, "{}", all.all_at_work_items);

@@ -176,7 +176,7 @@ pub struct CpuTime {
     pub system_ns: u64,
 }
 
-/// Throughput over time.
+/// Throughput and latency over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
@@ -186,6 +186,15 @@ pub struct Series {
     pub items: Vec<u64>,
     /// Bytes moved in each interval.
     pub bytes: Vec<u64>,
+    /// Calls that returned in each interval; absent in records of before they were counted, as are their times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<u64>,
+    /// Time that these calls took, together, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls_ns: Vec<u64>,
+    /// Time that the longest of them took, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub longest_ns: Vec<u64>,
 }
 
 /// Failed operations.

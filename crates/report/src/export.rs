@@ -8,6 +8,7 @@ mod histograms;
 mod json;
 mod ods;
 mod ods_charts;
+mod passes;
 mod pictures;
 mod pivots;
 mod samples;
@@ -25,7 +26,6 @@ pub(crate) use folder::write as write_files;
 pub use folder::{MARK, check_folder};
 pub use json::results;
 pub use pivots::{pivot_csv, pivot_sheets};
-pub use samples::samples_csv;
 pub use tables::{Sheet, overview_sheet, workload_csv, workload_sheet};
 
 /// One form of a report.
@@ -38,7 +38,7 @@ pub enum Format {
     Svg,
     /// `charts/*.png`.
     Png,
-    /// `tables/*.csv` and `samples.csv`.
+    /// `tables/*.csv` and those of [`CSV`].
     Csv,
     /// `tables/*.md`.
     Markdown,
@@ -66,6 +66,18 @@ impl Format {
         Format::ALL.iter().copied().find(|format| format.name().eq_ignore_ascii_case(name))
     }
 }
+
+/// Makes a table of a run as CSV; empty where the run has nothing for it.
+pub type CsvTable = fn(&Material, &View) -> String;
+
+/// Tables as CSV whose lines are passes, by name: every sample; throughput and latency over time; percentiles of latency; figures that programs
+/// print.
+pub const CSV: [(&str, CsvTable); 4] = [
+    ("samples", samples::samples_csv),
+    ("series", passes::series),
+    ("latency", passes::latencies),
+    ("printed", passes::printed),
+];
 
 /// Writes a report of a run into a folder, which is made where it is missing; what an earlier report wrote there is replaced.
 /// Answers with the files that were written.
@@ -105,7 +117,12 @@ fn files(material: &Material, view: &View, formats: &[Format]) -> Result<Files, 
         }
     }
     if wants(Format::Csv) {
-        out.put("samples.csv", samples::samples_csv(material, view));
+        for (name, table) in CSV {
+            let text = table(material, view);
+            if !text.is_empty() {
+                out.put(&format!("{name}.csv"), text);
+            }
+        }
         out.put("tables/overview.csv", overview_sheet(view).to_csv());
         out.put("tables/costs.csv", costs_sheet(view).to_csv());
         for workload in &view.workloads {

@@ -92,6 +92,35 @@ fn every_sample_in_csv_is_the_ledgers_to_the_last_digit() {
 }
 
 #[test]
+fn csv_has_every_interval_and_every_step_of_every_pass() {
+    let bench = made_up(Size { contenders: 3, blocks: 2 });
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (material, _) = written(&bench, folder.path(), &[Format::Csv]);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("the file is there");
+    let phases = || material.trials.iter().flat_map(|trial| &trial.phases);
+    let series = read("series.csv");
+    let numbers = |text: &str, name: &str| {
+        column(text, name).iter().map(|text| text.parse::<f64>().expect("a number")).collect::<Vec<_>>()
+    };
+    let of_ledger: Vec<&ledger::outcome::Series> = phases().filter_map(|phase| phase.outcome.series.as_ref()).collect();
+    let items: Vec<f64> = of_ledger.iter().flat_map(|one| &one.items).map(|items| *items as f64).collect();
+    assert!(!items.is_empty());
+    assert_eq!(numbers(&series, "items"), items);
+    // As these were made up, each call takes a microsecond.
+    assert!(column(&series, "mean_ns").iter().all(|mean| mean.is_empty() || mean == "1000"));
+    let starts: Vec<f64> = of_ledger.iter().flat_map(|one| (0..one.items.len()).map(|at| 0.1 * at as f64)).collect();
+    assert_eq!(numbers(&series, "start_seconds"), starts);
+    let latency = read("latency.csv");
+    let steps = || phases().flat_map(|phase| &phase.outcome.groups).flat_map(|group| group.latency.values());
+    assert!(steps().count() > 0);
+    assert_eq!(numbers(&latency, "max_ns"), steps().map(|found| found.max_ns as f64).collect::<Vec<_>>());
+    let in_order = ["min_ns", "p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "max_ns"].map(|name| numbers(&latency, name));
+    for (less, more) in in_order.iter().zip(&in_order[1..]) {
+        assert!(less.iter().zip(more).all(|(less, more)| less <= more));
+    }
+}
+
+#[test]
 fn json_tables_and_page_carry_the_same_figures() {
     let bench = made_up(Size { contenders: 5, blocks: 3 });
     let folder = tempfile::tempdir().expect("a scratch folder");

@@ -23,8 +23,10 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
     let style = terminal::Style::of_stdout();
     let data = if args.json {
         Some(report::export::results(&material, &view)?)
-    } else if args.csv {
-        Some(report::export::samples_csv(&material, &view))
+    } else if let Some(asked) = &args.csv {
+        // The command line knows no other names.
+        let table = report::export::CSV.iter().find(|(name, _)| name == asked);
+        table.map(|(_, table)| table(&material, &view))
     } else if args.markdown {
         Some(report::export::markdown(&view))
     } else {

@@ -80,6 +80,12 @@ fn a_phase_that_ends_by_time_counts_what_follows_the_ramp() {
         assert_eq!(outcome.returned_ns, measure_ns);
         let series = outcome.series.unwrap();
         assert!(series.items.iter().sum::<u64>() <= outcome.items);
+        let latency = &outcome.groups[0].latency["read"];
+        assert!((1..=latency.count).contains(&series.calls.iter().sum::<u64>()), "{:?}", series.calls);
+        assert!(series.longest_ns.iter().all(|longest| *longest <= latency.max_ns), "{:?}", series.longest_ns);
+        for ((calls, ns), longest) in series.calls.iter().zip(&series.calls_ns).zip(&series.longest_ns) {
+            assert!(ns >= longest && *ns <= calls * longest, "{calls} calls took {ns} ns, the longest {longest}");
+        }
     }
 }
 

@@ -126,5 +126,9 @@ fn series(draw: &mut Draw, items: u64, bytes: u64, returned_ns: u64) -> Series {
             .map(|_| (whole as f64 / intervals as f64 * (1.0 + 0.08 * draw.normal()).max(0.1)) as u64)
             .collect()
     };
-    Series { interval_ns, items: share(draw, items), bytes: share(draw, bytes) }
+    let (items, bytes): (Vec<u64>, Vec<u64>) = (share(draw, items), share(draw, bytes));
+    let calls: Vec<u64> = items.iter().map(|items| 2 * items).collect();
+    let calls_ns = calls.iter().map(|calls| calls * 1_000).collect();
+    let longest_ns = calls.iter().map(|calls| calls * 10).collect();
+    Series { interval_ns, items, bytes, calls, calls_ns, longest_ns }
 }
