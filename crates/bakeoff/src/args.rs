@@ -272,7 +272,7 @@ pub struct ShowArgs {
     /// As JSON
     #[arg(long, group = "form")]
     pub json: bool,
-    /// As CSV: samples; series (rate and latency every 0.1 s); latency (percentiles); printed (figures of programs)
+    /// As CSV: samples; series (rate and latency over time); latency (percentiles); printed (figures of programs)
     #[arg(long, value_name = "TABLE", group = "form", num_args = 0..=1, require_equals = true, default_missing_value = "samples", value_parser = csv_tables())]
     pub csv: Option<String>,
     /// As Markdown tables

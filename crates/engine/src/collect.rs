@@ -5,8 +5,8 @@
 use crate::histogram::Merged;
 use crate::ops::Ops;
 use crate::phase::Pass;
-use crate::shared::{Common, Count, INTERVAL_WORDS, Note, Slot};
-use crate::tally::{ERRORS_KEPT, intervals};
+use crate::shared::{Common, Count, INTERVAL_NS, Note, Slot};
+use crate::tally::ERRORS_KEPT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 use workload::outcome::{
@@ -132,26 +132,20 @@ fn pace(group: &Group, slots: &[Slot], returned_ns: u64) -> Option<Pace> {
 }
 
 fn series(pass: &Pass) -> Option<Series> {
-    let (interval_ns, limit) = intervals(pass.program.time_limit);
-    let filled = slots(pass).map(|s| s.get(Count::Intervals) as usize).max().unwrap_or(0).min(limit);
-    if filled == 0 {
-        return None;
-    }
-    const LONGEST: usize = INTERVAL_WORDS - 1;
-    let mut all: [Vec<u64>; INTERVAL_WORDS] = std::array::from_fn(|_| vec![0; filled]);
-    for slot in slots(pass) {
-        for number in 0..filled.min(slot.get(Count::Intervals) as usize) {
-            let Some(found) = slot.interval(number).map(|words| words.iter().map(|word| word.load(Relaxed))) else {
-                continue;
-            };
-            for (place, (series, found)) in all.iter_mut().zip(found).enumerate() {
-                let so_far = &mut series[number];
-                *so_far = if place == LONGEST { found.max(*so_far) } else { *so_far + found };
-            }
-        }
-    }
-    let [items, bytes, calls, calls_ns, longest_ns] = all;
-    Some(Series { interval_ns, items, bytes, calls, calls_ns, longest_ns })
+    let each: Vec<Series> = slots(pass).filter_map(series_of).collect();
+    Series::together(each.iter())
+}
+
+/// The series of one worker.
+fn series_of(slot: Slot<'_>) -> Option<Series> {
+    let filled = slot.get(Count::Intervals) as usize;
+    let word = |place: usize| {
+        let intervals = (0..filled).map_while(|number| slot.interval(number));
+        intervals.map(|words| words[place].load(Relaxed)).collect()
+    };
+    let [items, bytes, calls, calls_ns, longest_ns] = std::array::from_fn(word);
+    let interval_ns = INTERVAL_NS << slot.get(Count::Doublings);
+    (filled > 0).then_some(Series { interval_ns, items, bytes, calls, calls_ns, longest_ns })
 }
 
 fn commands(pass: &Pass) -> Vec<CommandRun> {

@@ -7,7 +7,6 @@ use crate::ops::Ops;
 use crate::process::{self, Child, Ending};
 use crate::shared::{Common, Count, Note, Shared, Stop};
 use crate::sys::{self, Fd};
-use crate::tally::intervals;
 use crate::worker::{Task, work};
 use crate::{collect, durable, instructions, kinds};
 use std::io::{self, Write};
@@ -127,7 +126,7 @@ fn start<'a>(
     let groups = &program.phases[phase].groups;
     let workers: usize = groups.iter().map(|g| program.own_workers(g).len()).sum();
     let histograms = groups.iter().map(|g| Ops::new(g).histograms.len()).max().unwrap_or(0);
-    let shared = Shared::new(groups.len(), workers, intervals(program.time_limit).1, histograms)
+    let shared = Shared::new(groups.len(), workers, histograms)
         .map_err(|e| format!("shared memory for {workers} workers: {e}"))?;
     let producers =
         groups.iter().filter(|g| g.order != Order::Follow).map(|g| program.own_workers(g).len() as u64).sum();

@@ -87,12 +87,18 @@ pub enum Count {
     Notes,
     /// Slices carried out, but for the last.
     Slices,
+    /// How often the intervals of the series were made twice as long.
+    Doublings,
 }
 
 const COUNT_WORDS: usize = 24;
 const NOTE_WORDS: usize = 48 << 10;
-/// Words of one interval of the series.
+/// Words of one interval of the series; the last is the longest call, the others are sums.
 pub const INTERVAL_WORDS: usize = 5;
+/// Length of the first intervals, in nanoseconds.
+pub const INTERVAL_NS: u64 = 100_000_000;
+/// Intervals of the series; an even number. When they are full, pairs are joined and intervals are twice as long from then on.
+pub const INTERVALS: usize = 4096;
 
 /// What a worker has to say in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -119,20 +125,19 @@ pub struct Shared {
     region: Region,
     groups: usize,
     workers: usize,
-    intervals: usize,
     histograms: usize,
 }
 
 impl Shared {
-    /// Memory for so many groups and workers, intervals of the series, and histograms for each worker.
-    pub fn new(groups: usize, workers: usize, intervals: usize, histograms: usize) -> Result<Shared, Errno> {
-        let mut shared = Shared { region: Region::new(0)?, groups, workers, intervals, histograms };
+    /// Memory for so many groups and workers, and histograms for each worker.
+    pub fn new(groups: usize, workers: usize, histograms: usize) -> Result<Shared, Errno> {
+        let mut shared = Shared { region: Region::new(0)?, groups, workers, histograms };
         shared.region = Region::new(COMMON_WORDS + groups * GROUP_WORDS + workers * shared.slot_words())?;
         Ok(shared)
     }
 
     fn slot_words(&self) -> usize {
-        (COUNT_WORDS + NOTE_WORDS + INTERVAL_WORDS * self.intervals + self.histograms * histogram::WORDS)
+        (COUNT_WORDS + NOTE_WORDS + INTERVAL_WORDS * INTERVALS + self.histograms * histogram::WORDS)
             .next_multiple_of(512)
     }
 
@@ -167,7 +172,7 @@ impl Shared {
     pub fn slot(&self, worker: usize) -> Slot<'_> {
         assert!(worker < self.workers);
         let from = COMMON_WORDS + self.groups * GROUP_WORDS + worker * self.slot_words();
-        Slot { words: &self.region[from..from + self.slot_words()], intervals: self.intervals }
+        Slot { words: &self.region[from..from + self.slot_words()] }
     }
 }
 
@@ -175,7 +180,6 @@ impl Shared {
 #[derive(Clone, Copy)]
 pub struct Slot<'a> {
     words: &'a [AtomicU64],
-    intervals: usize,
 }
 
 impl<'a> Slot<'a> {
@@ -197,19 +201,32 @@ impl<'a> Slot<'a> {
 
     /// The words of a histogram.
     pub fn histogram(&self, number: usize) -> &'a [AtomicU64] {
-        let from = COUNT_WORDS + NOTE_WORDS + INTERVAL_WORDS * self.intervals + number * histogram::WORDS;
+        let from = COUNT_WORDS + NOTE_WORDS + INTERVAL_WORDS * INTERVALS + number * histogram::WORDS;
         &self.words[from..from + histogram::WORDS]
     }
 
     /// Items, bytes, calls, their time and the longest of them in one interval of the series; None beyond the last.
     pub fn interval(&self, number: usize) -> Option<&'a [AtomicU64]> {
         let from = COUNT_WORDS + NOTE_WORDS + INTERVAL_WORDS * number;
-        (number < self.intervals).then(|| &self.words[from..from + INTERVAL_WORDS])
+        (number < INTERVALS).then(|| &self.words[from..from + INTERVAL_WORDS])
+    }
+
+    /// Joins each pair of intervals, so that the upper half is free.
+    pub fn join_intervals(&self) {
+        for number in 0..INTERVALS {
+            let pair = [2 * number, 2 * number + 1].map(|one| self.interval(one));
+            for (place, word) in self.interval(number).into_iter().flatten().enumerate() {
+                let [first, second] = pair.map(|one| one.map_or(0, |words| words[place].load(Relaxed)));
+                word.store(if place == INTERVAL_WORDS - 1 { first.max(second) } else { first + second }, Relaxed);
+            }
+        }
+        self.set(Count::Intervals, self.get(Count::Intervals).div_ceil(2));
+        self.add(Count::Doublings, 1);
     }
 
     /// Forget the series.
     pub fn clear_series(&self) {
-        for number in 0..(self.get(Count::Intervals) as usize).min(self.intervals) {
+        for number in 0..self.get(Count::Intervals) as usize {
             self.interval(number).into_iter().flatten().for_each(|word| word.store(0, Relaxed));
         }
         self.set(Count::Intervals, 0);
@@ -246,7 +263,7 @@ mod tests {
 
     #[test]
     fn notes_come_back_as_they_were_left() {
-        let shared = Shared::new(1, 2, 10, 1).unwrap();
+        let shared = Shared::new(1, 2, 1).unwrap();
         let notes = [Note::Remark("first".into()), Note::Wrong("ünd second".into())];
         assert!(notes.iter().all(|note| shared.slot(1).note(note)));
         assert_eq!(shared.slot(1).notes(), notes);
@@ -255,7 +272,7 @@ mod tests {
 
     #[test]
     fn notes_beyond_the_limit_are_dropped_whole() {
-        let shared = Shared::new(1, 1, 0, 0).unwrap();
+        let shared = Shared::new(1, 1, 0).unwrap();
         let fitted = (0..60_000).filter(|i| shared.slot(0).note(&Note::Remark(format!("remark {i}")))).count();
         assert!((5_000..60_000).contains(&fitted), "{fitted}");
         let kept = shared.slot(0).notes();
@@ -264,8 +281,28 @@ mod tests {
     }
 
     #[test]
+    fn joined_intervals_have_the_sums_and_the_longest_of_both() {
+        let shared = Shared::new(1, 1, 0).unwrap();
+        let slot = shared.slot(0);
+        for number in 0..INTERVALS {
+            let words = slot.interval(number).unwrap();
+            words.iter().for_each(|word| word.store(number as u64, Relaxed));
+        }
+        assert!(slot.interval(INTERVALS).is_none());
+        slot.set(Count::Intervals, INTERVALS as u64);
+        slot.join_intervals();
+        assert_eq!((slot.get(Count::Intervals), slot.get(Count::Doublings)), (INTERVALS as u64 / 2, 1));
+        let values = |number| slot.interval(number).unwrap().iter().map(|word| word.load(Relaxed)).collect::<Vec<_>>();
+        assert_eq!(values(0), [1, 1, 1, 1, 1]);
+        assert_eq!(values(7), [29, 29, 29, 29, 15]);
+        assert_eq!(values(INTERVALS / 2), [0; 5]);
+        slot.clear_series();
+        assert_eq!(values(7), [0; 5]);
+    }
+
+    #[test]
     fn the_first_reason_to_stop_stands() {
-        let shared = Shared::new(1, 1, 0, 0).unwrap();
+        let shared = Shared::new(1, 1, 0).unwrap();
         shared.stop(Stop::Time);
         shared.stop(Stop::Death);
         assert_eq!(shared.stopped(), Some(Stop::Time));

@@ -5,7 +5,7 @@
 use crate::clock::Clock;
 use crate::histogram::Recorder;
 use crate::process::{self, cpu_of_process, cpu_of_thread};
-use crate::shared::{Common, Count, INTERVAL_WORDS, Note, Shared, Slot, Stop};
+use crate::shared::{Common, Count, INTERVAL_NS, INTERVAL_WORDS, INTERVALS, Note, Shared, Slot, Stop};
 use crate::sys::Errno;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -14,13 +14,6 @@ use workload::program::End;
 
 /// Failed operations that are kept in full, for each worker.
 pub const ERRORS_KEPT: u64 = 16;
-
-/// Length of one interval of the series and of its list, from a phase's time limit in seconds: at most 36,000 intervals.
-pub fn intervals(time_limit: u64) -> (u64, usize) {
-    let interval_ns = if time_limit <= 3_600 { 100_000_000 } else { 1_000_000_000 };
-    let count = (time_limit.saturating_mul(1_000_000_000) / interval_ns + 1).min(36_000);
-    (interval_ns, count as usize)
-}
 
 /// What the system answered; with this process' limit on the size of files where there is one and a file met a limit.
 fn answered(errno: Errno) -> String {
@@ -89,9 +82,9 @@ impl<'a> Tally<'a> {
             hash: 0,
             errors: 0,
             in_time: (0, 0, 0),
-            interval_ns: limits.interval_ns,
+            interval_ns: INTERVAL_NS,
             interval: 0,
-            next_tick: if ramp_end > start { ramp_end } else { start + limits.interval_ns },
+            next_tick: if ramp_end > start { ramp_end } else { start + INTERVAL_NS },
             shown: [0; 4],
             ramp_end: if ramp_end > start { ramp_end } else { 0 },
             end,
@@ -251,6 +244,12 @@ impl<'a> Tally<'a> {
             self.begin_counting();
             return;
         }
+        while self.interval >= INTERVALS {
+            self.join_intervals();
+        }
+        if self.now < self.next_tick {
+            return;
+        }
         let (items_now, read, written) = self.counted();
         let (calls, calls_ns) = self.recorders.iter().map(Recorder::totals).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let longest = self.recorders.iter_mut().map(Recorder::take_longest).max().unwrap_or(0);
@@ -268,6 +267,16 @@ impl<'a> Tally<'a> {
         self.interval += missed as usize;
         self.next_tick += missed * self.interval_ns;
         self.flush();
+    }
+
+    /// The series is full: intervals are twice as long from here on. The first half of one is not over yet.
+    fn join_intervals(&mut self) {
+        self.slot.join_intervals();
+        if self.interval.is_multiple_of(2) {
+            self.next_tick += self.interval_ns;
+        }
+        self.interval /= 2;
+        self.interval_ns *= 2;
     }
 
     /// A slice is over: waits until the next may begin, and takes that time off its own.
@@ -361,8 +370,6 @@ pub struct Limits {
     pub end: End,
     /// Failed operations that are borne.
     pub errors: u64,
-    /// Length of one interval of the series.
-    pub interval_ns: u64,
     /// The worker is a process, so all of the process's CPU time is its own.
     pub process: bool,
 }

@@ -11,7 +11,7 @@ use crate::pace::Pacer;
 use crate::process;
 use crate::shared::{Common, Note, Shared};
 use crate::sys::Fd;
-use crate::tally::{Limits, Tally, intervals};
+use crate::tally::{Limits, Tally};
 use std::sync::atomic::Ordering;
 use workload::program::{End, Group, Order, Over, Phase, Program, Rate};
 
@@ -119,7 +119,6 @@ impl<'a> Task<'a> {
         let limits = Limits {
             end: self.of_phase().end,
             errors: self.program.error_limit,
-            interval_ns: intervals(self.program.time_limit).0,
             process: self.group().processes || self.program.own_workers(self.group()).len() == 1,
         };
         Tally::new(self.clock, self.shared, self.slot, ops.histograms.len(), limits)

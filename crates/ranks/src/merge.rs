@@ -103,22 +103,7 @@ fn pace(of: &[(&GroupOutcome, u64)]) -> Option<Pace> {
 
 /// Interval by interval; clients begin together as far as an interval can tell.
 fn series(parts: &[Part]) -> Option<Series> {
-    let each: Vec<&Series> = parts.iter().filter_map(|part| part.outcome.series.as_ref()).collect();
-    let interval_ns = each.first()?.interval_ns;
-    let at = |of: fn(&Series) -> &Vec<u64>, fold: fn(u64, u64) -> u64| {
-        let longest = each.iter().map(|series| of(series).len()).max().unwrap_or(0);
-        let all = |place: usize| each.iter().filter_map(|series| of(series).get(place)).copied().fold(0, fold);
-        (0..longest).map(all).collect()
-    };
-    let sum = |of| at(of, std::ops::Add::add);
-    Some(Series {
-        interval_ns,
-        items: sum(|series| &series.items),
-        bytes: sum(|series| &series.bytes),
-        calls: sum(|series| &series.calls),
-        calls_ns: sum(|series| &series.calls_ns),
-        longest_ns: at(|series| &series.longest_ns, u64::max),
-    })
+    Series::together(parts.iter().filter_map(|part| part.outcome.series.as_ref()))
 }
 
 fn errors(parts: &[Part]) -> Errors {

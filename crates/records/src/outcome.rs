@@ -197,6 +197,33 @@ pub struct Series {
     pub longest_ns: Vec<u64>,
 }
 
+impl Series {
+    /// Series of the same time as one, in the longest of their intervals; shorter ones are whole parts of it.
+    pub fn together<'a>(each: impl Iterator<Item = &'a Series> + Clone) -> Option<Series> {
+        let interval_ns = each.clone().map(|one| one.interval_ns).max().filter(|longest| *longest > 0)?;
+        let gather = |of: fn(&Series) -> &Vec<u64>, fold: fn(u64, u64) -> u64| {
+            let mut all = Vec::new();
+            for one in each.clone() {
+                for (at, value) in of(one).iter().enumerate() {
+                    let place = (at as u64 * one.interval_ns / interval_ns) as usize;
+                    all.resize(all.len().max(place + 1), 0);
+                    all[place] = fold(all[place], *value);
+                }
+            }
+            all
+        };
+        let sum = |of| gather(of, std::ops::Add::add);
+        Some(Series {
+            interval_ns,
+            items: sum(|one| &one.items),
+            bytes: sum(|one| &one.bytes),
+            calls: sum(|one| &one.calls),
+            calls_ns: sum(|one| &one.calls_ns),
+            longest_ns: gather(|one| &one.longest_ns, u64::max),
+        })
+    }
+}
+
 /// Failed operations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -251,4 +278,25 @@ pub struct Ceiling {
     pub clock: String,
     /// How far that clock was off the kernel's during the measurement, as a share.
     pub clock_error: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(interval_ns: u64, items: &[u64]) -> Series {
+        let items = items.to_vec();
+        let of_calls = || items.iter().map(|items| 2 * items).collect();
+        Series { interval_ns, bytes: vec![], calls: of_calls(), calls_ns: vec![], longest_ns: of_calls(), items }
+    }
+
+    #[test]
+    fn series_of_several_intervals_are_joined_in_the_longest() {
+        let (fine, coarse) = (series(100, &[1, 2, 3, 4, 5]), series(200, &[10, 20]));
+        let both = Series::together([&fine, &coarse].into_iter()).expect("there are two");
+        assert_eq!((both.interval_ns, both.items.as_slice()), (200, &[13, 27, 5][..]));
+        assert_eq!(both.longest_ns, [20, 40, 10]);
+        assert!(both.bytes.is_empty() && both.calls == [26, 54, 10]);
+        assert_eq!(Series::together([].into_iter()), None);
+    }
 }

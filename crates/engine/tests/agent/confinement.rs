@@ -149,14 +149,15 @@ fn what_work_declares_is_its_own() {
     prerequisites::needs!(root);
     // Of the private folders one is above the work.
     let places = Places { work: tempfile::tempdir_in("/tmp").unwrap(), ..Places::new() };
-    let line = "echo x > /tmp/mine; mkdir /run/mine/sockets; echo y > /dev/shm/shared; ls /tmp; df -P /tmp | tail -n 1";
-    let private = |phase| changed(phase, |command| command.private = vec!["/tmp".into(), "/run/mine".into()]);
-    let run = places.tried(private(shell(line))).expect("it runs");
-    assert!(run.output.contains("mine") && run.output.contains("bakeoff"), "{}", run.output);
-    assert!(
-        !Path::new("/tmp/mine").exists() && !Path::new("/run/mine").exists() && !Path::new("/dev/shm/shared").exists()
-    );
-    places.tried(as_user(private(shell("echo x > /tmp/mine")), "nobody")).expect("a user's too");
+    let mine = format!("bakeoff-test-{}", std::process::id());
+    let (in_tmp, in_run, in_memory) = (format!("/tmp/{mine}"), format!("/run/{mine}"), format!("/dev/shm/{mine}"));
+    let line =
+        format!("echo x > {in_tmp}; mkdir {in_run}/sockets; echo y > {in_memory}; ls /tmp; df -P /tmp | tail -n 1");
+    let private = |phase| changed(phase, |command| command.private = vec!["/tmp".into(), in_run.clone()]);
+    let run = places.tried(private(shell(&line))).expect("it runs");
+    assert!(run.output.lines().any(|line| line == mine) && run.output.contains("bakeoff"), "{}", run.output);
+    assert!([&in_tmp, &in_run, &in_memory].iter().all(|made| !Path::new(made).exists()));
+    places.tried(as_user(private(shell(&format!("echo x > {in_tmp}"))), "nobody")).expect("a user's too");
     let missing = changed(shell("true"), |command| command.private = vec!["/no-such-folder".into()]);
     places.refused(missing, &["`private` names /no-such-folder"]);
 }
