@@ -332,6 +332,20 @@ globalThis.bakeoffCharts = (() => {
     return curves(data, row, settings, "throughput over time, median of the trials", perSecond.words, lines, xAxis, yAxis, (value) => `${plain(value)} ${perSecond.sign}`);
   };
 
+  // The longest call that returned in each interval, of all trials. An interval in which no call returned has no point.
+  const stalls = (data, row, settings) => {
+    const lines = chosen(data, row, settings)
+      .filter((cell) => cell.series && cell.series.longest.some((ns) => ns > 0))
+      .map((cell) => ({
+        contender: data.contenders[cell.c],
+        points: cell.series.longest.map((ns, at) => [(at + 0.5) * cell.series.interval, ns]).filter(([, ns]) => ns > 0),
+      }));
+    if (lines.length === 0) return null;
+    const xAxis = { type: "value", min: 0, name: "seconds since the start", axisLabel: { formatter: plain } };
+    const yAxis = { type: "log", name: "latency", axisLabel: { formatter: duration } };
+    return curves(data, row, settings, "longest call in each interval, of all trials", "time, logarithmic; less is better", lines, xAxis, yAxis, duration);
+  };
+
   // Whiskers that stand upright; `pairs` holds place on the x axis, low, high, and the place of the bar among its neighbours.
   // Beside bars they are black; on lines, which cross, each has the colour of its own.
   // One that goes beyond `end` is cut there, with an arrow.
@@ -461,7 +475,7 @@ globalThis.bakeoffCharts = (() => {
     return over(data, { ...course, unit, base: 1, higher: false }, settings, axis, lines);
   };
 
-  const KINDS = { figures, latency, time, cpu, scaling, course };
+  const KINDS = { figures, latency, time, stalls, cpu, scaling, course };
 
   const height = (data, row, kind, settings) => {
     const space = margins(settings, row);

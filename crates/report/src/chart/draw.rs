@@ -21,6 +21,8 @@ pub enum Kind {
     Latency,
     /// Throughput over time.
     Time,
+    /// The longest calls over time.
+    Stalls,
     /// CPU of the workers.
     Cpu,
     /// Figures over the axis of this number in [`ChartData::axes`].
@@ -33,7 +35,7 @@ pub enum Kind {
 
 impl Kind {
     /// Those of an operation that every run may have, the first one first.
-    pub const ALL: [Kind; 4] = [Kind::Figures, Kind::Latency, Kind::Time, Kind::Cpu];
+    pub const ALL: [Kind; 5] = [Kind::Figures, Kind::Latency, Kind::Time, Kind::Stalls, Kind::Cpu];
 
     /// All of an operation that a report may have.
     pub fn of(data: &ChartData) -> Vec<Kind> {
@@ -46,6 +48,7 @@ impl Kind {
             Kind::Figures => "figures".into(),
             Kind::Latency => "latency".into(),
             Kind::Time => "time".into(),
+            Kind::Stalls => "stalls".into(),
             Kind::Cpu => "cpu".into(),
             Kind::Axis(number) => format!("axis:{number}"),
             Kind::Scaling => "scaling".into(),

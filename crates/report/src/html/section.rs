@@ -105,6 +105,7 @@ fn tabs(view: &View, id: &str, chart: &ChartRow) -> Markup {
         ("figures", "Figures", true),
         ("latency", "Latency", any(|cell| cell.latency.is_some())),
         ("time", "Over time", any(|cell| cell.series.is_some())),
+        ("stalls", "Longest calls", any(|cell| cell.series.as_ref().is_some_and(|series| !series.longest.is_empty()))),
         ("cpu", "CPU", any(|cell| cell.cpu.is_some())),
     ]
     .map(|(kind, label, there)| (kind.to_owned(), label.to_owned(), there))

@@ -31,6 +31,8 @@ pub struct SeriesView {
     pub interval: f64,
     /// Bytes or items a second, in base units.
     pub values: Vec<f64>,
+    /// Nanoseconds of the longest call that returned in each interval, in any trial; empty where that was not recorded.
+    pub longest: Vec<u64>,
 }
 
 /// A histogram of the ledger in a few numbers; None where it cannot be read.
@@ -98,6 +100,7 @@ pub fn series(material: &Material, row: &RowView, workload: (&str, &str), conten
     }
     let mut interval_ns = 0;
     let mut lines: Vec<Vec<f64>> = Vec::new();
+    let mut longest_calls: Vec<u64> = Vec::new();
     for trial in counted_trials(material, workload, contender) {
         let phases = trial.phases.iter().filter(|phase| row.phases.contains(&phase.name) && phase.counts());
         let Some(series) = phases.filter_map(|phase| phase.outcome.series.as_ref()).next() else {
@@ -110,11 +113,14 @@ pub fn series(material: &Material, row: &RowView, workload: (&str, &str), conten
         let seconds = interval_ns as f64 / 1e9;
         let counts = if row.figure == Figure::BytesPerSecond { &series.bytes } else { &series.items };
         lines.push(counts.iter().map(|count| *count as f64 / seconds).collect());
+        longest_calls.resize(longest_calls.len().max(series.longest_ns.len()), 0);
+        longest_calls.iter_mut().zip(&series.longest_ns).for_each(|(most, ns)| *most = (*most).max(*ns));
     }
     let longest = lines.iter().map(Vec::len).max().filter(|longest| *longest >= 2)?;
     let at = |place: usize| lines.iter().filter_map(|line| line.get(place).copied()).collect::<Vec<_>>();
     let medians: Vec<f64> = (0..longest).filter_map(|place| median(&at(place))).collect();
     let step = medians.len().div_ceil(MOST_POINTS);
     let values = medians.chunks(step).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect();
-    Some(SeriesView { interval: interval_ns as f64 * step as f64 / 1e9, values })
+    let longest = longest_calls.chunks(step).filter_map(|part| part.iter().copied().max()).collect();
+    Some(SeriesView { interval: interval_ns as f64 * step as f64 / 1e9, values, longest })
 }
