@@ -231,6 +231,15 @@ pub struct ResumeArgs {
     pub output: Output,
 }
 
+/// What counts as a failure of a run that ended
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Gate {
+    /// The answer takes no contender yet
+    Inconclusive,
+    /// A contender dropped out
+    Dropped,
+}
+
 /// What is done with a run's results
 #[derive(Debug, Default, Args)]
 pub struct Output {
@@ -243,6 +252,9 @@ pub struct Output {
     /// Hold every contender against this one, which you have now: what would switching bring?
     #[arg(long, value_name = "CONTENDER")]
     pub against: Option<String>,
+    /// End with status 5 if the answer takes no contender yet (inconclusive), 6 if a contender dropped out (dropped)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub fail_on: Vec<Gate>,
     /// Plain lines instead of a progress display
     #[arg(long)]
     pub plain: bool,

@@ -1,7 +1,7 @@
 //! A run from its beginning (or wherever it was stopped) to its verdict.
 //! In: a plan and a ledger. Out: trials in the ledger, the verdict on standard output, a report folder, a status.
 
-use crate::args::{Output, ResumeArgs};
+use crate::args::{Gate, Output, ResumeArgs};
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::live::{self, Live};
@@ -12,7 +12,8 @@ use crate::show;
 use crate::verbs::agent;
 use ledger::{Access, Ledger};
 use records::feature::Probed;
-use records::{Machine, NewRun, Origin, Place, RunRecord, RunStatus};
+use records::{Machine, NewRun, Origin, Place, RunRecord, RunStatus, TrialStatus};
+use report::View;
 use runner::{Ager, Ended, MachineClock, News, ResolvedPlan, Run, Sampling, Stop, Watcher};
 use staging::Registry;
 use std::path::Path;
@@ -23,6 +24,10 @@ use workload::plan::Until;
 
 /// Exit status of a run that the user stopped.
 pub const STOPPED: u8 = 3;
+/// Exit status of a run or comparison that cannot tell, where `--fail-on` has `inconclusive`.
+pub const INCONCLUSIVE: u8 = 5;
+/// Exit status of a run that a contender dropped out of, where `--fail-on` has `dropped`.
+pub const DROPPED: u8 = 6;
 
 impl Output {
     /// Listens where the run is to be shown, before anything is begun.
@@ -247,8 +252,8 @@ fn carry_on(
 /// How a run ended, for whoever watches it in a browser.
 fn last_words(id: &str, told: &Result<u8, Failure>) -> String {
     match told {
-        Ok(0) => "The run has ended; its report follows.".into(),
-        Ok(_) => format!("The run was stopped. What was measured is kept; bakeoff resume {id} goes on."),
+        Ok(STOPPED) => format!("The run was stopped. What was measured is kept; bakeoff resume {id} goes on."),
+        Ok(_) => "The run has ended; its report follows.".into(),
         Err(failure) => format!("The run ended: {}", failure.text),
     }
 }
@@ -269,27 +274,35 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
         }
         Ended::Finished(_) => {}
     }
+    let mut shown = show::Shown::read(ledger, Some(id))?;
     // One that dropped out is no reason to leave the rest unsaid.
-    let against = output.against.as_deref().filter(|name| match show::Shown::against(ledger, Some(id), Some(name)) {
-        Ok(_) => true,
-        Err(error) => {
-            eprintln!("{}", error.text);
-            false
-        }
-    });
-    show::verdict(ledger, id, against)?;
+    if let Some(Err(error)) = output.against.as_deref().map(|name| shown.view.hold_against(name)) {
+        eprintln!("{error}");
+    }
+    show::verdict(&shown.view);
     if !output.no_report {
         let folder = show::report_folder(output.report.as_deref(), id)?;
-        let page = show::report(ledger, id, &folder, &[], (true, against))?;
+        let page = show::report(&mut shown, &folder, &[], true)?;
         println!("\nReport: {}", page.display());
     }
-    if let Some(time) = samples::Time::of(&ledger.trials(id)?) {
+    if let Some(time) = samples::Time::of(&shown.material.trials) {
         println!("\n{:.0} % of {} were measured work.", time.share() * 100.0, judge::duration(time.all));
     }
-    if show::measured_nothing(ledger, id)? {
+    if shown.material.trials.iter().all(|trial| trial.status == TrialStatus::Failed) {
         return Err(Failure::new(format!("run {id}: nothing could be measured; the reasons stand above")));
     }
-    Ok(0)
+    Ok(gate(&shown.view, &output.fail_on))
+}
+
+/// The exit status of a finished run, by what counts as a failure.
+fn gate(view: &View, fail_on: &[Gate]) -> u8 {
+    let dropped = view.contenders.iter().any(|contender| contender.error.is_some());
+    let is_open = view.answer.take.is_none() && view.answer.comparisons.1 > 0;
+    match () {
+        () if dropped && fail_on.contains(&Gate::Dropped) => DROPPED,
+        () if is_open && fail_on.contains(&Gate::Inconclusive) => INCONCLUSIVE,
+        () => 0,
+    }
 }
 
 /// Ctrl-C and SIGTERM ask for an end in order; the third Ctrl-C ends at once.

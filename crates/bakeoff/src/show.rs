@@ -4,7 +4,6 @@
 use crate::failure::Failure;
 use crate::{measured, published};
 use ledger::Ledger;
-use records::TrialStatus;
 use report::{Material, View, terminal};
 use std::path::{Path, PathBuf};
 
@@ -34,27 +33,24 @@ impl Shown {
 }
 
 /// The answer of a run on standard output.
-pub fn verdict(ledger: &Ledger, id: &str, against: Option<&str>) -> Result<(), Failure> {
-    let view = Shown::against(ledger, Some(id), against)?.view;
-    print!("{}", terminal::answer(&view, terminal::Style::of_stdout()));
-    Ok(())
+pub fn verdict(view: &View) {
+    print!("{}", terminal::answer(view, terminal::Style::of_stdout()));
 }
 
 /// Writes the report folder, with published figures beside one's own where that is asked for, and returns the path of its
 /// page.
 pub fn report(
-    ledger: &Ledger,
-    id: &str,
+    shown: &mut Shown,
     folder: &Path,
     formats: &[report::Format],
-    (with_published, against): (bool, Option<&str>),
+    with_published: bool,
 ) -> Result<PathBuf, Failure> {
-    let Shown { material, mut view } = Shown::against(ledger, Some(id), against)?;
+    let Shown { material, view } = shown;
     if with_published {
-        view.published = published::views(&material, &view.table)?;
+        view.published = published::views(material, &view.table)?;
     }
     let formats = if formats.is_empty() { report::Format::ALL } else { formats };
-    report::write_view(&material, &view, folder, formats)?;
+    report::write_view(material, view, folder, formats)?;
     let page = folder.join("index.html");
     Ok(std::fs::canonicalize(&page).unwrap_or(page))
 }
@@ -85,11 +81,6 @@ pub fn named_after(before: &str, id: &str, after: &str) -> Result<PathBuf, Failu
         return Err(Failure::new(format!("the run's id \"{shown}\" is no name for a file; name one with -o")));
     }
     Ok(format!("{before}{id}{after}").into())
-}
-
-/// Whether no trial of the run gave a sample.
-pub fn measured_nothing(ledger: &Ledger, id: &str) -> Result<bool, Failure> {
-    Ok(ledger.trials(id)?.iter().all(|trial| trial.status == TrialStatus::Failed))
 }
 
 #[cfg(test)]

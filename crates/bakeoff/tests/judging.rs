@@ -4,6 +4,7 @@ mod made;
 mod support;
 
 use made::{Made, keep};
+use prerequisites::needs;
 use support::Place;
 
 /// A place with one run of these contenders, six blocks.
@@ -53,6 +54,25 @@ fn a_regression_between_two_runs_fails_with_its_own_status_only_when_asked() {
     assert!(open.out.contains("Can't tell whether worse by more than 5.0 %"), "{}", open.out);
     let one = place.bakeoff(&format!("compare {before}:ext4 {after}:ext4 --fail-on worse:5%"));
     assert_eq!(one.status, Some(4), "one contender in two runs: {one:#?}");
+}
+
+#[test]
+fn a_run_that_cannot_tell_or_lost_a_contender_has_its_own_status_only_when_asked() {
+    needs!(root, xfs);
+    let place = Place::in_memory();
+    let words = "run small-files --set files=60 --set some=20 --scratch . --image 400M --samples 1 --no-twin --no-report \
+                 --plain --fs ext4,xfs";
+    let bad = "--mkfs xfs=-dagcount=999999";
+    place.bakeoff(&format!("{words} {bad}")).well();
+    let lost = place.bakeoff(&format!("{words} {bad} --fail-on inconclusive,dropped"));
+    assert_eq!(lost.status, Some(6), "{lost:#?}");
+    let line = lost.out.lines().find(|line| line.contains("dropped out")).expect("the answer names it");
+    assert!(line.starts_with("xfs dropped out: cannot be made"), "{line}");
+    assert_readable(&lost.out);
+    let open = place.bakeoff(&format!("{words} --fail-on inconclusive,dropped"));
+    assert_eq!(open.status, Some(5), "one sample tells nothing: {open:#?}");
+    place.bakeoff(&format!("{words} --fail-on dropped")).well();
+    place.bakeoff(&format!("{words} --fail-on dropt")).refused(&["dropt", "dropped"]);
 }
 
 #[test]

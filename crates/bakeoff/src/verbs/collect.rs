@@ -7,7 +7,7 @@ use crate::cluster::executions::{self, Execution, PartState};
 use crate::cluster::job::Job;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
-use crate::show;
+use crate::show::{self, Shown};
 use ledger::import::import_file;
 use ledger::{Access, Ledger};
 use schemars::JsonSchema;
@@ -88,7 +88,8 @@ fn put_together(folder: &Path, parts: &[PartState]) -> Result<Collected, Failure
         }
     };
     if let Some(run) = &run {
-        show::report(&Ledger::open(&path, Access::Read)?, run, &folder.join(REPORT), &[], (true, None))?;
+        let mut shown = Shown::read(&Ledger::open(&path, Access::Read)?, Some(run))?;
+        show::report(&mut shown, &folder.join(REPORT), &[], true)?;
     }
     let open = |part: &&PartState| part.counts.as_ref().is_none_or(|one| !one.finished);
     let dropped =
@@ -143,7 +144,7 @@ pub fn result(folder: &Path) -> Result<Option<Collected>, Failure> {
 pub fn tell(folder: &Path, collected: &Collected) -> Result<(), Failure> {
     if let Some(run) = &collected.run {
         let path = folder.join(RESULTS);
-        show::verdict(&Ledger::open(&path, Access::Read)?, run, None)?;
+        show::verdict(&Shown::read(&Ledger::open(&path, Access::Read)?, Some(run))?.view);
         println!("\nReport: {}", folder.join(REPORT).join("index.html").display());
         println!("All tables: bakeoff --ledger {} show --full", path.display());
     }

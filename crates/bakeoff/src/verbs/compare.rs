@@ -5,6 +5,7 @@ use crate::args::CompareArgs;
 use crate::comparing::{self, Named, meaning, times};
 use crate::failure::Failure;
 use crate::json::{self, Answer};
+use crate::session::INCONCLUSIVE;
 use crate::text;
 use judge::{Compared, Comparison, FailOn, Table};
 use ledger::{Access, Ledger};
@@ -14,8 +15,6 @@ use std::path::Path;
 
 /// Exit status of a regression that --fail-on asked about.
 const REGRESSION: u8 = 4;
-/// Exit status where that is uncertain, and `--fail-on` asked about it.
-const INCONCLUSIVE: u8 = 5;
 
 /// `bakeoff compare --json`.
 #[derive(Serialize, JsonSchema)]

@@ -3,7 +3,7 @@
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use crate::show;
+use crate::show::{self, Shown};
 use ledger::{Access, Ledger};
 use report::Format;
 use std::path::Path;
@@ -11,12 +11,12 @@ use std::path::Path;
 /// Writes the report of a run.
 pub fn report(path: &Path, args: &ReportArgs) -> Result<u8, Failure> {
     let ledger = Ledger::open(path, Access::Read)?;
-    let run = ledger.run(args.run.as_deref())?;
-    let folder = show::report_folder(args.output.as_deref(), &run.id)?;
+    let mut shown = Shown::against(&ledger, args.run.as_deref(), args.against.as_deref())?;
+    let folder = show::report_folder(args.output.as_deref(), &shown.material.run.id)?;
     // All of them where none is named, or the word for all, which is the name of none.
     let named: Option<Vec<Format>> = args.format.iter().map(|name| Format::named(name)).collect();
     let formats = named.unwrap_or_default();
-    let page = show::report(&ledger, &run.id, &folder, &formats, (!args.no_published, args.against.as_deref()))?;
+    let page = show::report(&mut shown, &folder, &formats, !args.no_published)?;
     println!("{}", page.display());
     Ok(0)
 }

@@ -3,6 +3,7 @@
 
 use crate::args::{ClaimsArgs, RunArgs};
 use crate::failure::Failure;
+use crate::session::STOPPED;
 use crate::verbs::claims;
 use crate::{contenders, estimate, features, mix_report, resolve, session, text};
 use ledger::{Access, Ledger};
@@ -27,7 +28,7 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     let filesystems = catalogue.filesystems.may_run();
     let features = if args.features { features::of_plan(&plan, &filesystems)? } else { Vec::new() };
     let status = session::begin(ledger, &plan, &filesystems, &features, &args.output)?;
-    if status != 0 {
+    if status == STOPPED {
         return Ok(status);
     }
     if let Some(asked) = &args.mix {
@@ -39,5 +40,5 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
         println!();
         claims::claims(ledger, &ClaimsArgs { run: None, file, json: false })?;
     }
-    Ok(0)
+    Ok(status)
 }

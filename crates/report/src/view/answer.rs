@@ -2,7 +2,7 @@
 //! In: the judge's answer and the view. Out: an [`AnswerView`], which the terminal, the page and the log open with.
 
 use super::axes::FILESYSTEM;
-use super::{View, plural};
+use super::{ContenderView, View, plural};
 use crate::number;
 use indexmap::{IndexMap, IndexSet};
 use judge::{
@@ -71,7 +71,8 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     let doubts = said.doubts();
     let Some(group) = answer.groups.first() else {
         let nothing = if doubts.is_empty() { "Nothing can be said: there are no figures." } else { "" };
-        return AnswerView { doubts: doubts.clone(), ..said.nothing(&said.behind_doubts(&doubts, nothing)) };
+        let besides = dropped(&view.contenders);
+        return AnswerView { doubts: doubts.clone(), besides, ..said.nothing(&said.behind_doubts(&doubts, nothing)) };
     };
     let asked = super::question::headline(view, group);
     let take = taken(group).filter(|_| asked.is_none());
@@ -79,7 +80,8 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
     // A headline about one axis says itself where nothing differs.
     let varied = varied.filter(|pivot| asked.is_none() || pivot.course.is_none() && pivot.shows_a_difference());
-    let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
+    let mut besides: Vec<String> = dropped(&view.contenders);
+    besides.extend(varied.map(|pivot| super::pivot::matters(view, pivot)));
     besides.extend(doubts.iter().skip(DOUBTS).cloned());
     besides.extend(super::story::nearest(&view.contenders));
     besides.extend(said.cannot(group));
@@ -113,6 +115,29 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
             group.order.iter().filter(|&&other| other != kept.index).map(|&other| said.name(other)).collect();
     }
     found
+}
+
+/// Contenders that dropped out that are named with their reason.
+const DROPPED: usize = 2;
+/// Letters of the reason why a contender dropped out that the answer has.
+const REASON: usize = 140;
+
+/// Those that dropped out, a sentence each.
+fn dropped(contenders: &[ContenderView]) -> Vec<String> {
+    let sentence = |contender: &ContenderView| {
+        let reason = contender.error.as_ref()?;
+        let reason = reason.strip_prefix(&format!("{}: ", contender.name)).unwrap_or(reason);
+        let cut: String = reason.chars().take(REASON).collect();
+        let end = if cut.len() < reason.len() { "..." } else { "" };
+        Some(format!("{} dropped out: {}{end}", contender.name, cut.trim_end_matches('.')))
+    };
+    let each: Vec<String> = contenders.iter().filter_map(sentence).collect();
+    if each.len() <= DROPPED {
+        return each;
+    }
+    let names: Vec<&str> =
+        contenders.iter().filter(|contender| contender.error.is_some()).map(|contender| &*contender.name).collect();
+    vec![format!("{} dropped out; `bakeoff show --full` has the reasons.", judge::list(&names))]
 }
 
 /// A bound from which on nothing is known that helps to choose, where it is also ...
