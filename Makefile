@@ -98,11 +98,11 @@ slices: packages build
 answer: packages build
 	scripts/answer $(BAKEOFF) $(ANSWER)
 
-# What filesystems and programs keep when the power goes: the tables of docs/power-cut.md; as root, about half an hour.
+# What filesystems and programs keep when the power goes: the tables of results/power-cuts.md; as root, about half an hour.
 powercut: packages build
 	scripts/power-cuts $(BAKEOFF)
 
-# What filesystems report, return and keep when their disk fails: the tables of docs/faults.md; as root, about half an hour.
+# What filesystems report, return and keep when their disk fails: the tables of results/faults.md; as root, about half an hour.
 faults: packages build
 	scripts/faults $(BAKEOFF)
 
