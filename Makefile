@@ -81,10 +81,10 @@ reference:
 bench-ranks: mpi
 	python3 benches/ranks.py $(BAKEOFF)
 
-# FORM=brief: a third of the work, and no page written: each ratio is held against that of docs/benchmarks.md, and one that was lost fails.
+# FORM=brief: a third of the work, and no page written: each ratio is held against that of results/benchmarks.md, and one that was lost fails.
 bench: build
 	@scripts/packages run bench
-	$(CARGO) run --release --locked -p benches -- --bakeoff $(BAKEOFF) $(if $(filter brief,$(FORM)),--brief --out $(TARGET)/benchmarks-brief.md --against docs/benchmarks.md)
+	$(CARGO) run --release --locked -p benches -- --bakeoff $(BAKEOFF) $(if $(filter brief,$(FORM)),--brief --out $(TARGET)/benchmarks-brief.md --against results/benchmarks.md)
 
 simulate:
 	$(CARGO) run --release --locked -p bakeoff-judge --example simulate

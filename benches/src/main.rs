@@ -21,7 +21,7 @@ usage: benches [--times N] [--scratch DIR] [--out FILE] [--against FILE] [--brie
 
   --times N      rounds, each with every tool once (5)
   --scratch DIR  where images are made and removed again (a folder of its own below the system's for temporary files)
-  --out FILE     Markdown file to write (docs/benchmarks.md)
+  --out FILE     Markdown file to write (results/benchmarks.md)
   --brief        a third of the work: shorter windows, for machines that others use too
   --against FILE a page of earlier: each ratio then and now; what was lost is measured again, and an error where it is lost twice
   --quick        a tenth of the work, to see that all tools run; its figures mean nothing
@@ -46,7 +46,7 @@ fn asked(words: &[&str]) -> Result<Asked, String> {
     let mut asked = Asked {
         times: 5,
         scratch,
-        out: "docs/benchmarks.md".into(),
+        out: "results/benchmarks.md".into(),
         against: None,
         quick: false,
         brief: false,

@@ -1,5 +1,5 @@
 //! The whole benchmark, and the page that it is written to.
-//! In: what was asked for. Out: `docs/benchmarks.md`, and the same on the terminal.
+//! In: what was asked for. Out: `results/benchmarks.md`, and the same on the terminal.
 //! Rounds go through all places, and the page is written after each, so that an interrupted run keeps what it has.
 
 use crate::against::Change;
@@ -206,10 +206,9 @@ fn commands(scale: &Scale, out: &mut String) {
 const HEAD: &str = "\
 # Benchmarks of the engine
 
-Written by `make bench`; do not edit. Every figure of Bakeoff is taken through the agent, as in use, with a latency
-histogram kept for every operation. \"Bare loop\" is the same system calls in a loop, with no statistics and one clock
-reading at each end (`benches/src/bare.rs`). A ratio is taken within a round, so that the machine's moods fall out of it:
-the ratios carry over to other machines, the figures do not. Where other work disturbs a machine, the ratio of the best rounds
-and the ratio of CPU time (work done in a second of it, user and system) say more than the median. Rivals do what they can be told to do; where their work differs
-(fs_mark and Bonnie++ lay out directories of their own, Bonnie++ reads in the order of readdir), that is part of the ratio.
+Written by `make bench`; do not edit. Bakeoff works through its agent, as in a run, and keeps a latency histogram of every operation.
+\"Bare loop\" makes the same system calls without statistics, with one clock reading at each end (`benches/src/bare.rs`).
+Ratios are taken within a round, so most of the machine's noise cancels: ratios carry over to other machines, figures do not.
+On a machine with other load, the ratio of the best rounds and the ratio of CPU time say more than the median.
+fs_mark and Bonnie++ create directories of their own, and Bonnie++ reads in readdir order; the ratios include these differences.
 ";

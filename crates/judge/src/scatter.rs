@@ -3,7 +3,7 @@
 //! At three blocks a difference's own variance has two degrees of freedom; most of what is known about noise is elsewhere.
 //!
 //! The variance of a cell is a row's times a contender's: some operations are noisier, and some contenders are. A contender's
-//! share is drawn towards 1, but never further than one standard error (limited translation: Efron and Morris 1972), so that a wild one stays
+//! share is drawn towards 1, but never further than half a standard error (limited translation: Efron and Morris 1972), so that a wild one stays
 //! wild; what cells differ by beyond that says how many degrees of freedom the prior is worth (Smyth 2004; Phipson et al. 2016).
 
 use crate::numbers::{inverse_trigamma, mean, median, sorted, trigamma};
@@ -164,7 +164,7 @@ fn shares_of(contenders: usize, cells: &[Cell], variances: &[f64]) -> Vec<f64> {
     logs.iter().zip(&sums).map(|(log, (_, weight))| if *weight > 0.0 { (log - centre).exp() } else { 1.0 }).collect()
 }
 
-/// A share's logarithm drawn towards 0, by one standard error at most.
+/// A share's logarithm drawn towards 0, by half a standard error at most.
 fn drawn(log: f64, squared_error: f64) -> f64 {
     let shrunk = log * SHARE_BELIEF / (SHARE_BELIEF + squared_error);
     let limit = LIMIT * squared_error.sqrt();

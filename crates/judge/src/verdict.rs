@@ -189,9 +189,9 @@ pub enum Grade {
     /// Fewer than three samples: nothing can be said.
     #[default]
     None,
-    /// Fewer than five samples somewhere, or a fifth of the figures disturbed, or noise above 10 %, or a quarter of the comparisons open.
+    /// A median of fewer than five samples, or a fifth of the figures disturbed, or noise above 10 %, or a quarter of the comparisons open.
     Low,
-    /// Fewer than ten samples somewhere, or anything disturbed, or noise above 5 %, or comparisons open.
+    /// A median of fewer than ten samples, or anything disturbed, or noise above 5 %, or comparisons open.
     Medium,
     /// None of these.
     High,

@@ -1,6 +1,6 @@
 //! Cold starts: the ways to bring one about, and what shows that it was one.
 //! In: chosen by a plan, filled in by whoever empties caches. Out: kept beside the phase that began cold.
-//! docs/engine.md has what both ways were measured to give.
+//! docs/staging.md compares the two.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The workloads that come with the program are what `published/methods.md` and `sources.csv` say they are.
+//! The workloads that come with the program are what `docs/methods.md` and `sources.csv` say they are.
 
 use std::collections::BTreeMap;
 use workload::catalogue::WorkCatalogue;
