@@ -441,12 +441,12 @@ impl View {
     }
 
     /// Whether a contender, by its index into [`View::contenders`], has any figure.
-    pub(crate) fn has_figures(&self, place: usize) -> bool {
+    pub fn has_figures(&self, place: usize) -> bool {
         self.workloads.iter().flat_map(|workload| &workload.rows).any(|row| row.cells[place].figure.is_some())
     }
 
     /// Whether a line is the sum of a workload's steps.
-    pub(crate) fn is_sum(&self, row: &RowView) -> bool {
+    pub fn is_sum(&self, row: &RowView) -> bool {
         self.table.operations[row.operation].summary
     }
 

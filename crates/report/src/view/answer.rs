@@ -386,7 +386,16 @@ impl Said<'_> {
         let likely = if avoid.certainty == Certainty::BeyondDoubt { "" } else { "likely " };
         let Avoid { contender, operation, ratio, .. } = *avoid;
         let (name, doing, slower) = (self.name(contender), self.doing(operation), self.view.slower());
-        format!("{name} for {doing}: {likely}{}x {slower}", number::times(ratio))
+        // As the table has it, in which those that keep data less safely count as well.
+        let times = number::times(self.in_table(operation, contender).unwrap_or(ratio));
+        format!("{name} for {doing}: {likely}{times}x {slower}")
+    }
+
+    /// The ratio of a contender in the line of an operation, both as the judge counts them.
+    fn in_table(&self, operation: usize, contender: usize) -> Option<f64> {
+        let mut rows = self.view.workloads.iter().flat_map(|workload| &workload.rows);
+        let place = self.view.contenders.iter().position(|one| one.index == contender)?;
+        rows.find(|row| row.operation == operation)?.cells[place].ratio
     }
 
     /// The best of the checksummed ones, where another class is taken.
