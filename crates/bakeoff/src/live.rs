@@ -129,7 +129,7 @@ impl Live {
             }
             Heard::TrialEnded { contender, trial, done } => self.trial_ended(contender, trial, *done),
             Heard::BlockEnded { block, decision, table } => {
-                self.say(&format!("block {}: {decision}", block + 1));
+                self.say(&format!("round {}: {decision}", block + 1));
                 if let Some(standings) = self.history.after(*block, decision, table) {
                     self.tell(&News::Standings(standings));
                 }
@@ -165,7 +165,7 @@ impl Live {
         self.tell(&News::Place(self.place.clone()));
         self.latency();
         self.say(&progress::outcome(contender, trial, done));
-        let place = format!("{contender}, {}, block {}", trial.workload, trial.block + 1);
+        let place = format!("{contender}, {}, round {}", trial.workload, trial.block + 1);
         if trial.status == TrialStatus::Failed {
             self.warn(format!("{place}: {}", trial.reason.as_deref().unwrap_or("failed; no reason is known")));
         }

@@ -57,7 +57,7 @@ impl Progress {
         let step = if detail.is_empty() { self.step.clone() } else { format!("{} {detail}", self.step) };
         let shown: String = self.leaderboard.chars().take(text::width().saturating_sub(1)).collect();
         let leaderboard = if shown.is_empty() { shown } else { format!("{shown}\n") };
-        bar.set_prefix(text::harmless(&format!("{leaderboard}block {} | {} | {step}", self.block + 1, self.now)));
+        bar.set_prefix(text::harmless(&format!("{leaderboard}round {} | {} | {step}", self.block + 1, self.now)));
         bar.set_message(self.times(bar.position(), bar.length().unwrap_or(0)));
     }
 
@@ -104,7 +104,7 @@ impl Watcher for Progress {
             News::TrialBegan { block, contender, workload } => {
                 self.block = block;
                 self.now = format!("{workload} on {contender}");
-                self.log.say(&format!("block {}: {} begins", block + 1, self.now));
+                self.log.say(&format!("round {}: {} begins", block + 1, self.now));
                 self.step.clear();
                 self.redraw("");
             }
@@ -123,10 +123,10 @@ impl Watcher for Progress {
             News::Progress(items, _, _) => self.redraw(&format!("{items}")),
             News::TrialEnded { contender, trial, done } => self.trial_ended(contender, trial, done),
             News::BlockEnded { block, decision, table } => {
-                self.line(&format!("block {}: {decision}", block + 1));
+                self.line(&format!("round {}: {decision}", block + 1));
                 if let Some(leaderboard) = leaderboard(table) {
                     self.log.say(&leaderboard.whole.join("\n"));
-                    self.leaderboard = format!("after block {}: {}", block + 1, leaderboard.line);
+                    self.leaderboard = format!("after round {}: {}", block + 1, leaderboard.line);
                     self.log.say(&self.leaderboard);
                     if self.bar.is_none() {
                         eprintln!("{}", self.leaderboard);
@@ -144,7 +144,7 @@ pub fn outcome(contender: &str, trial: &TrialRecord, done: (usize, usize)) -> St
         TrialStatus::Disturbed => "disturbed",
         TrialStatus::Failed => "failed",
     };
-    let place = format!("[{}/{}] block {}", done.0, done.1, trial.block + 1);
+    let place = format!("[{}/{}] round {}", done.0, done.1, trial.block + 1);
     format!("{place}  {:<14} {contender:<14} {outcome} in {:.1} s", trial.workload, trial.took())
 }
 

@@ -181,7 +181,7 @@ fn shard(what: &What, plan: &Plan, sampling: &Sampling) -> Result<Option<Shard>,
     let Some(shard) = what.shard else { return Ok(None) };
     let Some(samples) = sampling.samples else {
         let text = format!(
-            "--shard {shard}: parts of a plan have a fixed number of blocks together; say how many with --samples"
+            "--shard {shard}: parts of a plan have a fixed number of rounds together; say how many with --samples"
         );
         return Err(Failure::usage(text));
     };
@@ -191,7 +191,7 @@ fn shard(what: &What, plan: &Plan, sampling: &Sampling) -> Result<Option<Shard>,
     }
     if samples < shard.of {
         let text = format!(
-            "--shard {shard}: {samples} blocks cannot be cut into {} parts; ask for more with --samples",
+            "--shard {shard}: {samples} rounds cannot be cut into {} parts; ask for more with --samples",
             shard.of
         );
         return Err(Failure::usage(text));

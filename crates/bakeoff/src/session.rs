@@ -100,7 +100,7 @@ pub fn resume(path: &Path, asked: &ResumeArgs) -> Result<u8, Failure> {
     }
     if run.status == RunStatus::Finished && asked.samples.is_none() {
         let why = run.ending.unwrap_or_default();
-        let ways = "see `bakeoff show`, or ask for more blocks with --samples";
+        let ways = "see `bakeoff show`, or ask for more rounds with --samples";
         return Err(Failure::new(format!("resuming run {}: it is finished ({why}); {ways}", run.id)));
     }
     let id = run.id.clone();
@@ -158,12 +158,12 @@ fn more_blocks(ledger: &mut Ledger, run: RunRecord, plan: &mut ResolvedPlan, sam
     let id = run.id;
     let there = ledger.trials(&id)?.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     if samples < there {
-        let text = format!("resuming run {id} with --samples {samples}: it has {there} blocks already");
+        let text = format!("resuming run {id} with --samples {samples}: it has {there} rounds already");
         return Err(Failure::usage(text));
     }
     if plan.shard.is_some() {
         let text = format!(
-            "resuming run {id} with --samples: it is one part of a plan, whose parts have a fixed number of blocks"
+            "resuming run {id} with --samples: it is one part of a plan, whose parts have a fixed number of rounds"
         );
         return Err(Failure::usage(text));
     }

@@ -48,7 +48,7 @@ fn a_finished_run_goes_on_to_more_blocks() {
         .bakeoff("run small-files --dir . --set files=60 --set some=20 --samples=2 --seed 5 --plain --no-report")
         .well();
     place.bakeoff("resume --no-report").refused(&["finished", "--samples"]);
-    place.bakeoff("resume --samples 1 --no-report").refused(&["has 2 blocks already"]);
+    place.bakeoff("resume --samples 1 --no-report").refused(&["has 2 rounds already"]);
     let blocks = || {
         let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
         let run = ledger.run(None).expect("the run");
@@ -71,5 +71,5 @@ fn a_finished_run_goes_on_to_more_blocks() {
     let (status, three, line) = blocks();
     assert_eq!((status, three), (RunStatus::Finished, vec![0, 1, 2]));
     assert!(line.ends_with("--samples 3") && !line.contains("--samples=2"), "{line}");
-    assert!(said.contains("3 blocks"), "{said}");
+    assert!(said.contains("3 rounds"), "{said}");
 }

@@ -195,7 +195,7 @@ fn the_time_of_programs_is_declared_or_unknown() {
     assert!(many > few.map(|few| few + 60.0), "{few:?}, {many:?}");
     assert_eq!(seconds("--command sync"), None);
     let said = Place::new().bakeoff("plan --command sync --fs ext4 --scratch .").well();
-    assert!(said.out.contains("Time: unknown before the first block"), "{}", said.out);
+    assert!(said.out.contains("Time: unknown before the first round"), "{}", said.out);
 }
 
 #[test]

@@ -212,8 +212,8 @@ fn a_budget_is_priced_beforehand_kept_and_what_stayed_open_is_named() {
     let words = "run tiny.toml --dir a --dir b --precision 0.01% --budget 15s --no-report --plain --mix create=1000";
     let said = place.bakeoff(words).well();
     assert!(said.err.contains("Budget: 15 s buys"), "beforehand: {}", said.err);
-    let priced = said.err.contains("more block") || said.err.contains("block 1: The budget is spent");
-    assert!(priced, "after the first block: {}", said.err);
+    let priced = said.err.contains("more round") || said.err.contains("round 1: The budget is spent");
+    assert!(priced, "after the first round: {}", said.err);
     let full = place.bakeoff("show --full").well().out;
     let out = format!("{} {full}", said.out).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(out.contains("Ended: ") && out.contains("tiny/create as-found"), "what stayed open: {out}");

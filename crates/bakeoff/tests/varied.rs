@@ -23,7 +23,7 @@ fn one_work_with_two_values_of_an_option_is_told_over_them() {
     assert_eq!(json["scalings"][0]["setting"], "files");
     assert_eq!(json["scalings"][0]["values"], serde_json::json!(["40", "80"]));
     let log = std::fs::read_to_string(place.path("bakeoff.log")).expect("a log beside the ledger");
-    assert!(log.contains("block 2: small-files") && log.contains("items in"), "{log}");
+    assert!(log.contains("round 2: small-files") && log.contains("items in"), "{log}");
     place.bakeoff("show --pivot scheduler").refused(&["looking for the axis scheduler"]);
 }
 
@@ -40,7 +40,7 @@ fn shards_run_apart_are_one_run_when_they_are_imported() {
     assert!(said.out.contains("all 2 shards"), "{}", said.out);
     let said = place.bakeoff("show --full --ledger all.db").well();
     let words = words_of(&said.out);
-    assert!(words.contains("4 trials in 4 blocks") && words.contains("All 2 shards were run"), "{}", said.out);
+    assert!(words.contains("4 trials in 4 rounds") && words.contains("All 2 shards were run"), "{}", said.out);
     let said = place.bakeoff("import 2.db --ledger all.db").well();
     assert!(said.out.contains("nothing new"), "{}", said.out);
 }

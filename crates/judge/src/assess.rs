@@ -144,7 +144,7 @@ fn table_notes(table: &Table, assessed: &Assessed) -> Vec<Note> {
     let resemblance = assessed.fit.scatter.resemblance;
     if resemblance > 0.0 {
         let text = format!(
-            "something stays with a contender from block to block (its samples resemble the ones before by {resemblance:.1}): intervals are widened for it"
+            "something stays with a contender from round to round (its samples resemble the ones before by {resemblance:.1}): intervals are widened for it"
         );
         found.push(notes::note(NoteKind::Resemblance, text));
     } else if assessed.fit.scatter.common {

@@ -66,7 +66,7 @@ fn unmeasured_text(blocks: u32, block_seconds: f64, total: u32) -> String {
     let time = duration(f64::from(blocks) * block_seconds);
     let head = format!(
         "{blocks} {} of {} each, {time} in all",
-        crate::notes::plural(blocks as usize, "block"),
+        crate::notes::plural(blocks as usize, "round"),
         duration(block_seconds)
     );
     match (half_width(total), smallest_shown(total)) {
@@ -75,13 +75,13 @@ fn unmeasured_text(blocks: u32, block_seconds: f64, total: u32) -> String {
             half * 100.0,
             shown * 100.0
         ),
-        _ => format!("{head}: too few for any interval; three blocks are the least."),
+        _ => format!("{head}: too few for any interval; three rounds are the least."),
     }
 }
 
 fn measured_text(blocks: u32, block_seconds: f64, open: usize, for_all: Option<f64>) -> String {
     let head =
-        format!("{blocks} more {} of {}", crate::notes::plural(blocks as usize, "block"), duration(block_seconds));
+        format!("{blocks} more {} of {}", crate::notes::plural(blocks as usize, "round"), duration(block_seconds));
     match (open, for_all) {
         (0, _) => format!("{head} are likely to resolve all."),
         (open, Some(seconds)) => {

@@ -245,7 +245,7 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
             .collect();
         let (samples, sums) = add(&by_block);
         if samples.is_empty() {
-            left_out.push((contender, "a block in which all were measured".into()));
+            left_out.push((contender, "a round in which all were measured".into()));
             continue;
         }
         let total: f64 = sums.iter().sum();

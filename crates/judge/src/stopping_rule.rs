@@ -49,7 +49,7 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
     }
     let open = open(table, policy, known);
     if done < policy.min_blocks.max(1).min(policy.max_blocks) {
-        let text = format!("Block {} of at least {}.", done + 1, policy.min_blocks);
+        let text = format!("Round {} of at least {}.", done + 1, policy.min_blocks);
         return with_budget(table, policy, decision(Reason::Minimum, text, everyone, open));
     }
     if done >= policy.max_blocks {
@@ -58,7 +58,7 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
             0 => decided(table, done),
             left => {
                 let blocks =
-                    format!("{} {}", policy.max_blocks, crate::notes::plural(policy.max_blocks as usize, "block"));
+                    format!("{} {}", policy.max_blocks, crate::notes::plural(policy.max_blocks as usize, "round"));
                 let are = if left == 1 { "comparison is" } else { "comparisons are" };
                 format!("Stopped at the limit of {blocks}; {left} {are} undecided.")
             }
@@ -69,7 +69,7 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
         return decision(Reason::Resolved, decided(table, done), Vec::new(), open);
     }
     let next = if policy.until == Until::Blocks { everyone } else { needed(table, &open, known.rankings, policy) };
-    let text = format!("{} undecided after {done} blocks.", open.len());
+    let text = format!("{} undecided after {done} rounds.", open.len());
     with_budget(table, policy, decision(Reason::Open, text, next, open))
 }
 
@@ -77,7 +77,7 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
 fn decided(table: &Table, blocks: u32) -> String {
     let doubts = work::doubts(table);
     let unequal = doubts.iter().filter(|doubt| doubt.withholds()).map(|doubt| format!(" {}", doubt.text));
-    format!("Decided after {blocks} blocks.{}", unequal.collect::<String>())
+    format!("Decided after {blocks} rounds.{}", unequal.collect::<String>())
 }
 
 /// Half-width of the interval as a share: the wider of the interval shown and Student's t, so that a lucky cluster of
@@ -282,7 +282,7 @@ fn with_budget(table: &Table, policy: &Policy, mut decision: Decision) -> Decisi
     let fits = budget::within(table, &decision.next, &decision.open, left);
     if fits.is_empty() {
         let text = match decision.open.len() {
-            0 => format!("The budget is spent: another block takes {}.", budget::duration(cost)),
+            0 => format!("The budget is spent: another round takes {}.", budget::duration(cost)),
             open => {
                 format!(
                     "The budget is spent with {open} undecided; they would take about {} more.",

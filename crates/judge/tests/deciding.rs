@@ -58,7 +58,7 @@ fn the_cap_ends_the_run_and_says_what_stayed_open() {
     let capped = Policy { max_blocks: 5, ..policy(Until::Precision) };
     let decision = decide(&bake.table, &capped).unwrap();
     assert_eq!(decision.reason, Reason::Cap);
-    assert!(!decision.open.is_empty() && decision.text.contains("limit of 5 blocks"), "{}", decision.text);
+    assert!(!decision.open.is_empty() && decision.text.contains("limit of 5 rounds"), "{}", decision.text);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_budget_says_beforehand_what_it_buys() {
     let two_hours = Policy { seconds_left: Some(600.0), ..policy(Until::Precision) };
     let plan = plan_budget(&bake.table, &two_hours).unwrap();
     assert_eq!((plan.block_seconds, plan.blocks), (60.0, 10));
-    assert!(plan.text.starts_with("10 blocks of 60 s each, 10 min in all."), "{}", plan.text);
+    assert!(plan.text.starts_with("10 rounds of 60 s each, 10 min in all."), "{}", plan.text);
     let (half, shown) = (plan.half_width.unwrap(), plan.smallest_shown.unwrap());
     assert!(half > 0.03 && half < 0.04 && shown > 0.08 && shown < 0.12, "{half} {shown}");
     let little = Policy { seconds_left: Some(130.0), ..two_hours };

@@ -139,7 +139,7 @@ fn answer(view: &View) -> Markup {
         }
         p.quiet.small {
             (plural(view.contenders.len(), "contender")) ", " (plural(view.workloads.len(), "workload")) ", "
-            (plural(view.counts.done, "trial")) " in " (plural(view.counts.blocks as usize, "block")) (took) ". "
+            (plural(view.counts.done, "trial")) " in " (plural(view.counts.blocks as usize, "round")) (took) ". "
             "Run " span.mono { (run.id) } ", begun " time.whole datetime=(run.began) { (run.began.replace('T', " ").replace('Z', " UTC")) } "."
         }
     }
@@ -235,7 +235,7 @@ fn reliable(view: &View) -> Markup {
         section.rests aria-labelledby="rests-title" {
             h3 id="rests-title" { "How reliable is this?" }
             p {
-                "Every contender ran once in each block, in an order shuffled by seed " span.mono { (view.run.seed) } ". "
+                "Every contender ran once in each round, in an order shuffled by seed " span.mono { (view.run.seed) } ". "
                 "Figures are medians with 95 % intervals; under " (number::percent(view.smallest_effect))
                 " we call it a tie"
                 @if let Some(noise) = view.noise_floor {

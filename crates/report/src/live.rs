@@ -275,7 +275,7 @@ fn standings() -> Markup {
         section id="standings" hidden aria-labelledby="standings-title" {
             h2 id="standings-title" { "Who is ahead" }
             p.quiet id="decision" {}
-            p.quiet.small { "Times slower than the best estimate of each operation, with the interval that decides; above it those of earlier blocks, fainter: they close in. Filled: a difference is shown; hollow: can't tell yet; blue: as good as the best." }
+            p.quiet.small { "Times slower than the best estimate of each operation, with the interval that decides; above it those of earlier rounds, fainter: they close in. Filled: a difference is shown; hollow: can't tell yet; blue: as good as the best." }
             div.cards id="operations" {}
             p.quiet.small id="more" {}
         }

@@ -32,7 +32,7 @@ pub fn show(view: &View, style: Style) -> String {
     line(&mut text, &style.paint(Tone::Heading, &safe::terminal(&view.run.title)));
     let counts = view.counts;
     let seconds = view.run.seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
-    let (trials, blocks) = (plural(counts.done, "trial"), plural(counts.blocks as usize, "block"));
+    let (trials, blocks) = (plural(counts.done, "trial"), plural(counts.blocks as usize, "round"));
     let (id, began) = (&view.run.id, &view.run.began);
     text.push_str(&style.say(&format!("Run {id} of {began}: {trials} in {blocks}{seconds}."), ""));
     for workload in &view.workloads {
@@ -99,7 +99,7 @@ fn ending(view: &View, style: Style) -> String {
     }
     for failure in view.failures.iter().take(8) {
         let FailureView { contender, workload, block, reason, .. } = failure;
-        say(&format!("  {contender} failed in {workload}, block {}: {reason}", block + 1), "    ");
+        say(&format!("  {contender} failed in {workload}, round {}: {reason}", block + 1), "    ");
     }
     let noise = match view.noise_floor {
         Some(noise) => format!("Noise floor by a hidden twin: {}. ", number::percent(noise)),

@@ -194,7 +194,7 @@ mod tests {
             (limit(&strict, 0, 0.0), limit(&screening, 2, 500.0), limit(&screening, 3, 500.0)),
             (Some(300.0), Some(600.0), Some(300.0))
         );
-        assert_eq!(limit(&screening, 1, 700.0), Some(300.0), "time is too short even for the least blocks");
+        assert_eq!(limit(&screening, 1, 700.0), Some(300.0), "time is too short even for the least rounds");
         assert_eq!(policy(&screening, 350.0, Some(600.0)).seconds_left, Some(250.0));
         assert_eq!(policy(&screening, 350.0, Some(300.0)).seconds_left, Some(0.0));
         assert_eq!(limit(&Sampling { budget_seconds: None, ..screening }, 0, 0.0), None);
@@ -215,7 +215,7 @@ mod tests {
         let policy = Policy { seconds_left: Some(4_000.0), ..Policy::default() };
         let decision = judge::decide(&table(), &policy).expect("a decision");
         let text = after_block(&table(), &policy, &decision, true);
-        assert!(text.contains("Budget:") && text.contains("blocks of 40 s"), "{text}");
+        assert!(text.contains("Budget:") && text.contains("rounds of 40 s"), "{text}");
         assert_eq!(after_block(&table(), &policy, &decision, false), decision.text);
     }
 }

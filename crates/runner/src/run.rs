@@ -189,7 +189,7 @@ impl Run<'_> {
             self.watcher.news(News::BlockEnded { block, decision: &decision, table: &table });
         }
         let own = (0..all).filter(|block| shard.holds(*block)).count();
-        Ok(Ended::Finished(format!("{own} of {all} blocks were run: shard {shard}.")))
+        Ok(Ended::Finished(format!("{own} of {all} rounds were run: shard {shard}.")))
     }
 
     /// Every pair that can be measured.
@@ -281,7 +281,7 @@ impl Run<'_> {
         // Failed trials give no samples, so the judge may ask for more blocks than the cap allows.
         let most = policy.max_blocks;
         if block >= most {
-            return if decision.goes_on() { ending(Some(&format!("{most} blocks were run."))) } else { ending(None) };
+            return if decision.goes_on() { ending(Some(&format!("{most} rounds were run."))) } else { ending(None) };
         }
         let text = budget::after_block(&table, &policy, &decision, block == 1);
         self.watcher.news(News::BlockEnded { block: block - 1, decision: &text, table: &table });
@@ -320,7 +320,7 @@ impl Run<'_> {
         if self.gone(state) + expected <= most {
             return Ok(None);
         }
-        let why = format!("The budget of {} ends within block {}.", judge::duration(most), block + 1);
+        let why = format!("The budget of {} ends within round {}.", judge::duration(most), block + 1);
         let (table, policy, decision) = self.decide(state, block)?;
         Ok(Some(Ended::Finished(budget::ending(&table, &policy, &decision, Some(&why)))))
     }

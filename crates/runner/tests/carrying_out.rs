@@ -238,7 +238,7 @@ fn a_budget_ends_the_run_before_it_is_overdrawn_and_the_ledger_says_so() {
 fn a_budget_that_holds_nothing_begins_nothing() {
     let bakeoff = Bakeoff::new(3).budget(0.0);
     let (ended, _) = bakeoff.run();
-    assert!(matches!(&ended, Ended::Finished(why) if why.contains("within block 1")), "{ended:?}");
+    assert!(matches!(&ended, Ended::Finished(why) if why.contains("within round 1")), "{ended:?}");
     assert!(bakeoff.trials().is_empty());
 }
 

@@ -112,7 +112,7 @@ fn matrix(plan: &ResolvedPlan) {
 }
 
 fn order(plan: &ResolvedPlan) {
-    println!("Order: shuffled within each block by seed {}; the first block is", plan.seed);
+    println!("Order: shuffled within each round by seed {}; the first round is", plan.seed);
     for (work, contenders) in runner::order_of_block(plan, 0) {
         let labels: Vec<&str> = contenders.iter().map(|index| plan.contenders[*index].asked.label.as_str()).collect();
         println!("  {}: {}", plan.works[work].name, labels.join(", "));
@@ -133,13 +133,13 @@ fn costs(plan: &ResolvedPlan) {
     let per_block = plan.trials_per_block();
     let seconds = estimate::block_seconds(plan);
     let blocks = plan.least_blocks();
-    println!("Blocks: {}", how_often(plan));
-    println!("Trials: {per_block} a block, {} in {blocks} blocks", per_block * blocks as usize);
+    println!("Rounds: {}", how_often(plan));
+    println!("Trials: {per_block} a round, {} in {blocks} rounds", per_block * blocks as usize);
     let time = match &estimate::of_unknown_time(plan)[..] {
-        [] => format!("roughly {} a block on a device of {} MB/s", judge::duration(seconds), ASSUMED_RATE / 1e6),
-        works => format!("unknown before the first block, since programs do the work of {}", works.join(", ")),
+        [] => format!("roughly {} a round on a device of {} MB/s", judge::duration(seconds), ASSUMED_RATE / 1e6),
+        works => format!("unknown before the first round, since programs do the work of {}", works.join(", ")),
     };
-    println!("Time: {time}; the run itself says better after its first block");
+    println!("Time: {time}; the run itself says better after its first round");
     if plan.contenders.iter().any(|entry| staging::is_guest(entry.asked.kernel.as_deref())) {
         println!("  a guest that has to be emulated takes several times as long as this");
     }
@@ -147,7 +147,7 @@ fn costs(plan: &ResolvedPlan) {
         print!("{}", text::wrapped(&budget, text::width(), "", "  "));
     }
     println!(
-        "Wear: about {} written by the workloads in {blocks} blocks, journals and metadata beside",
+        "Wear: about {} written by the workloads in {blocks} rounds, journals and metadata beside",
         show_bytes(forecast::bytes_written(plan))
     );
     ageing(plan);
@@ -173,7 +173,7 @@ fn ageing(plan: &ResolvedPlan) {
         show_bytes(ages.bytes_at_most)
     );
     println!(
-        "  restored for each trial: {} written in {blocks} blocks, less where the disk copies by reference",
+        "  restored for each trial: {} written in {blocks} rounds, less where the disk copies by reference",
         show_bytes(each.saturating_mul(u64::from(blocks)))
     );
     if let Place::Device { path, .. } = &plan.place {

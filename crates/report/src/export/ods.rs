@@ -172,7 +172,7 @@ impl Book {
             "Samples",
             "Contender",
             "Trial",
-            "Block",
+            "Round",
             "Pass",
             "Value",
             "Returned",

@@ -35,7 +35,7 @@ fn columns<'a>() -> [Column<Line<'a>>; 44] {
     [
         ("run", |line| line.run.to_owned()),
         ("trial", |line| line.number.to_string()),
-        ("block", |line| line.trial.block.to_string()),
+        ("round", |line| line.trial.block.to_string()),
         ("position", |line| line.trial.position.to_string()),
         ("attempt", |line| line.trial.attempt.to_string()),
         ("status", |line| line.trial.status.name().into()),

@@ -86,7 +86,7 @@ fn failures(view: &View) -> Markup {
             section aria-labelledby="failures" {
                 h2 id="failures" { "Trials that failed" }
                 div.scroll { table {
-                    thead { tr { th scope="col" { "Contender" } th scope="col" { "Workload" } th.n scope="col" { "Block" } th scope="col" { "Reason" } } }
+                    thead { tr { th scope="col" { "Contender" } th scope="col" { "Workload" } th.n scope="col" { "Round" } th scope="col" { "Reason" } } }
                     tbody { @for failure in &view.failures {
                         tr { th scope="row" { (failure.contender) } td { (failure.workload) } td.n { (failure.block + 1) } td { (failure.reason) } }
                     } }

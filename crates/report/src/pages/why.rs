@@ -58,13 +58,13 @@ fn picture(why: &Why) -> Markup {
     let x = |block: u32| one_digit(LEFT + (WIDTH - LEFT) * (f64::from(block) + 0.5) / f64::from(blocks));
     let step = blocks.div_ceil(LABELS).max(1) as usize;
     html! {
-        svg.samples viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label="Samples by block; the table below has every one" {
+        svg.samples viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label="Samples by round; the table below has every one" {
             @for value in if high > low { vec![low, high] } else { vec![low] } {
                 line.grid x1=(LEFT) x2=(WIDTH) y1=(y(value)) y2=(y(value)) {}
                 text.tick x=(LEFT - 8.0) y=(y(value) + 4.0) text-anchor="end" { (number::plain(value)) " " (why.unit) }
             }
             @for block in (0..blocks).step_by(step) {
-                text.tick x=(x(block)) y=(HEIGHT - 6.0) text-anchor="middle" { @if block == 0 { "block " } (block + 1) }
+                text.tick x=(x(block)) y=(HEIGHT - 6.0) text-anchor="middle" { @if block == 0 { "round " } (block + 1) }
             }
             @for point in &why.points { (mark(point, x(point.block), y(point.value))) }
         }

@@ -15,7 +15,7 @@ pub(super) fn machines(view: &View, style: Style) -> String {
     text.extend(found.machines.iter().map(|machine| style.say(&one(machine), "    ")));
     text.extend(found.unlike.iter().map(|unlike| style.say(unlike, "  ")));
     if found.pooled.is_empty() {
-        let why = "Too few blocks on each machine to compare contenders within it: three at least.";
+        let why = "Too few rounds on each machine to compare contenders within it: three at least.";
         return text + &style.say(why, "  ");
     }
     text.push_str(&style.heading("Times slower than the best, over all machines"));
@@ -45,7 +45,7 @@ fn one(machine: &MachineView) -> String {
         machine.name,
         machine.about,
         shards.join(", "),
-        plural(machine.blocks, "block")
+        plural(machine.blocks, "round")
     )
 }
 

@@ -503,14 +503,14 @@ impl Said<'_> {
             return Some(format!("{head}; three samples of each are the least{}", resume(3)));
         }
         let (Some(blocks), Some(trials)) = (open.blocks.filter(|blocks| *blocks <= MANY_BLOCKS), open.trials) else {
-            return Some(format!("{head}; settling all of them would take more than {MANY_BLOCKS} blocks."));
+            return Some(format!("{head}; settling all of them would take more than {MANY_BLOCKS} rounds."));
         };
         let time = open.seconds.map(|seconds| format!(", {}", about(seconds))).unwrap_or_default();
         let samples = self.view.counts.blocks + blocks;
         let way = resume(samples);
         Some(format!(
             "{head}; about {} would settle them ({}{time}){way}",
-            plural(blocks as usize, "more block"),
+            plural(blocks as usize, "more round"),
             plural(trials as usize, "trial")
         ))
     }

@@ -305,7 +305,7 @@ impl MachinesView {
     pub fn sentence(&self) -> String {
         let alike = if self.unlike.is_empty() { "nothing tells them apart" } else { "they are not alike" };
         format!(
-            "The blocks come from {}, and {alike}: contenders are compared within each, ratios are pooled over them, but figures \
+            "The rounds come from {}, and {alike}: contenders are compared within each, ratios are pooled over them, but figures \
              and their range also hold what the machines differ by.",
             plural(self.machines.len(), "machine")
         )

@@ -33,7 +33,7 @@ pub(super) fn warnings(
     if counts.done == 0 {
         said.push("No trial has given a figure yet.".into());
     } else if counts.blocks < 3 {
-        let blocks = if counts.blocks == 1 { "is only one block" } else { "are only two blocks" };
+        let blocks = if counts.blocks == 1 { "is only one round" } else { "are only two rounds" };
         let here = run.status == RunStatus::Finished && run.new.origin == Origin::Measured;
         let way = if here {
             format!(" `{} --samples 3` adds to it.", run.new.resume_command(&run.id))
@@ -64,7 +64,7 @@ fn shards(new: &NewRun) -> Option<String> {
     }
     let shard = new.plan.as_ref()?.shard?;
     Some(format!(
-        "This is shard {} of {}: a part of the plan's blocks; `bakeoff import` puts the shards' ledgers together.",
+        "This is shard {} of {}: a part of the plan's rounds; `bakeoff import` puts the shards' ledgers together.",
         shard.index.saturating_add(1),
         shard.of
     ))

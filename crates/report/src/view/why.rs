@@ -53,7 +53,7 @@ pub fn why(material: &Material, view: &View, asked: &str) -> Result<Why, ReportE
     Ok(Why {
         title: format!("{}, {}, {}", workload.title, row.title, view.contenders[cell.contender].name),
         facts: facts(material, view, (workload, row, cell)),
-        headings: ["trial", "block", "pass", &returned, &durable, "CPU %", "remark"].map(str::to_owned),
+        headings: ["trial", "round", "pass", &returned, &durable, "CPU %", "remark"].map(str::to_owned),
         samples: samples(row, cell),
         points: points.collect(),
         unit,
