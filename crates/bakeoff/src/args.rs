@@ -32,7 +32,7 @@ use std::path::PathBuf;
 ///
 /// Bakeoff formats each contender in turn, runs the work, verifies the measurements, repeats until the answer is certain enough, and reports it as text, tables and charts.
 #[derive(Debug, Parser)]
-#[command(name = "bakeoff", version, max_term_width = 100, after_long_help = EXAMPLES)]
+#[command(name = "bakeoff", version, max_term_width = 100, after_long_help = EXAMPLES, disable_help_subcommand = true)]
 pub struct Arguments {
     /// Database with all trials
     #[arg(long, global = true, value_name = "FILE", default_value = "bakeoff.db")]
@@ -139,6 +139,8 @@ pub enum Verb {
     Guest,
     /// Write the manual pages and shell completions, or the reference
     Manual(ManualArgs),
+    /// Show the help of a verb or a topic: help run, help run places
+    Help(HelpArgs),
 }
 
 const RECORD_EXAMPLES: &str = "\
@@ -191,10 +193,10 @@ pub struct RunArgs {
     #[command(flatten, next_help_heading = "Output")]
     pub output: Output,
     /// First test the features of the filesystems, as `bakeoff features` does, and add them to the report
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub features: bool,
     /// At the end, also name the best contender for this mix of operations, such as create=1,read-random=10,delete=1, or for all the work of one WORKLOAD
-    #[arg(long, value_name = "MIX", help_heading = "Output")]
+    #[arg(long, value_name = "MIX", help_heading = "Output", hide_short_help = true)]
     pub mix: Option<String>,
 }
 
@@ -204,10 +206,10 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub what: What,
     /// Print every command that would run
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub commands: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
 
@@ -232,7 +234,7 @@ pub struct ResumeArgs {
 /// What is done with a run's results
 #[derive(Debug, Default, Args)]
 pub struct Output {
-    /// Folder for the report [default: bakeoff-report-RUN]
+    /// Report folder [default: bakeoff-report-RUN]
     #[arg(long, value_name = "FOLDER")]
     pub report: Option<PathBuf>,
     /// Write no report
@@ -242,7 +244,7 @@ pub struct Output {
     #[arg(long, value_name = "CONTENDER")]
     pub against: Option<String>,
     /// Plain lines instead of a progress display
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub plain: bool,
     /// Show the run live in a browser.
     ///
@@ -489,4 +491,12 @@ pub struct ManualArgs {
     /// Write the reference instead: every option, the --json formats with their JSON Schemas, the keys of filesystem descriptions, the columns of claims files
     #[arg(long)]
     pub reference: bool,
+}
+
+/// `bakeoff help`
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A verb, a topic of `run` (places, contenders, rounds ...), or both; `help VERB all` shows every option
+    #[arg(value_name = "VERB|TOPIC", num_args = 0..=2)]
+    pub words: Vec<String>,
 }

@@ -117,7 +117,7 @@ fn every_verb_and_option_that_is_shown_exists() {
         }
         let Some(verb) = words.get(1).filter(|word| !word.starts_with("--")) else { continue };
         let text = help.entry(verb.clone()).or_insert_with(|| {
-            let Said { status, out, .. } = place.bakeoff(&format!("{verb} --help"));
+            let Said { status, out, .. } = place.bakeoff(&format!("help {verb} all"));
             if status == Some(0) { out } else { String::new() }
         });
         if text.is_empty() {

@@ -7,7 +7,7 @@ use strum::IntoStaticStr;
 
 /// What is run, what before and after it, and as whom.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Your own work")]
+#[command(next_help_heading = "Programs")]
 pub struct Own {
     /// Your own program, timed in a folder of each contender.
     ///
@@ -15,46 +15,46 @@ pub struct Own {
     #[arg(long, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// Command to prepare the input, untimed
-    #[arg(long, value_name = "COMMAND", requires = "command")]
+    #[arg(long, value_name = "COMMAND", requires = "command", hide_short_help = true)]
     pub prepare: Vec<String>,
     /// Command to check the result, untimed; an exit status other than 0 fails the trial
-    #[arg(long, value_name = "COMMAND", requires = "command")]
+    #[arg(long, value_name = "COMMAND", requires = "command", hide_short_help = true)]
     pub check: Vec<String>,
     /// Command to clean up at the end, untimed
-    #[arg(long, value_name = "COMMAND", requires = "command")]
+    #[arg(long, value_name = "COMMAND", requires = "command", hide_short_help = true)]
     pub cleanup: Vec<String>,
     /// Name of a command in tables, one per command in order [default: name of its program]
-    #[arg(long, value_name = "NAME", requires = "command")]
+    #[arg(long, value_name = "NAME", requires = "command", hide_short_help = true)]
     pub name: Vec<String>,
     /// Folder whose contents are copied into each contender's folder before the commands
-    #[arg(long, value_name = "FOLDER", requires = "command")]
+    #[arg(long, value_name = "FOLDER", requires = "command", hide_short_help = true)]
     pub copy_in: Option<PathBuf>,
     /// Run all of these commands in a shell (sh -c)
-    #[arg(long, requires = "command")]
+    #[arg(long, requires = "command", hide_short_help = true)]
     pub shell: bool,
     /// User who runs these commands or the fio job [default: you; root where bakeoff formats]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub user: Option<String>,
     /// Folder, such as /tmp, that each command gets empty, writable and in memory; otherwise commands can write only in the contender's folder
-    #[arg(long, value_name = "FOLDER", requires = "command")]
+    #[arg(long, value_name = "FOLDER", requires = "command", hide_short_help = true)]
     pub private: Vec<String>,
     /// Do not confine these commands to the contender's folder; they keep all rights of their user
-    #[arg(long, requires = "command")]
+    #[arg(long, requires = "command", hide_short_help = true)]
     pub unconfined: bool,
     /// Page cache state when a command or a fio job starts
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub start: Start,
     /// Replay a trace without the program's pauses between calls
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub full_speed: bool,
     /// Figure printed by the last command, higher is better, judged as well as the time; by a regular expression or a JSON pointer: 'tps=tps = ([0-9.]+)', iops=/jobs/0/read/iops
-    #[arg(long, value_name = "NAME=WHERE", requires = "command")]
+    #[arg(long, value_name = "NAME=WHERE", requires = "command", hide_short_help = true)]
     pub higher_is_better: Vec<String>,
     /// The same, lower is better
-    #[arg(long, value_name = "NAME=WHERE", requires = "command")]
+    #[arg(long, value_name = "NAME=WHERE", requires = "command", hide_short_help = true)]
     pub lower_is_better: Vec<String>,
     /// Time limit of each command; a command that exceeds it fails the trial [default: 1h]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub time_limit: Option<String>,
 }
 
