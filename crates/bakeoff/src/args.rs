@@ -56,6 +56,7 @@ Examples:
   bakeoff run --command 'tar xf /srv/linux.tar' --command 'du -s .' --fs ext4,xfs
   bakeoff run --claims --budget 30m            published claims, tested here
   bakeoff show; bakeoff report; bakeoff resume       the latest run
+  bakeoff help questions                       commands for common questions
 
 A device is erased only if it is empty (no signature, zeros wherever sampled) or
 if --erase gives its stable name: serial number, by-id name, PARTUUID, or path
@@ -139,7 +140,7 @@ pub enum Verb {
     Guest,
     /// Write the manual pages and shell completions, or the reference
     Manual(ManualArgs),
-    /// Show the help of a verb or a topic: help run, help run places
+    /// Show the help of a verb or a topic (help run, help run places), or commands for common questions (help questions)
     Help(HelpArgs),
 }
 
@@ -496,7 +497,8 @@ pub struct ManualArgs {
 /// `bakeoff help`
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A verb, a topic of `run` (places, contenders, rounds ...), or both; `help VERB all` shows every option
+    /// A verb, a topic of `run` (places, contenders, rounds ...), or both; `help VERB all` shows every option, `help questions`
+    /// commands for common questions
     #[arg(value_name = "VERB|TOPIC", num_args = 0..=2)]
     pub words: Vec<String>,
 }

@@ -3,11 +3,15 @@
 
 use crate::args::{Arguments, HelpArgs};
 use crate::failure::Failure;
+use crate::questions;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 /// The topic that stands for every option.
 const ALL: &str = "all";
+
+/// The word for questions and the commands that answer them.
+const QUESTIONS: &str = "questions";
 
 /// A topic without a verb is one of this verb.
 const MAIN: &str = "run";
@@ -39,6 +43,10 @@ pub fn help(args: &HelpArgs) -> Result<u8, Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     // As for `--help`, it is no error if the output closes early.
     let _ = match page(&words)? {
+        Page::Questions => {
+            print!("{}", questions::text());
+            Ok(())
+        }
         Page::Whole(text) => text.print(),
         Page::Topic(mut verb) => verb.print_long_help(),
     };
@@ -47,6 +55,8 @@ pub fn help(args: &HelpArgs) -> Result<u8, Failure> {
 
 /// A help text.
 enum Page {
+    /// From question to command.
+    Questions,
     /// As `--help` prints it.
     Whole(clap::Error),
     /// Of a verb that has been left with one topic.
@@ -58,6 +68,7 @@ fn page(words: &[&str]) -> Result<Page, Failure> {
     let of_main = short.find_subcommand(MAIN).map(topics).unwrap_or_default();
     match words {
         [] => whole(short, &[]),
+        [QUESTIONS] => Ok(Page::Questions),
         [word] if *word == ALL || of_main.iter().any(|topic| topic == word) => on_topic(MAIN, word),
         [word, rest @ ..] => match (short.find_subcommand(word).is_some(), rest) {
             (true, []) => whole(short, &[word]),
@@ -147,7 +158,7 @@ fn verbs(command: &Command) -> Vec<String> {
 /// Words that may follow `bakeoff help`.
 fn words(command: &Command) -> Vec<String> {
     let of_main = command.find_subcommand(MAIN).map(topics).unwrap_or_default();
-    verbs(command).into_iter().chain(of_main).chain([ALL.to_owned()]).collect()
+    verbs(command).into_iter().chain(of_main).chain([ALL, QUESTIONS].map(str::to_owned)).collect()
 }
 
 fn unknown(word: &str, what: &str, known: &[String], lists: &str) -> Failure {

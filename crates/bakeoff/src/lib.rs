@@ -44,6 +44,7 @@ mod power_cuts;
 mod programs;
 mod progress;
 mod published;
+mod questions;
 mod reference;
 mod resolve;
 mod scratch;

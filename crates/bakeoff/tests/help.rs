@@ -69,6 +69,7 @@ fn unknown_verbs_and_topics_bring_the_nearest_one() {
     for (words, expected) in [
         ("help plces", &["plces", "did you mean `places`?"]),
         ("help shwo", &["shwo", "did you mean `show`?"]),
+        ("help qestions", &["qestions", "did you mean `questions`?"]),
         ("help run ruonds", &["ruonds", "did you mean `rounds`?"]),
         ("help show rounds", &["`bakeoff show` has no topics", "`bakeoff help show`"]),
     ] {
