@@ -52,10 +52,10 @@ Examples:
   bakeoff run small-files --fs xfs --axis mkfs.rmapbt=0,1
   bakeoff plan sequential --on /dev/sdb1 --commands
   bakeoff run sequential --on /dev/sdb --erase wwn-0x5000c500a1b2c3d4
-  bakeoff run mail --dir /srv --dir /mnt/a     two directories, nothing formatted
-  bakeoff run --command 'tar xf /srv/linux.tar' --command 'du -s .' --fs ext4,xfs
+  bakeoff run mail --dir /srv --dir /mnt/a     two directories; formats nothing
+  bakeoff run --command 'tar xf /srv/linux.tar' --fs ext4,xfs
   bakeoff run --claims --budget 30m            published claims, tested here
-  bakeoff show; bakeoff report; bakeoff resume       the latest run
+  bakeoff show; bakeoff report                 the latest run
   bakeoff help questions                       commands for common questions
 
 A device is erased only if it is empty (no signature, zeros wherever sampled) or

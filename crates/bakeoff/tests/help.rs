@@ -89,3 +89,20 @@ fn completions_and_manual_pages_have_what_the_short_help_leaves_out() {
         assert!(page.contains("--no-twin") && page.contains("--copy-in"), "{name}");
     }
 }
+
+#[test]
+fn examples_fit_eighty_columns() {
+    let place = Place::new();
+    let all = text(&place, "--help");
+    let verbs = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verbs: Vec<&str> =
+        verbs.filter(|line| !line.starts_with("    ")).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(verbs.contains(&"powercut") && verbs.contains(&"publish"), "{verbs:?}");
+    let examples = |columns: usize, verb: &str| {
+        let help = place.shell(&format!("COLUMNS={columns} $BAKEOFF {verb} --help")).well().out;
+        help.split_once("Examples:").map(|(_, examples)| examples.to_owned())
+    };
+    for verb in verbs.into_iter().chain([""]) {
+        assert_eq!(examples(80, verb), examples(100, verb), "{verb}");
+    }
+}

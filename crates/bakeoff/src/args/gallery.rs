@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// Shown below the help of `publish`.
 pub const PUBLISH_EXAMPLES: &str = "\
 Examples:
-  bakeoff publish                           previews the latest run, writes nothing
+  bakeoff publish                           previews the latest run
   bakeoff publish --run all --out to-share  a folder for every run measured here
-  bakeoff gallery to-share --out site       one page of all: open site/index.html";
+  bakeoff gallery to-share --out site       open site/index.html";
 
 /// `bakeoff publish`
 #[derive(Debug, Args)]

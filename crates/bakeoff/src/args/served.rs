@@ -12,7 +12,7 @@ Examples:
   bakeoff powercut --fs ext4 --axis mount.data=ordered,writeback,journal
   bakeoff powercut --fs f2fs,jfs,nilfs2        in virtual machines if necessary
   bakeoff powercut --torn                      torn blocks, for 512-byte sectors
-  bakeoff powercut --fs ext4,xfs --lying-disk  control: a disk that skips flushes";
+  bakeoff powercut --fs ext4,xfs --lying-disk  control: flushes ignored";
 
 pub const FAULTS_EXAMPLES: &str = "\
 Examples:

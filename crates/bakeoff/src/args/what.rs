@@ -16,7 +16,7 @@ pub struct What {
 
     /// Image size of each contender [default: as needed].
     ///
-    /// An image is a sparse file behind a loop device with direct I/O. Images are where contenders run by default.
+    /// By default contenders run on images: sparse files behind loop devices with direct I/O.
     #[arg(long, value_name = "SIZE", help_heading = "Places", conflicts_with_all = ["on", "dir"])]
     pub image: Option<String>,
     /// Folder for images, or `memory` [default: /var/tmp].
@@ -27,7 +27,7 @@ pub struct What {
     /// Block device or partition, formatted repeatedly
     #[arg(long, value_name = "DEVICE", help_heading = "Places", conflicts_with = "dir")]
     pub on: Option<PathBuf>,
-    /// Allow erasing it, by serial number or by-id name.
+    /// Allow erasing this device (serial number, by-id name).
     ///
     /// Needed for a device that is not empty, or that shares a disk with partitions in use. Stable names are a serial number, by-id name, PARTUUID of a partition, or path of a loop device's file. Repeat it for each device, including those in mkfs options (an external journal).
     #[arg(long, value_name = "NAME", help_heading = "Places")]
@@ -43,7 +43,7 @@ pub struct What {
     /// Each name can have a +SCHEDULER. [default: those of ext4, XFS, btrfs, F2FS, bcachefs and OpenZFS that can compete here]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub fs: Vec<String>,
-    /// Network filesystems, each set up with its servers on this machine, in network namespaces; their data is on the image or the device. `all`, or names from `bakeoff systems` (docs/shared.md). To compare existing mounts, use --dir
+    /// Shared (network) filesystems, each set up with its servers on this machine, in network namespaces; their data is on the image or the device. `all`, or names from `bakeoff systems` (docs/shared.md). To compare existing mounts, use --dir
     #[arg(
         long,
         value_name = "LIST",
@@ -126,7 +126,7 @@ pub struct What {
     /// A round starts only if it fits.
     #[arg(long, value_name = "TIME", help_heading = "Rounds")]
     pub budget: Option<String>,
-    /// Repeat until each figure is this precise, as 5%.
+    /// Repeat until figures are this precise, such as 5%.
     ///
     /// The 95 % interval of each figure must be within this share of it. The limit is --budget, or 30 rounds.
     #[arg(long, value_name = "PERCENT", help_heading = "Rounds")]
