@@ -25,6 +25,7 @@ mod findings;
 mod fio_jobs;
 mod forecast;
 mod gallery;
+mod help;
 mod image_size;
 mod json;
 mod leaderboard;
@@ -43,6 +44,7 @@ mod power_cuts;
 mod programs;
 mod progress;
 mod published;
+mod questions;
 mod reference;
 mod resolve;
 mod scratch;
@@ -54,13 +56,12 @@ mod traces;
 mod verbs;
 
 use args::{Arguments, Verb};
-use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 
 /// The program: reads its arguments, does what they say, and answers with its exit status.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::try_parse().unwrap_or_else(|refused| misunderstood(&refused));
+    let arguments = help::parsed().unwrap_or_else(|refused| misunderstood(&refused));
     if matches!(
         arguments.verb,
         Verb::Run(_) | Verb::Resume(_) | Verb::Shard(_) | Verb::Powercut(_) | Verb::Faults(_) | Verb::Clean(_)
@@ -132,5 +133,6 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Witness => verbs::powercut::witness(),
         Verb::Guest => staging::boot().map(|()| 0).map_err(Failure::from),
         Verb::Manual(args) => verbs::manual::manual(args),
+        Verb::Help(args) => help::help(args),
     }
 }

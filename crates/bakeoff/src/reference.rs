@@ -44,9 +44,9 @@ fn page(title: &str, about: &str) -> String {
 fn commands() -> String {
     let mut command = Arguments::command();
     command.build();
-    let mut text = page("Commands", "Every verb and option, as `--help` has them.");
+    let mut text = page("Commands", "Every verb and option, as `bakeoff help VERB all` shows them.");
     text.push_str(&section(&command, "bakeoff"));
-    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help") {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         text.push_str(&section(verb, &format!("bakeoff {}", verb.get_name())));
     }
     text

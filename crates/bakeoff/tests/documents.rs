@@ -1,4 +1,4 @@
-//! What README.md and docs/ show is true: commands are carried out (small, or as a plan), files are read, options exist.
+//! What README.md, docs/ and `bakeoff help questions` show is true: commands are carried out (small, or as a plan), files are read, options exist.
 //! A block of a document says in its first line what it holds: ```sh, ```toml workload, ```text ...
 
 mod support;
@@ -84,6 +84,18 @@ fn commands_in_sentences() -> Vec<(String, Vec<String>)> {
     found
 }
 
+/// The commands of `bakeoff help questions`.
+fn commands_in_help() -> Vec<(String, Vec<String>)> {
+    let text = Place::new().bakeoff("help questions").well().out;
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let joined = text.replace("\\\n", " ");
+    let commands = joined.lines().filter_map(|line| line.strip_prefix("  bakeoff "));
+    let words = |command: &str| shell_words::split(&format!("bakeoff {command}")).expect("a command");
+    let found: Vec<_> = commands.map(|command| (format!("help questions: {command}"), words(command))).collect();
+    assert!(found.len() >= 20, "{text}");
+    found
+}
+
 #[test]
 fn every_block_says_what_it_holds() {
     let known = [
@@ -111,13 +123,14 @@ fn every_verb_and_option_that_is_shown_exists() {
     let place = Place::new();
     let mut help: BTreeMap<String, String> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for (shown, words) in commands_in_blocks().into_iter().chain(commands_in_sentences()) {
+    let shown = commands_in_blocks().into_iter().chain(commands_in_sentences()).chain(commands_in_help());
+    for (shown, words) in shown {
         if words[0] != "bakeoff" {
             continue;
         }
         let Some(verb) = words.get(1).filter(|word| !word.starts_with("--")) else { continue };
         let text = help.entry(verb.clone()).or_insert_with(|| {
-            let Said { status, out, .. } = place.bakeoff(&format!("{verb} --help"));
+            let Said { status, out, .. } = place.bakeoff(&format!("help {verb} all"));
             if status == Some(0) { out } else { String::new() }
         });
         if text.is_empty() {
@@ -216,7 +229,7 @@ fn every_run_that_is_shown_can_be_planned() {
     let room = Room::new(place.path("room"));
     save_files(&place);
     let mut wrong = Vec::new();
-    let shown = commands_in_blocks().into_iter().chain(commands_in_sentences());
+    let shown = commands_in_blocks().into_iter().chain(commands_in_sentences()).chain(commands_in_help());
     for (shown, words) in shown.filter(|(_, words)| words.get(1).is_some_and(|verb| verb == "run" || verb == "plan")) {
         // Words in capitals stand for something else.
         let stands_for_another = |part: &str| part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase());

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 pub const SUBMIT_EXAMPLES: &str = "\
 Examples:
-  bakeoff submit small-files --fs ext4,xfs --samples 12 --shards 4 --folder job --slurm --wait
-  bakeoff submit mail --dir /mnt/a --dir /mnt/b --samples 8 --shards 8 --folder job --kubernetes ghcr.io/me/bakeoff
+  bakeoff submit mail --fs ext4,xfs --samples 8 --shards 4 --folder job --slurm
+  bakeoff submit mail --dir /mnt/a --dir /mnt/b --samples 8 --shards 8 \\
+      --folder job --kubernetes ghcr.io/me/bakeoff
   bakeoff submit mail --fs ext4,xfs --samples 4 --shards 4 --folder job
   mpirun -np 4 --map-by node bakeoff shard job; bakeoff collect job";
 
@@ -17,25 +18,25 @@ Examples:
 pub struct SubmitArgs {
     #[command(flatten)]
     pub what: What,
-    /// Parts that the plan is cut into, one for each task; each has every N-th block
+    /// Number of shards, one per task; each runs every N-th round
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(records::plan::MOST_SHARDS)), help_heading = "Job")]
     pub shards: u32,
-    /// The job's folder, which is made: on a filesystem that every machine of it sees
+    /// Folder to create for the job, on a filesystem that all its machines share
     #[arg(long, value_name = "FOLDER", help_heading = "Job")]
     pub folder: PathBuf,
-    /// Hand the job to Slurm: an array of tasks, and a last one that collects and reports
+    /// Submit to Slurm: an array of tasks, and a last one that collects and reports
     #[arg(long, help_heading = "Job")]
     pub slurm: bool,
-    /// A further option of sbatch for the tasks, such as --sbatch=--partition=disks
+    /// Extra sbatch option for the tasks, such as --sbatch=--partition=disks
     #[arg(long, value_name = "OPTION", requires = "slurm", allow_hyphen_values = true, help_heading = "Job")]
     pub sbatch: Vec<String>,
-    /// Write a manifest of an Indexed Job for Kubernetes, whose pods run this container image with `bakeoff` in it
+    /// Write a Kubernetes manifest of an Indexed Job; its pods run this container image, which contains `bakeoff`
     #[arg(long, value_name = "IMAGE", help_heading = "Job")]
     pub kubernetes: Option<String>,
-    /// The claim of the volume on which the job's folder lies, in Kubernetes
+    /// Kubernetes PersistentVolumeClaim of the volume with the job's folder
     #[arg(long, value_name = "NAME", default_value = "bakeoff", requires = "kubernetes", help_heading = "Job")]
     pub claim: String,
-    /// Wait for the job's end, and show from the ledgers how far its tasks are
+    /// Wait for the job to end, and show the progress of its tasks
     #[arg(long, requires = "slurm", help_heading = "Job")]
     pub wait: bool,
 }
@@ -45,8 +46,7 @@ pub struct SubmitArgs {
 pub struct ShardArgs {
     /// The job's folder
     pub folder: PathBuf,
-    /// Which part, from 1 [default: by the number that the scheduler gives the task: a Slurm array's, a Kubernetes Indexed
-    /// Job's, or the rank under mpirun and srun, each of which takes every N-th part]
+    /// Number of the shard, from 1 [default: the index of the Slurm array task or of the Kubernetes Indexed Job; under mpirun and srun, rank R of N takes every N-th shard]
     #[arg(long, value_name = "I")]
     pub index: Option<u32>,
 }
@@ -56,10 +56,10 @@ pub struct ShardArgs {
 pub struct CollectArgs {
     /// The job's folder
     pub folder: PathBuf,
-    /// Only say how far the tasks are
+    /// Only show the progress of the tasks
     #[arg(long)]
     pub progress: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

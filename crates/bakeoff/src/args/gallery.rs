@@ -7,23 +7,23 @@ use std::path::PathBuf;
 /// Shown below the help of `publish`.
 pub const PUBLISH_EXAMPLES: &str = "\
 Examples:
-  bakeoff publish                               what would leave of the latest run; nothing is written
-  bakeoff publish --run all --out to-share      a folder of every run that was measured here
-  bakeoff gallery to-share --out site           the page of them all: open site/index.html";
+  bakeoff publish                           previews the latest run
+  bakeoff publish --run all --out to-share  a folder for every run measured here
+  bakeoff gallery to-share --out site       open site/index.html";
 
 /// `bakeoff publish`
 #[derive(Debug, Args)]
 pub struct PublishArgs {
-    /// Runs, by their ids or the beginning of these, or `all` [default: the latest]
+    /// Run ids, or the starts of some, or `all` [default: the latest run]
     #[arg(long, value_name = "RUN", value_delimiter = ',', num_args = 1..)]
     pub run: Vec<String>,
-    /// Folder to write, one folder in it for each run; runs that are in it already stay as they are. Without it nothing is written
+    /// Folder to write, with a folder for each run; runs that it already has are not changed. Without --out nothing is written
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Show what would leave, every text of it, and write nothing; so does `publish` without --out
+    /// Show every text that would be published, and write nothing; the default without --out
     #[arg(long)]
     pub preview: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -31,13 +31,13 @@ pub struct PublishArgs {
 /// `bakeoff gallery`
 #[derive(Debug, Args)]
 pub struct GalleryArgs {
-    /// Folders that hold what `bakeoff publish` wrote, at any depth up to four
+    /// Folders with output of `bakeoff publish`, up to four levels deep
     #[arg(required = true, value_name = "FOLDER")]
     pub folders: Vec<PathBuf>,
-    /// Folder for the site: made, or the site of an earlier time, which is replaced
+    /// Folder for the site; an earlier site in it is replaced
     #[arg(long, value_name = "SITE")]
     pub out: PathBuf,
-    /// As JSON: every entry with its answer, what was refused and why, ratios over all entries, and how published claims fared
+    /// Print JSON: each entry with its answer, refused entries with reasons, ratios over all entries, results for published claims
     #[arg(long)]
     pub json: bool,
 }

@@ -7,67 +7,66 @@ use strum::IntoStaticStr;
 
 /// What is run, what before and after it, and as whom.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Your own work")]
+#[command(next_help_heading = "Programs")]
 pub struct Own {
-    /// A program of your own, timed in a folder of each contender: until it exits and until its data is safe. Several are run in
-    /// order. Words are split as a shell would split them, but no shell reads them
+    /// Your own program, timed in a folder of each contender.
+    ///
+    /// It is timed until it exits, and until its data is safe. Several commands run in order. Words are split as in a shell, but no shell runs.
     #[arg(long, value_name = "COMMAND")]
     pub command: Vec<String>,
-    /// Before the commands, untimed: what makes their input
-    #[arg(long, value_name = "COMMAND", requires = "command")]
+    /// Command to prepare the input, untimed
+    #[arg(long, value_name = "COMMAND", requires = "command", hide_short_help = true)]
     pub prepare: Vec<String>,
-    /// After the commands, untimed: a status other than 0 says that they did not do their work
-    #[arg(long, value_name = "COMMAND", requires = "command")]
+    /// Command to check the result, untimed; an exit status other than 0 fails the trial
+    #[arg(long, value_name = "COMMAND", requires = "command", hide_short_help = true)]
     pub check: Vec<String>,
-    /// At the end, untimed
-    #[arg(long, value_name = "COMMAND", requires = "command")]
+    /// Command to clean up at the end, untimed
+    #[arg(long, value_name = "COMMAND", requires = "command", hide_short_help = true)]
     pub cleanup: Vec<String>,
-    /// What a command is called in tables, one for each in order [default: the name of its program]
-    #[arg(long, value_name = "NAME", requires = "command")]
+    /// Name of a command in tables, one per command in order [default: name of its program]
+    #[arg(long, value_name = "NAME", requires = "command", hide_short_help = true)]
     pub name: Vec<String>,
-    /// A folder whose contents are copied into each contender's before the commands
-    #[arg(long, value_name = "FOLDER", requires = "command")]
+    /// Folder whose contents are copied into each contender's folder before the commands
+    #[arg(long, value_name = "FOLDER", requires = "command", hide_short_help = true)]
     pub copy_in: Option<PathBuf>,
-    /// Give all of these commands to a shell (sh -c)
-    #[arg(long, requires = "command")]
+    /// Run all of these commands in a shell (sh -c)
+    #[arg(long, requires = "command", hide_short_help = true)]
     pub shell: bool,
-    /// The user as whom these commands, or fio with a job file, run [default: yourself, which is root where bakeoff formats]
-    #[arg(long, value_name = "NAME")]
+    /// User who runs these commands or the fio job [default: you; root where bakeoff formats]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub user: Option<String>,
-    /// A folder that these commands find empty and may write to, in memory and gone with each of them, such as /tmp; elsewhere they can write
-    /// only in the contender's folder
-    #[arg(long, value_name = "FOLDER", requires = "command")]
+    /// Folder, such as /tmp, that each command gets empty, writable and in memory; otherwise commands can write only in the contender's folder
+    #[arg(long, value_name = "FOLDER", requires = "command", hide_short_help = true)]
     pub private: Vec<String>,
-    /// Do not confine these commands to the contender's folder: they keep all rights of their user
-    #[arg(long, requires = "command")]
+    /// Do not confine these commands to the contender's folder; they keep all rights of their user
+    #[arg(long, requires = "command", hide_short_help = true)]
     pub unconfined: bool,
-    /// What a command, or fio with a job file, finds in memory of what was written before it
-    #[arg(long, value_enum, default_value_t)]
+    /// Page cache state when a command or a fio job starts
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub start: Start,
-    /// Replay a trace without the time that the program spent between its calls
-    #[arg(long)]
+    /// Replay a trace without the program's pauses between calls
+    #[arg(long, hide_short_help = true)]
     pub full_speed: bool,
-    /// A figure that the last command prints, of which more is better, by a regular expression or a JSON pointer:
-    /// 'tps=tps = ([0-9.]+)', iops=/jobs/0/read/iops. It is judged beside the time
-    #[arg(long, value_name = "NAME=WHERE", requires = "command")]
+    /// Figure printed by the last command, higher is better, judged as well as the time; by a regular expression or a JSON pointer: 'tps=tps = ([0-9.]+)', iops=/jobs/0/read/iops
+    #[arg(long, value_name = "NAME=WHERE", requires = "command", hide_short_help = true)]
     pub higher_is_better: Vec<String>,
-    /// The same for one of which less is better
-    #[arg(long, value_name = "NAME=WHERE", requires = "command")]
+    /// The same, lower is better
+    #[arg(long, value_name = "NAME=WHERE", requires = "command", hide_short_help = true)]
     pub lower_is_better: Vec<String>,
-    /// A command that takes longer has failed [default: 1h]
-    #[arg(long, value_name = "TIME")]
+    /// Time limit of each command; a command that exceeds it fails the trial [default: 1h]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub time_limit: Option<String>,
 }
 
-/// What a command finds in memory, by the words of workload files.
+/// Page cache states, by the words of workload files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Start {
-    /// Nothing
+    /// Empty
     #[default]
     Cold,
-    /// All files of its folder, read once
+    /// All files of its folder were read once
     Warm,
-    /// Whatever the commands before it left
+    /// As earlier commands left it
     AsFound,
 }

@@ -10,138 +10,152 @@ use strum::IntoStaticStr;
 /// What is to be run, where, and how often.
 #[derive(Debug, Clone, Default, Args)]
 pub struct What {
-    /// Plans or workloads: names that `bakeoff workloads` lists, or TOML files [default: the plan `quick`]
+    /// Names from `bakeoff workloads`, or files (TOML, fio jobs, traces) [default: quick]
     #[arg(value_name = "PLAN|WORKLOAD")]
     pub names: Vec<String>,
 
-    /// Where it runs: a sparse image of this size for each contender, through a loop device with direct I/O [default: as
-    /// large as the work needs]
-    #[arg(long, value_name = "SIZE", help_heading = "Where", conflicts_with_all = ["on", "dir"])]
+    /// Image size of each contender [default: as needed].
+    ///
+    /// By default contenders run on images: sparse files behind loop devices with direct I/O.
+    #[arg(long, value_name = "SIZE", help_heading = "Places", conflicts_with_all = ["on", "dir"])]
     pub image: Option<String>,
-    /// Folder for the images; `memory` has them in memory (tmpfs), where no disk's moods stand between you and what each
-    /// contender costs the CPU [default: /var/tmp]
-    #[arg(long, value_name = "FOLDER", help_heading = "Where")]
+    /// Folder for images, or `memory` [default: /var/tmp].
+    ///
+    /// `memory` keeps them in memory (tmpfs), to measure CPU cost without disk noise.
+    #[arg(long, value_name = "FOLDER", help_heading = "Places")]
     pub scratch: Option<PathBuf>,
-    /// A block device or partition, by any name; formatted again and again
-    #[arg(long, value_name = "DEVICE", help_heading = "Where", conflicts_with = "dir")]
+    /// Block device or partition, formatted repeatedly
+    #[arg(long, value_name = "DEVICE", help_heading = "Places", conflicts_with = "dir")]
     pub on: Option<PathBuf>,
-    /// Allow erasing a device that is not empty, or whose neighbours are in use, by a name that stays with it: serial number,
-    /// by-id name, PARTUUID of a partition, or the path of a loop device's file; once for each device, those that mkfs options
-    /// name (an external journal) among them
-    #[arg(long, value_name = "NAME", help_heading = "Where")]
+    /// Allow erasing this device (serial number, by-id name).
+    ///
+    /// Needed for a device that is not empty, or that shares a disk with partitions in use. Stable names are a serial number, by-id name, PARTUUID of a partition, or path of a loop device's file. Repeat it for each device, including those in mkfs options (an external journal).
+    #[arg(long, value_name = "NAME", help_heading = "Places")]
     pub erase: Vec<String>,
-    /// A directory on whatever is mounted there; nothing is formatted; several are compared with each other
-    #[arg(long, value_name = "DIR", help_heading = "Where")]
+    /// Directory to run in; nothing is formatted.
+    ///
+    /// It is tested with the filesystem that is mounted there. Several directories are compared with each other.
+    #[arg(long, value_name = "DIR", help_heading = "Places")]
     pub dir: Vec<PathBuf>,
 
-    /// Contenders: filesystems or named option sets, either with +SCHEDULER [default: those of ext4, XFS, btrfs, F2FS, bcachefs and OpenZFS that can compete here]
+    /// Filesystems or option sets, such as ext4,xfs,btrfs.
+    ///
+    /// Each name can have a +SCHEDULER. [default: those of ext4, XFS, btrfs, F2FS, bcachefs and OpenZFS that can compete here]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub fs: Vec<String>,
-    /// Shared filesystems as contenders, each set up with its servers on this machine, in network namespaces of their own; what
-    /// they store lies on the image or the device. `all`, or names that `bakeoff systems` lists (docs/shared.md). Mounts that
-    /// are there already are compared with --dir
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders", conflicts_with = "dir")]
+    /// Shared (network) filesystems, each set up with its servers on this machine, in network namespaces; their data is on the image or the device. `all`, or names from `bakeoff systems` (docs/shared.md). To compare existing mounts, use --dir
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        help_heading = "Contenders",
+        conflicts_with = "dir",
+        hide_short_help = true
+    )]
     pub shared: Vec<String>,
-    /// Descriptions of filesystems of your own: TOML files, or folders of them. Their commands run as root, whoever wrote
-    /// them; those beside a plan and in the configuration folder are loaded by themselves where nobody but you can write
-    #[arg(long, value_name = "PATH", help_heading = "Contenders")]
+    /// Your own filesystem descriptions: TOML files, or folders of them. Their commands run as root. Descriptions next to a plan or in the configuration folder load automatically if only you can write there
+    #[arg(long, value_name = "PATH", help_heading = "Contenders", hide_short_help = true)]
     pub filesystems: Vec<PathBuf>,
-    /// I/O schedulers; each contender runs with each of them
+    /// I/O schedulers; each contender runs with each
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub scheduler: Vec<String>,
-    /// Kernels; each contender runs on each of them: host, a series of Debian's (debian:6.1, debian:6.12 and others that
-    /// `bakeoff systems --kernels` lists), debian:newest, or a kernel by its path. All but host run in a virtual machine (QEMU), and
-    /// are ranked apart from what runs on the host [default: host, and for a filesystem that this kernel lacks, one that has it]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
+    /// Kernels; each contender runs on each: host, a Debian series (debian:6.1, debian:6.12 and others from `bakeoff systems --kernels`), debian:newest, or the path of a kernel. All but host run in a virtual machine (QEMU), and are ranked apart from the host [default: host; for a filesystem that this kernel lacks, one that has it]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Guests", hide_short_help = true)]
     pub kernel: Vec<String>,
-    /// Ranks by the processor's instructions for each operation instead of by time: each contender runs in an emulated machine (name a
-    /// kernel) whose clock goes by them, so that other work beside it does not matter
-    #[arg(long, help_heading = "Contenders")]
+    /// Rank by CPU instructions per operation instead of by time: each contender runs in an emulated machine (requires --kernel) whose clock counts instructions, so other load has no effect
+    #[arg(long, help_heading = "Guests", hide_short_help = true)]
     pub count_instructions: bool,
-    /// Disks that you do not have: hdd-7200, ssd-sata, nvme-qlc and others, or a description of your own (PATH.toml); each contender
-    /// runs on each of them, served from memory. Figures are a model's and say so (docs/disks.md)
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Where", conflicts_with_all = ["on", "dir"])]
+    /// Modelled disks: hdd-7200, ssd-sata, nvme-qlc ...
+    ///
+    /// They are simulated in memory, and each contender runs on each. Your own description is a file (PATH.toml). Results are labelled as modelled (docs/disks.md).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Places", conflicts_with_all = ["on", "dir"])]
     pub disk: Vec<String>,
-    /// Ages: fresh, used (filled and left), old (filled and churned), or a profile of your own; each contender runs with each
+    /// Ages of each contender: fresh, used, old.
+    ///
+    /// `used` is filled and left, `old` is filled and churned; or name your own profile (docs/age.md).
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub age: Vec<String>,
-    /// Shares of the volume that are filled before the work, such as 0,40%,80%; without --age, as `used`
+    /// Fill before the work, such as 0,40%,80%.
+    ///
+    /// Shares of the volume; without --age, filled as `used`.
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub fill: Vec<String>,
-    /// Room for images of aged filesystems, which are made once and restored for each trial; the one used longest ago goes
-    /// first [default: 64G]
-    #[arg(long, value_name = "SIZE", help_heading = "Where")]
+    /// Size limit for cached images of aged filesystems, which are restored for each trial; the least recently used is removed first [default: 64G]
+    #[arg(long, value_name = "SIZE", help_heading = "Places", hide_short_help = true)]
     pub aged_cache: Option<String>,
-    /// An axis: every contender whose filesystem knows it runs with each value, such as mkfs.rmapbt=0,1, mount.commit=5,60,
-    /// device.read_ahead=128k,4M, device.write_cache=on,off or limit.memory=512M,2G (page cache and all); `default` leaves a
-    /// setting as it is
-    #[arg(long, value_name = "NAME=VALUE,...", help_heading = "Contenders")]
+    /// Try each value of an option (mount.noatime=on,off).
+    ///
+    /// Other axes: mkfs.rmapbt=0,1, mount.commit=5,60, device.read_ahead=128k,4M, device.write_cache=on,off, limit.memory=512M,2G (page cache included). The value `default` leaves a setting unchanged. Contenders whose filesystem does not know the axis run once, without it.
+    #[arg(long, value_name = "AXIS=VALUES", help_heading = "Contenders")]
     pub axis: Vec<String>,
-    /// Memory that the work has, page cache and all, such as 1G: as if every contender ran on a machine that small
+    /// Memory for the work, such as 1G.
+    ///
+    /// It includes the page cache, as if every contender ran on a machine that small.
     #[arg(long, value_name = "SIZE", help_heading = "Contenders")]
     pub memory: Option<String>,
-    /// A combination of axes that is left out, such as mkfs.rmapbt=0,scheduler=bfq
-    #[arg(long, value_name = "AXIS=VALUE,...", help_heading = "Contenders")]
+    /// Combination of axes to leave out, such as mkfs.rmapbt=0,scheduler=bfq
+    #[arg(long, value_name = "AXIS=VALUE,...", help_heading = "Contenders", hide_short_help = true)]
     pub exclude: Vec<String>,
-    /// mkfs options of a filesystem, such as ext4="-m 1 -O ^has_journal"
+    /// mkfs options, such as ext4="-m 1 -O ^has_journal"
     #[arg(long, value_name = "FS=OPTIONS", help_heading = "Contenders")]
     pub mkfs: Vec<String>,
-    /// Mount options of a filesystem, such as xfs=logbsize=256k,noatime
+    /// Mount options, such as xfs=logbsize=256k,noatime
     #[arg(long, value_name = "FS=OPTIONS", help_heading = "Contenders")]
     pub mount: Vec<String>,
 
-    /// Size of the work: the published one, or one that keeps its character in seconds
+    /// Size of the work
     #[arg(long, value_enum, help_heading = "Work")]
     pub scale: Option<Scale>,
-    /// An option of a workload, such as processes=4 or bonnie.size=1GiB; `bakeoff workloads NAME` lists them. Several values
-    /// (processes=1,2,4) run the workload once with each
-    #[arg(long, value_name = "[WORKLOAD.]KEY=VALUE", help_heading = "Work")]
+    /// Workload option, such as processes=4 or processes=1,2,4.
+    ///
+    /// Several values run the workload once with each. WORKLOAD.KEY=VALUE sets it for one workload, as bonnie.size=1GiB. `bakeoff workloads NAME` lists the options.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Work")]
     pub set: Vec<String>,
 
-    /// How many clients do the work side by side, each with the workers that the workload says; several numbers (1,2,4,8) run the
-    /// workload once with each. Clients are MPI's ranks: mpirun -np 8 bakeoff ranks WORKLOAD --dir DIR
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Work")]
+    /// Number of concurrent clients, each with the workload's own number of workers; several numbers (1,2,4,8) run the workload once with each. Clients are MPI ranks: mpirun -np 8 bakeoff ranks WORKLOAD --dir DIR
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Work", hide_short_help = true)]
     pub clients: Vec<u32>,
 
-    /// Blocks: how often every contender is formatted, mounted and measured
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "How often")]
+    /// Number of rounds.
+    ///
+    /// In each round every contender is freshly formatted, mounted and measured once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Rounds")]
     pub samples: Option<u32>,
-    /// Time to spend, such as 10m or 2h; blocks are begun as long as they fit
-    #[arg(long, value_name = "TIME", help_heading = "How often")]
+    /// Time limit, such as 10m or 2h.
+    ///
+    /// A round starts only if it fits.
+    #[arg(long, value_name = "TIME", help_heading = "Rounds")]
     pub budget: Option<String>,
-    /// Go on until each figure's 95 % interval is within this share of it (with --budget, or 30 blocks, as the limit)
-    #[arg(long, value_name = "PERCENT", help_heading = "How often")]
+    /// Repeat until figures are this precise, such as 5%.
+    ///
+    /// The 95 % interval of each figure must be within this share of it. The limit is --budget, or 30 rounds.
+    #[arg(long, value_name = "PERCENT", help_heading = "Rounds")]
     pub precision: Option<String>,
-    /// When the answer is good enough
-    #[arg(long, value_enum, help_heading = "How often")]
+    /// When to stop: figures precise, or winner certain
+    #[arg(long, value_enum, help_heading = "Rounds", hide_short_help = true)]
     pub until: Option<Until>,
-    /// Repeat block work until it is steady, for SSDs: five rounds within 20 % and without a trend, 25 at most
-    #[arg(long, help_heading = "How often")]
+    /// Repeat block I/O until steady state (for SSDs): five passes within 20 % and without a trend; 25 passes at most
+    #[arg(long, help_heading = "Rounds", hide_short_help = true)]
     pub steady: bool,
-    /// How phases start cold: by mounting the filesystem anew, or by dropping all caches of the machine, as the published
-    /// tests did; directories, guests and ZFS always drop [default: remount]
-    #[arg(long, value_enum, help_heading = "How often")]
+    /// How phases start cold: remount the filesystem, or drop all caches of the machine, as the published tests did; directories, guests and ZFS always drop [default: remount]
+    #[arg(long, value_enum, help_heading = "Rounds", hide_short_help = true)]
     pub cold: Option<Cold>,
-    /// What contenders take turns with: slices of a phase, with all contenders on images of their own that are mounted at the same
-    /// time, so that a disk whose speed changes is the same disk for all; or whole trials, which is also what is done where
-    /// contenders must share a place [default: slice]
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "How often")]
+    /// How contenders alternate: after each slice (about 40 ms) of a phase, so changes in disk speed affect all alike, or after whole trials; contenders that share a place always alternate by trials [default: slice]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Rounds", hide_short_help = true)]
     pub turns: Option<Turns>,
-    /// Seed of order and content; a run with the same seed does the same work in the same order
-    #[arg(long, value_name = "N", help_heading = "How often")]
+    /// Seed for order and content; the same seed gives the same work in the same order
+    #[arg(long, value_name = "N", help_heading = "Rounds", hide_short_help = true)]
     pub seed: Option<u64>,
-    /// Test as many published claims as this machine can: their contenders through the workloads that they speak of
-    /// (--fs and workload names narrow them); =FILE: claims of your own
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "published", help_heading = "Work")]
+    /// Test as many published claims as this machine can, with their contenders and workloads (--fs and workload names narrow them); =FILE: your own claims
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "published", help_heading = "Work", hide_short_help = true)]
     pub claims: Option<PathBuf>,
 
-    /// One part of the plan: every N-th block, from the I-th, for machine I of N like ones; needs --samples and --seed, the
-    /// same for all. `bakeoff import` puts their ledgers together
-    #[arg(long, value_name = "I/N", help_heading = "How often", conflicts_with_all = ["budget", "precision", "until"])]
+    /// One part of the plan: every N-th round from the I-th on, for machine I of N equal ones; needs --samples and --seed, the same on all. `bakeoff import` merges their databases
+    #[arg(long, value_name = "I/N", help_heading = "Rounds", conflicts_with_all = ["budget", "precision", "until"], hide_short_help = true)]
     pub shard: Option<runner::Shard>,
 
-    /// Leave out the hidden second entry of one contender, from which the noise floor is measured
-    #[arg(long, help_heading = "How often")]
+    /// Leave out the control: one contender entered twice, to measure the noise floor
+    #[arg(long, help_heading = "Rounds", hide_short_help = true)]
     pub no_twin: bool,
 
     #[command(flatten)]
@@ -152,16 +166,16 @@ pub struct What {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Scale {
-    /// Keeps the character in seconds
+    /// Takes seconds, keeps the character of the work
     Quick,
-    /// The published sizes
+    /// Published sizes
     Full,
 }
 
 /// How phases start cold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Cold {
-    /// Unmount, forget the device's pages, mount again
+    /// Unmount, drop the device's pages, mount again
     Remount,
     /// Drop all caches of the machine
     Drop,
@@ -199,8 +213,8 @@ impl Turns {
 /// When sampling may stop before its cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Until {
-    /// Every figure is as precise as asked
+    /// Every figure is as precise as requested
     Precision,
-    /// The winner is certain; contenders that can no longer win are left out
+    /// The winner is certain; contenders that can no longer win drop out
     Winner,
 }

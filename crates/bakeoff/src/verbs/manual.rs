@@ -1,10 +1,10 @@
 //! `bakeoff manual`: manual pages and shell completions, generated from the command line's declaration.
 //! In: a folder. Out: bakeoff.1 and one page a verb, completions for bash, zsh and fish; or the reference, as Markdown and schemas.
 
-use crate::args::{Arguments, ManualArgs};
+use crate::args::ManualArgs;
 use crate::failure::Failure;
+use crate::help;
 use crate::reference;
-use clap::CommandFactory;
 use clap_complete::Shell;
 use std::fs::File;
 use std::io::{self, Read};
@@ -34,9 +34,9 @@ pub fn manual(args: &ManualArgs) -> Result<u8, Failure> {
 }
 
 fn generate(folder: &Path) -> io::Result<()> {
-    clap_mangen::generate_to(Arguments::command(), folder)?;
+    clap_mangen::generate_to(help::complete(), folder)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        clap_complete::generate_to(shell, &mut Arguments::command(), "bakeoff", folder)?;
+        clap_complete::generate_to(shell, &mut help::complete(), "bakeoff", folder)?;
     }
     Ok(())
 }
