@@ -253,8 +253,8 @@ pub struct Output {
     /// Compare every contender with the one you use now
     #[arg(long, value_name = "CONTENDER")]
     pub against: Option<String>,
-    /// End with status 5 if the answer takes no contender yet (inconclusive), 6 if a contender dropped out (dropped)
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    /// Exit with status 5 if the answer takes no contender yet (inconclusive), 6 if a contender dropped out (dropped)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_short_help = true)]
     pub fail_on: Vec<Gate>,
     /// Plain lines instead of a progress display
     #[arg(long, hide_short_help = true)]
