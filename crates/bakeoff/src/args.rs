@@ -306,11 +306,12 @@ pub struct ShowArgs {
     pub pivot: Option<String>,
 }
 
-/// The forms of a report by their names, and the word for all of them.
+/// Tables of CSV by their names.
 fn csv_tables() -> PossibleValuesParser {
     PossibleValuesParser::new(report::export::CSV.map(|(name, _)| name))
 }
 
+/// The forms of a report by their names, and the word for all of them.
 fn formats() -> PossibleValuesParser {
     report::Format::ALL.iter().map(|format| format.name()).chain(["all"]).collect::<Vec<_>>().into()
 }
