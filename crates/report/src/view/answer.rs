@@ -80,8 +80,8 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
     // A headline about one axis says itself where nothing differs.
     let varied = varied.filter(|pivot| asked.is_none() || pivot.course.is_none() && pivot.shows_a_difference());
-    let mut besides: Vec<String> = dropped(&view.contenders);
-    besides.extend(varied.map(|pivot| super::pivot::matters(view, pivot)));
+    let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
+    besides.extend(dropped(&view.contenders));
     besides.extend(doubts.iter().skip(DOUBTS).cloned());
     besides.extend(super::story::nearest(&view.contenders));
     besides.extend(said.cannot(group));
