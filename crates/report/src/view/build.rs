@@ -90,8 +90,14 @@ impl View {
         view.pivots = super::pivot::pivots(&view);
         view.answer = super::answer::answer(&view, &found);
         let names: Vec<&str> = view.contenders.iter().map(|contender| contender.name.as_str()).collect();
-        let first = late_disk.into_iter().chain(costs::space(&view.costs, &names));
-        view.answer.besides.splice(0..0, first);
+        // Where data compresses, space is part of the answer; elsewhere it comes last.
+        let (first, last) = match costs::space(&view.costs, &names) {
+            Some((text, true)) => (Some(text), None),
+            Some((text, false)) => (None, Some(text)),
+            None => (None, None),
+        };
+        view.answer.besides.splice(0..0, late_disk.into_iter().chain(first));
+        view.answer.besides.extend(last);
         Ok(view)
     }
 }

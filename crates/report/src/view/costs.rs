@@ -133,16 +133,20 @@ const WORTH_A_SENTENCE: f64 = 1.2;
 /// Groups of contenders that the sentence names at most.
 const MOST_GROUPS: usize = 4;
 
-/// How much space the same files take, where that differs: of the workload where it differs most.
-pub(super) fn space(costs: &[CostsView], contenders: &[&str]) -> Option<String> {
+/// Below this share of their size files are stored smaller than they are, which is what a user asks about.
+const STORED_SMALLER: f64 = 0.9;
+
+/// How much space the same files take, where that differs: of the workload where it differs most. And whether any contender stores them smaller.
+pub(super) fn space(costs: &[CostsView], contenders: &[&str]) -> Option<(String, bool)> {
     let taken = |one: &CostsView| {
         let each = one.contenders.iter().filter_map(|cost| Some((cost.taken_per_byte?, cost.contender)));
         let mut each: Vec<(f64, usize)> = each.collect();
         each.sort_by(|a, b| a.0.total_cmp(&b.0));
         let times = each.last()?.0 / each.first()?.0;
-        (times >= WORTH_A_SENTENCE).then_some((times, each, one.title.clone()))
+        (times >= WORTH_A_SENTENCE).then(|| (times, each, one.workload.clone()))
     };
-    let (_, each, title) = costs.iter().filter_map(taken).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (_, each, workload) = costs.iter().filter_map(taken).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let smaller = each.first().is_some_and(|(share, _)| *share < STORED_SMALLER);
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for (share, contender) in each {
         let (share, name) = (crate::number::whole_percent(share), contenders[contender]);
@@ -156,9 +160,9 @@ pub(super) fn space(costs: &[CostsView], contenders: &[&str]) -> Option<String> 
         groups.drain(MOST_GROUPS - 1..groups.len() - 1);
     }
     let each = groups.iter().map(|(share, names)| format!("{share} with {}", judge::list(names)));
-    let of_work = if costs.len() > 1 { format!(" in {title}") } else { String::new() };
+    let of_work = if costs.len() > 1 { format!(" in {workload}") } else { String::new() };
     let each = each.collect::<Vec<_>>().join(", ");
-    Some(format!("Space, in percent of the files' size{of_work}: {each}."))
+    Some((format!("Space, in percent of the files' size{of_work}: {each}."), smaller))
 }
 
 impl CostView {
@@ -234,10 +238,12 @@ mod tests {
         };
         let names = ["ext4", "xfs", "btrfs", "zfs", "f2fs"];
         assert_eq!(space(&[costs(&[1.0, 1.1, 1.0])], &names), None);
-        let text = space(&[costs(&[1.0, 1.0, 0.154])], &names).expect("it differs");
+        let (text, smaller) = space(&[costs(&[1.0, 1.0, 0.154])], &names).expect("it differs");
         assert_eq!(text, "Space, in percent of the files' size: 15 % with btrfs, 100 % with ext4 and xfs.");
+        assert!(smaller);
         // Of many contenders the first and the last.
-        let text = space(&[costs(&[1.5, 9.0, 3.0, 4.0, 2.0])], &names).expect("it differs");
+        let (text, smaller) = space(&[costs(&[1.5, 9.0, 3.0, 4.0, 2.0])], &names).expect("it differs");
+        assert!(!smaller);
         assert!(text.ends_with("150 % with ext4, 200 % with f2fs, 300 % with btrfs, 900 % with xfs."), "{text}");
     }
 
