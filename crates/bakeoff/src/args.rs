@@ -63,8 +63,8 @@ if --erase gives its stable name: serial number, by-id name, PARTUUID, or path
 of a loop device's file. Images and directories need no --erase.
 
 Exit status: 0 answer, 1 error, 2 invalid command line, 3 stopped by the user
-(bakeoff resume continues), 4 regression (compare --fail-on), 5 inconclusive
-result (--fail-on with inconclusive).";
+(bakeoff resume continues). With --fail-on: 4 regression (compare), 5
+inconclusive (compare, run, resume), 6 a contender dropped out (run, resume).";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]

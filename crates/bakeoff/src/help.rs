@@ -7,7 +7,7 @@ use crate::questions;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
-/// The topic that stands for every option.
+/// The topic of every option.
 const ALL: &str = "all";
 
 /// The word for questions and the commands that answer them.

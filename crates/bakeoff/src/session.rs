@@ -24,7 +24,7 @@ use workload::plan::Until;
 
 /// Exit status of a run that the user stopped.
 pub const STOPPED: u8 = 3;
-/// Exit status of a run or comparison that cannot tell, where `--fail-on` has `inconclusive`.
+/// Exit status of a run or comparison without a certain answer, where `--fail-on` has `inconclusive`.
 pub const INCONCLUSIVE: u8 = 5;
 /// Exit status of a run that a contender dropped out of, where `--fail-on` has `dropped`.
 pub const DROPPED: u8 = 6;

@@ -73,10 +73,10 @@ fn unknown_verbs_and_topics_bring_the_nearest_one() {
         ("help run ruonds", &["ruonds", "did you mean `rounds`?"]),
         ("help show rounds", &["`bakeoff show` has no topics", "`bakeoff help show`"]),
     ] {
-        let said = place.bakeoff(words);
-        assert_eq!(said.status, Some(2), "{said:#?}");
-        assert_eq!(said.err.lines().count(), 1, "{said:#?}");
-        assert!(said.out.is_empty() && expected.iter().all(|word| said.err.contains(word)), "{said:#?}");
+        let output = place.bakeoff(words);
+        assert_eq!(output.status, Some(2), "{output:#?}");
+        assert_eq!(output.err.lines().count(), 1, "{output:#?}");
+        assert!(output.out.is_empty() && expected.iter().all(|word| output.err.contains(word)), "{output:#?}");
     }
 }
 

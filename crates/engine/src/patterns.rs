@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::OnceLock;
 use workload::program::Pattern;
 
-/// Length of a stock, in bytes: many times what compressors of filesystems see at once (128 KiB, with ZFS up to 16 MiB).
+/// Length of a stock, in bytes: many times what compressors of filesystems see at once (128 KiB by default).
 const LENGTH: usize = 4 << 20;
 /// Words of the made-up language, as a power of two.
 const WORDS_LOG2: u64 = 13;

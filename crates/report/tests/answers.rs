@@ -119,9 +119,9 @@ fn taken_agrees(view: &View, take: &str) {
     let furthest = ratios.iter().copied().fold(1.0, f64::max);
     let comparable = view.answer.certainty.is_some_and(|certainty| certainty != Certainty::Open) || furthest <= bound;
     assert!(comparable, "{headline}: {furthest} in the table, {bound} at most");
-    if let Some(said) = times_after(headline, &format!("Take {take}: ")) {
-        assert!(ratios.iter().any(|ratio| rounds_to(*ratio, said)), "{headline}: {ratios:?}");
-        assert!(said <= bound + 0.05, "{headline}: {bound}");
+    if let Some(times) = times_after(headline, &format!("Take {take}: ")) {
+        assert!(ratios.iter().any(|ratio| rounds_to(*ratio, times)), "{headline}: {ratios:?}");
+        assert!(times <= bound + 0.05, "{headline}: {bound}");
     }
 }
 

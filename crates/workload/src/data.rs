@@ -15,7 +15,7 @@ const DATA: &str = "data";
 /// Option for the share of blocks that repeat others.
 const DUPLICATE: &str = "duplicate";
 
-/// Content that a word stands for; a share in percent compresses to nothing, the rest is noise.
+/// Content by its word; a share in percent compresses to nothing, the rest is noise.
 pub(crate) fn content(field: &Field, scope: &Scope) -> Outcome<Content> {
     let word = text(field, scope)?;
     let pattern = |pattern| Content { pattern: Some(pattern), ..Content::default() };

@@ -1,6 +1,7 @@
 //! What each pass has several of, as CSV: throughput and latency over time, percentiles of each step, figures that programs print.
 //! In: a run's material. Out: CSV, one table each; what was not measured is an empty field, never zero.
 
+use super::samples::whole;
 use super::tables::csv_line;
 use crate::number;
 use crate::view::{self, Material, View};
@@ -104,8 +105,4 @@ fn table(
         }
     }
     if text.is_empty() { text } else { csv_line(&[&PASS, own].concat()) + &text }
-}
-
-fn whole(value: Option<u64>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
 }

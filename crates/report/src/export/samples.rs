@@ -100,7 +100,7 @@ fn label(record: Option<&ContenderRecord>) -> String {
     record.map(|record| record.label.clone()).unwrap_or_default()
 }
 
-fn whole(value: Option<u64>) -> String {
+pub(super) fn whole(value: Option<u64>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
