@@ -320,7 +320,7 @@ pub fn version_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<Strin
 
 /// The commands of each trial of every contender that tables show, by index; an error where it cannot compete.
 pub fn trial_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<(usize, Result<Vec<String>, String>)> {
-    let ground = places(&plan.place);
+    let ground = places(plan);
     let shown = plan.contenders.iter().enumerate().filter(|(_, entry)| entry.twin_of.is_none());
     let of_entry = |(index, entry): (usize, &PlannedContender)| {
         let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };

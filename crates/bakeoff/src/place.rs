@@ -18,7 +18,7 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
     let journal = Journal::new();
     let asked: Vec<&records::Contender> = plan.contenders.iter().map(|entry| &entry.asked).collect();
     let mut promised = Vec::new();
-    for (index, place) in places(&plan.place).iter().enumerate() {
+    for (index, place) in places(plan).iter().enumerate() {
         let mut target = staging::Target::open_under(filesystems, place, &plan.terms, &journal)?;
         target.take_devices(asked.iter().copied())?;
         promised.extend(target.promises());

@@ -289,7 +289,7 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
         println!("\n{:.0} % of {} were measured work.", time.share() * 100.0, judge::duration(time.all));
     }
     if shown.material.trials.iter().all(|trial| trial.status == TrialStatus::Failed) {
-        return Err(Failure::new(format!("run {id}: nothing could be measured; the reasons stand above")));
+        return Err(Failure::new(format!("run {id}: nothing could be measured, for the reasons above")));
     }
     Ok(gate(&shown.view, &output.fail_on))
 }

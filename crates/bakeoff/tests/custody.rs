@@ -138,6 +138,37 @@ fn a_contender_with_a_journal_of_its_own_runs_when_each_device_is_named() {
 }
 
 #[test]
+fn a_mounted_device_is_read_and_its_users_are_named() {
+    if !root("mounting") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Disk::precious(&place, "precious.raw");
+    let point = place.path("mnt");
+    std::fs::create_dir(&point).expect("made");
+    assert!(Command::new("mount").args(["-o", "ro,noload", &disk.node]).arg(&point).status().expect("mount").success());
+    let before = std::fs::read(&disk.file).expect("read");
+    let words = format!("run device --on {} --plain --no-report --set size=8MiB --set reads=64", disk.node);
+    let run = place.bakeoff(&format!("{words} --samples 2")).well();
+    let use_of_it = format!("The device is in use: {} is mounted on {}", disk.node, point.display());
+    let unfolded = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unfolded.contains(&use_of_it), "{}", run.out);
+    assert!(run.out.contains("The device reads "), "{}", run.out);
+    place.bakeoff(&format!("{words} --erase precious")).refused(&["--erase precious", "only read", "leave it out"]);
+    let filesystem = format!("run {WORK} --fs ext4 --on {}", disk.node);
+    place.bakeoff(&filesystem).refused(&["is mounted on", &point.display().to_string()]);
+    assert!(Command::new("umount").arg(&point).status().expect("umount").success());
+    assert!(before == std::fs::read(&disk.file).expect("read"), "something was written to it");
+    // What a run began on is what it goes on with.
+    let other = place.path("other.raw");
+    std::fs::File::create(&other).and_then(|made| made.set_len(64 << 20)).expect("a sparse file");
+    disk.replace(&other);
+    place
+        .bakeoff("resume --samples 3 --no-report")
+        .refused(&["no longer the device that was promised", "precious.raw"]);
+}
+
+#[test]
 fn resume_refuses_another_device_of_the_same_name_and_describes_both() {
     if !root("replaced devices") {
         return;

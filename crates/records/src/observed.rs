@@ -30,6 +30,9 @@ pub struct Found {
     pub device: Option<BlockDevice>,
     /// The devices beneath it.
     pub beneath: Vec<BlockDevice>,
+    /// What else uses a device that is only read, each in a few words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_use: Vec<String>,
     /// What it promises for data.
     pub durability: Durability,
     /// What must be said beside the results: what could not be done, read back or controlled.

@@ -243,6 +243,12 @@ impl ResolvedPlan {
         (0..self.contenders.len()).filter(|contender| self.meets(*contender, work)).collect()
     }
 
+    /// Whether its place is a device that is only read: no contender is a filesystem.
+    pub fn only_reads_device(&self) -> bool {
+        let is_raw = |entry: &PlannedContender| entry.asked.filesystem == DEVICE;
+        matches!(self.place, Place::Device { .. }) && self.contenders.iter().all(is_raw)
+    }
+
     /// Trials of one block.
     pub fn trials_per_block(&self) -> usize {
         (0..self.works.len()).map(|work| self.contenders_of(work).len()).sum()

@@ -50,7 +50,7 @@ impl StagingVenue {
         only: Option<usize>,
     ) -> Result<Self, StagingError> {
         let journal = Journal::new();
-        let places: Vec<Where> = places(&plan.place);
+        let places: Vec<Where> = places(plan);
         let open = |place: &Where| Target::open_under(registry, place, &plan.terms, &journal);
         let mut targets = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let those = plan.contenders.iter().enumerate().filter(|(index, _)| only.is_none_or(|one| one == *index));
@@ -85,9 +85,10 @@ fn bytes_at_once(plan: &ResolvedPlan) -> u64 {
 }
 
 /// Staging's places of a plan's place.
-pub fn places(place: &Place) -> Vec<Where> {
-    match place {
+pub fn places(plan: &ResolvedPlan) -> Vec<Where> {
+    match &plan.place {
         Place::Image { bytes, scratch } => vec![Where::Image { bytes: *bytes, folder: scratch.clone() }],
+        Place::Device { path } if plan.only_reads_device() => vec![Where::Reading(path.clone())],
         Place::Device { path } => vec![Where::Device { path: path.clone(), erase: None }],
         Place::Directories(folders) => folders.iter().cloned().map(Where::Directory).collect(),
     }

@@ -66,7 +66,10 @@ fn matrix(plan: &ResolvedPlan) {
             if plan.place.is_in_memory() { "memory: " } else { "" },
             scratch.display()
         ),
-        Place::Device { path, .. } => println!("Where: {}, formatted anew for each trial", path.display()),
+        Place::Device { path } if plan.only_reads_device() => {
+            println!("Where: {}, which is only read; it may be in use", path.display());
+        }
+        Place::Device { path } => println!("Where: {}, formatted anew for each trial", path.display()),
         Place::Directories(folders) => {
             let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
             println!("Where: {}; nothing is formatted", names.join(", "));

@@ -298,6 +298,7 @@ impl Cleaner<'_> {
             scheduler: _,
             device,
             beneath,
+            in_use,
             durability: _,
             remarks,
             cold_possible: _,
@@ -311,6 +312,8 @@ impl Cleaner<'_> {
             cannot,
         } = found;
         self.remarks(remarks);
+        // Names of mounts and programs.
+        in_use.iter_mut().for_each(|user| self.answer(user));
         cannot.values_mut().for_each(|why| self.answer(why));
         if let Some(aged) = aged {
             aged.state.no_free_space.iter_mut().for_each(|why| self.answer(why));

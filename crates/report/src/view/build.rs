@@ -61,6 +61,7 @@ impl View {
             }
             None => None,
         };
+        let in_use = super::device::in_use(material, &counting);
         let mut view = View {
             run: super::run::run(material),
             answer: AnswerView::default(),
@@ -96,7 +97,7 @@ impl View {
             Some((text, false)) => (None, Some(text)),
             None => (None, None),
         };
-        view.answer.besides.splice(0..0, late_disk.into_iter().chain(first));
+        view.answer.besides.splice(0..0, late_disk.into_iter().chain(in_use).chain(first));
         view.answer.besides.extend(last);
         Ok(view)
     }

@@ -3,8 +3,10 @@
 //! The bounds of the kinds are wider than the disks of docs/disks.md, which follow data sheets: 73 to 79 random reads a second of hard disks (up to
 //! 250 in a small part of one), 10,000 of a SATA SSD, 19,000 of an NVMe disk, one read after the other.
 
-use super::{DeviceRow, View};
+use super::{DeviceRow, Material, View};
 use records::program::Figure;
+use records::{Evidence, show_bytes};
+use std::collections::{BTreeSet, HashSet};
 
 /// From so many random reads of 4 KiB a second, one after the other, and the kind of disk that does it.
 const KINDS: [(f64, &str); 5] = [
@@ -59,6 +61,25 @@ pub(super) fn headline(view: &View) -> Option<String> {
     let wrong: Vec<String> = odd.into_iter().chain(unsteady).collect();
     let verdict = if wrong.is_empty() { "Nothing looks wrong.".to_owned() } else { wrong.join(" ") };
     Some(format!("The device reads {}{kind}. {verdict}", figures.join(" and ")))
+}
+
+/// What else used the device that was read, and how much it moved meanwhile; none where nothing else did.
+pub(super) fn in_use(material: &Material, counting: &HashSet<usize>) -> Option<String> {
+    let counted = material.trials.iter().enumerate().filter(|(number, _)| counting.contains(number));
+    let trials: Vec<_> = counted.map(|(_, trial)| trial).collect();
+    let users: BTreeSet<&str> =
+        trials.iter().flat_map(|trial| &trial.found).flat_map(|found| &found.in_use).map(String::as_str).collect();
+    if users.is_empty() {
+        return None;
+    }
+    let passes = || trials.iter().flat_map(|trial| &trial.phases);
+    let of =
+        |bytes: &dyn Fn(&Evidence) -> Option<u64>| -> u64 { passes().filter_map(|pass| bytes(&pass.evidence)).sum() };
+    let own: u64 = passes().map(|pass| pass.outcome.bytes_read).sum();
+    let read = show_bytes(of(&|seen| seen.device_read_bytes).saturating_sub(own));
+    let written = show_bytes(of(&|seen| seen.device_written_bytes));
+    let users = users.into_iter().collect::<Vec<_>>().join("; ");
+    Some(format!("The device is in use: {users}. Others read {read} and wrote {written} while it was measured."))
 }
 
 fn kind(reads: f64) -> Option<&'static str> {

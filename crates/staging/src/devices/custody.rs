@@ -5,9 +5,11 @@
 mod bytes;
 mod identity;
 mod lock;
+mod readable;
 mod signatures;
 mod users;
 
+pub(crate) use readable::Readable;
 pub(crate) use signatures::{carries_label, emptying, zeroing};
 
 use crate::busy::{PASSING, when_free};
@@ -17,7 +19,7 @@ use records::custody::{Identity, Promise, Terms};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use system::{BlockDevice, Sysfs as _, loops};
+use system::{BlockDevice, Loop, Sysfs as _, loops};
 
 /// A device that may be erased: nothing is on it, or its owner named it. (Our own images are another type, [`crate::devices::image::Image`].)
 #[derive(Debug)]
@@ -124,22 +126,8 @@ impl Erasable {
     }
 
     fn unused_now(&self) -> Result<(BlockDevice, Vec<String>), StagingError> {
-        let now = find(&self.device.path)?;
         let loops = loops::loops();
-        let found = identity(&now, &loops);
-        let mut differences = differences(&self.identity, &found);
-        if now.number != self.device.number {
-            differences.push("its number");
-        }
-        if !differences.is_empty() {
-            let reason = format!(
-                "it is no longer the device that was promised ({} differs): the run began on {}; now it is {}",
-                differences.join(", "),
-                in_words(&self.identity),
-                in_words(&found)
-            );
-            return Err(StagingError::refused(&now.path, reason, "look with lsblk; a new run may take it"));
-        }
+        let now = same_device(&self.device, &self.identity, &loops)?;
         let concerns = users::free_of_users(&now, &loops)?;
         Ok((now, concerns))
     }
@@ -205,6 +193,26 @@ impl Erasable {
     pub fn release(&mut self) {
         self.held = None;
     }
+}
+
+/// The device now, where it is still the one that was promised.
+fn same_device(device: &BlockDevice, promised: &Identity, loops: &[Loop]) -> Result<BlockDevice, StagingError> {
+    let now = find(&device.path)?;
+    let found = identity(&now, loops);
+    let mut differences = differences(promised, &found);
+    if now.number != device.number {
+        differences.push("its number");
+    }
+    if differences.is_empty() {
+        return Ok(now);
+    }
+    let reason = format!(
+        "it is no longer the device that was promised ({} differs): the run began on {}; now it is {}",
+        differences.join(", "),
+        in_words(promised),
+        in_words(&found)
+    );
+    Err(StagingError::refused(&now.path, reason, "look with lsblk; a new run may take it"))
 }
 
 fn find(path: &Path) -> Result<BlockDevice, StagingError> {

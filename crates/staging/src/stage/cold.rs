@@ -76,7 +76,9 @@ impl Stage<'_> {
         };
         start.mounting_read_bytes = self.devices_cached();
         self.is_mounted_anew();
-        let left = start.device_cached_bytes.unwrap_or(0) + start.image_cached_bytes.unwrap_or(0);
+        // The pages of a device in use are those of the filesystem on it.
+        let own = start.device_cached_bytes.filter(|_| self.state.found.in_use.is_empty());
+        let left = own.unwrap_or(0) + start.image_cached_bytes.unwrap_or(0);
         let remarks = if left > 0 { vec![format!("{left} bytes of the device were still cached")] } else { Vec::new() };
         Ok(Ok(Dropped { complete: left == 0, remarks, mounted_anew: true, start }))
     }

@@ -224,7 +224,7 @@ fn loops(devices: usize) -> Vec<PathBuf> {
 
 pub(crate) fn places(place: &Where, mark: &Mark, devices: usize) -> Placeholders {
     let (device, name) = match place {
-        Where::Device { path, .. } => {
+        Where::Device { path, .. } | Where::Reading(path) => {
             let found = BlockDevice::find(path).ok();
             let name = found.as_ref().map_or_else(|| "DEVICE".into(), BlockDevice::disk);
             (found.map_or_else(|| path.clone(), |device| device.path), name)

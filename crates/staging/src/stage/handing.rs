@@ -2,7 +2,7 @@
 //! In: the device under test, and those that contenders name beside it. Out: both verified anew, marked, and held again afterwards.
 //! The one place in which a real device of a run is let go and emptied.
 
-use crate::devices::custody::{Erasable, zeroing};
+use crate::devices::custody::{Erasable, Readable, zeroing};
 use crate::devices::wipe::{unsign, wipe};
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
@@ -43,6 +43,10 @@ impl Target {
                 _ => {}
             }
         }
+        if let (Where::Reading(path), Some(word)) = (&self.place, self.terms.erase.first()) {
+            let problem = format!("--erase {word}: nothing is erased where {} is only read", path.display());
+            return Err(StagingError::other(problem, "leave it out"));
+        }
         let all = || self.main.iter().chain(self.own.iter().map(|own| &own.erasable));
         match self.terms.erase.iter().find(|word| !all().any(|erasable| erasable.is_named(word))) {
             Some(word) => {
@@ -57,7 +61,8 @@ impl Target {
 
     /// Which devices these are, for the run's record: what is found before each mkfs must be the same.
     pub fn promises(&self) -> Vec<Promise> {
-        self.main.iter().chain(self.own.iter().map(|own| &own.erasable)).map(Erasable::promise).collect()
+        let erasable = self.main.iter().chain(self.own.iter().map(|own| &own.erasable)).map(Erasable::promise);
+        erasable.chain(self.readable.iter().map(Readable::promise)).collect()
     }
 
     /// The devices of its own that a contender names, taken where they are not yet.

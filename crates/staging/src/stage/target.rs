@@ -2,7 +2,7 @@
 //! In: [`Where`]. Out: a [`Stage`] for each contender that is asked for.
 //! A device is held from opening to dropping; an image is made for each stage and removed after it.
 
-use crate::devices::custody::Erasable;
+use crate::devices::custody::{Erasable, Readable};
 use crate::devices::image::{self, Image};
 use crate::devices::loops::PATIENCE;
 use crate::error::StagingError;
@@ -46,6 +46,8 @@ pub enum Where {
         /// Its serial or a by-id name, which allows erasing what is on it.
         erase: Option<String>,
     },
+    /// A block device or partition that is only read, whatever else uses it.
+    Reading(PathBuf),
     /// In a directory, on whatever is mounted there.
     Directory(PathBuf),
 }
@@ -61,6 +63,8 @@ pub struct Target {
     pub(crate) terms: Terms,
     /// The device under test, where it is a real one.
     pub(crate) main: Option<Erasable>,
+    /// The device that is only read.
+    pub(crate) readable: Option<Readable>,
     pub(crate) formatted: bool,
     /// Devices that contenders name beside it.
     pub(crate) own: Vec<Own>,
@@ -117,6 +121,7 @@ impl Target {
     ) -> Result<Target, StagingError> {
         let root = system::process::is_root();
         let mut resolved = place.clone();
+        let mut readable = None;
         let main = match place {
             Where::Image { bytes, folder } => {
                 if !root {
@@ -143,13 +148,20 @@ impl Target {
                 }
                 Some(main)
             }
+            Where::Reading(path) => {
+                if !root {
+                    return Err(StagingError::NeedsRoot(format!("reading {}", path.display())));
+                }
+                readable = Some(Readable::find(path, terms)?);
+                None
+            }
             Where::Directory(path) => {
                 crate::stage::directory::writable(path)?;
                 None
             }
         };
         let mut target = Target::bare(registry, resolved, terms, journal, mark);
-        target.main = main;
+        (target.main, target.readable) = (main, readable);
         Ok(target)
     }
 
@@ -162,6 +174,7 @@ impl Target {
             mark,
             terms: terms.clone(),
             main: None,
+            readable: None,
             formatted: false,
             own: Vec::new(),
             cold: ColdWay::default(),
@@ -182,16 +195,16 @@ impl Target {
         self.mark.id()
     }
 
-    /// The real device that was taken; absent for images and directories.
+    /// The real device that was taken or is read; absent for images and directories.
     pub fn device(&self) -> Option<&BlockDevice> {
-        self.main.as_ref().map(Erasable::device)
+        self.main.as_ref().map(Erasable::device).or_else(|| self.readable.as_ref().map(Readable::device))
     }
 
     /// Bytes that a contender gets; absent for a directory.
     pub fn bytes(&self) -> Option<u64> {
         match &self.place {
             Where::Image { bytes, .. } => Some(*bytes),
-            Where::Device { .. } => self.device().map(|device| device.size_bytes),
+            Where::Device { .. } | Where::Reading(_) => self.device().map(|device| device.size_bytes),
             Where::Directory(_) => None,
         }
     }
@@ -256,6 +269,7 @@ impl Target {
             let remark = "blocks that were discarded earlier may be answered by the device without reading its medium";
             stage.state.found.remarks.push(remark.into());
         }
+        stage.state.found.in_use = stage.target.readable.iter().flat_map(Readable::users).collect();
         stage.state.found.filesystem = crate::DEVICE.into();
         stage.apply(contender, axes::on_device(contender))?;
         stage.look_at_device();
@@ -301,13 +315,17 @@ impl Target {
             }
             _ => None,
         };
-        let device = match (&image, &self.main) {
-            (Some(image), _) => image.device.clone(),
-            (None, Some(erasable)) => {
+        let device = match (&image, &self.main, &self.readable) {
+            (Some(image), ..) => image.device.clone(),
+            (None, Some(erasable), _) => {
                 erasable.verify()?;
                 erasable.device().clone()
             }
-            (None, None) => return Err(StagingError::refused(&folder, "there is no device here", "")),
+            (None, None, Some(readable)) => {
+                readable.verify()?;
+                readable.device().clone()
+            }
+            (None, None, None) => return Err(StagingError::refused(&folder, "there is no device here", "")),
         };
         let places = Placeholders {
             device: device.path.clone(),
@@ -412,6 +430,13 @@ pub(crate) fn check(
     crate::modelled::check(contender, place)?;
     if contender.filesystem == crate::DEVICE {
         return Ok(());
+    }
+    if let Where::Reading(path) = place {
+        return Err(StagingError::refused(
+            path,
+            "it is only read",
+            "a filesystem needs a device that may be formatted",
+        ));
     }
     if let (Where::Image { bytes, folder }, None) = (place, axes::value(contender, "disk")) {
         image::fits(folder, *bytes)?;

@@ -17,6 +17,9 @@ const PASSING: Duration = Duration::from_secs(3);
 /// Devices that are followed at most.
 const MOST: usize = 4096;
 
+/// Users that are named at most.
+const MOST_NAMED: usize = 8;
+
 /// All that one look around needs, so that every question is asked of the same moment.
 struct Around {
     all: BTreeMap<Number, BlockDevice>,
@@ -56,8 +59,8 @@ impl Around {
     }
 
     /// By the device number of the mount, or of what was mounted: btrfs and others have numbers of no device.
-    fn mounted(&self, numbers: &BTreeSet<Number>) -> Option<&Mount> {
-        self.mounts.iter().find(|mount| {
+    fn mounted<'n>(&'n self, numbers: &'n BTreeSet<Number>) -> impl Iterator<Item = &'n Mount> {
+        self.mounts.iter().filter(|mount| {
             // Elsewhere a name may lead to a dead server.
             let source = || mount.source.starts_with("/dev/").then(|| Target::of(Path::new(&mount.source)));
             numbers.contains(&mount.number)
@@ -67,14 +70,13 @@ impl Around {
 
     /// In words, who uses one of these devices in a way that the kernel knows of.
     fn user(&self, numbers: &BTreeSet<Number>, apart: &BTreeSet<Number>) -> Option<(String, &'static str)> {
-        if let Some(mount) = self.mounted(numbers) {
-            let seen = match mount.seen_by.as_str() {
-                "self" => String::new(),
-                process => format!(" in the mount namespace of process {process}"),
-            };
-            let reason = format!("{} is mounted on {}{seen}", mount.source, mount.point.display());
-            return Some((reason, "unmount it, if nobody needs it"));
-        }
+        let mounted = self.mounted(numbers).next();
+        mounted
+            .map(|mount| (mounted_on(mount), "unmount it, if it is not needed"))
+            .or_else(|| self.user_but_mounts(numbers, apart))
+    }
+
+    fn user_but_mounts(&self, numbers: &BTreeSet<Number>, apart: &BTreeSet<Number>) -> Option<(String, &'static str)> {
         let swap = |target: &Target| matches!(target, Target::Block(number) if numbers.contains(number));
         if let Some((path, Target::Block(number))) = self.swaps.iter().find(|(_, target)| swap(target)) {
             return Some((format!("{} ({path}) is swap", self.name(*number)), "swapoff it, if memory allows"));
@@ -112,6 +114,14 @@ impl Around {
         let beside = others.filter(|device| bytes.neighbour(&Bytes::of(device, &self.loops)));
         beside.flat_map(|device| self.family(device)).filter(apart).collect()
     }
+}
+
+fn mounted_on(mount: &Mount) -> String {
+    let seen = match mount.seen_by.as_str() {
+        "self" => String::new(),
+        process => format!(" in the mount namespace of process {process}"),
+    };
+    format!("{} is mounted on {}{seen}", mount.source, mount.point.display())
 }
 
 /// Refuses a device that is read-only, or that somebody uses: mounted, swapped on, held, or opened; itself, through what is stacked on
@@ -159,6 +169,19 @@ pub(super) fn free_of_users(device: &BlockDevice, loops: &[Loop]) -> Result<Vec<
     }
     let user = around.user(&neighbours, &BTreeSet::new()).map(|(who, _)| who);
     Ok(user.into_iter().chain(open.iter().find(is_beside).map(in_words)).collect())
+}
+
+/// What uses a device, in words: mounts, swap and holders of its disk and of what is stacked on it, and processes that have them open.
+pub(super) fn of(device: &BlockDevice, loops: &[Loop]) -> Vec<String> {
+    let around = Around::look(device, loops);
+    let bytes = Bytes::of(device, loops);
+    let own = around.family(device);
+    let all: BTreeSet<Number> =
+        own.iter().copied().chain(bytes.chain()).chain(around.neighbours(&bytes, &own)).collect();
+    let open = openers::openers(&Wanted { devices: all.clone(), files: BTreeSet::new() });
+    let mounts: BTreeSet<String> = around.mounted(&all).map(mounted_on).collect();
+    let rest = around.user_but_mounts(&all, &all).map(|(user, _)| user).into_iter().chain(open.iter().map(in_words));
+    mounts.into_iter().chain(rest).take(MOST_NAMED).collect()
 }
 
 fn in_words(opener: &Opener) -> String {
