@@ -342,13 +342,7 @@ impl Agent {
         let _ = self.ask(&Request::Quit);
         self.input = None;
         let Body::Child { child, .. } = &mut self.body else { return };
-        let deadline = Instant::now() + Duration::from_secs(5);
-        while Instant::now() < deadline {
-            match child.try_wait() {
-                Ok(None) => thread::sleep(Duration::from_millis(2)),
-                _ => return,
-            }
-        }
+        let _ = system::process::await_end(child, Duration::from_secs(5));
     }
 
     fn ask(&mut self, request: &Request) -> Result<(), AgentError> {

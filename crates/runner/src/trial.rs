@@ -734,7 +734,10 @@ fn one_pass(
     if let Some(number) = phase.device_of(VolumeTool::LoseDevice) {
         stage.lose_device(number)?;
     }
-    provide_memory(stage, job, place, phase.passes.max(1));
+    // What left the cache for a further pass is still there.
+    if pass == 0 || state.emptied.is_none() {
+        provide_memory(stage, job, place, phase.passes.max(1));
+    }
     let looked = stage.look()?;
     let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
     let performed = agent.perform(index, pass, Duration::from_secs(program.limit_of(index)), &mut progress);
@@ -789,12 +792,13 @@ fn provide_memory(stage: &dyn Staged, job: &Job, place: &Place, parts: u32) {
 fn memory_of_part(phase: &Phase, estimate: Option<&PhaseEstimate>, parts: u32) -> u64 {
     const BESIDE: u64 = 8 << 20;
     const OF_ITEM: u64 = 4096;
+    let parts = u64::from(parts);
     if phase.groups.iter().all(|group| group.io.direct) {
-        return BESIDE;
+        return BESIDE / parts;
     }
     let bytes = estimate.map_or(0, |phase| phase.bytes_written.saturating_add(phase.bytes_read));
     let items = estimate.map_or(0, |phase| phase.items).saturating_mul(OF_ITEM);
-    (bytes.saturating_add(items) / u64::from(parts)).saturating_add(BESIDE)
+    bytes.saturating_add(items).saturating_add(BESIDE) / parts
 }
 
 fn blank(job: &Job) -> TrialRecord {

@@ -328,20 +328,13 @@ impl Command {
     }
 
     fn wait(&self, child: &mut Child) -> Result<std::process::ExitStatus, Failure> {
-        let began = Instant::now();
-        let mut pause = Duration::from_micros(200);
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) => {}
-                Err(error) => return Err(not_started(&error)),
-            }
-            if began.elapsed() > self.limit {
+        match crate::process::await_end(child, self.limit) {
+            Ok(Some(status)) => Ok(status),
+            Ok(None) => {
                 kill_group(child);
-                return Err(Failure::OutOfTime(self.limit.as_secs()));
+                Err(Failure::OutOfTime(self.limit.as_secs()))
             }
-            std::thread::sleep(pause);
-            pause = (pause * 3 / 2).min(Duration::from_millis(20));
+            Err(error) => Err(not_started(&error)),
         }
     }
 

@@ -2,8 +2,10 @@
 //! In: process ids. Out: whether that very process still lives, and the means to end it.
 //! Nothing here ends a process whose start time is another than the one that was kept.
 
-use rustix::process::{Pid, Signal};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// Variable in the environment of everything that is started here: `PID:START` of the process that started it, so that what
@@ -103,16 +105,31 @@ pub fn boot_id() -> String {
     crate::text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// Takes an ended child off the process table, waiting for it for at most `patience`; false where it does not end.
-pub fn reap(child: &mut std::process::Child, patience: Duration) -> bool {
+/// How long a child is left alone between two looks where the kernel has no pidfd (before Linux 5.3).
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Waits for a child to end, for at most `patience`, and takes it off the process table; None where it goes on. Its end wakes the caller at once.
+pub fn await_end(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
     let end = Instant::now() + patience;
+    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let handle = id.and_then(|id| rustix::process::pidfd_open(id, PidfdFlags::empty()).ok());
     loop {
-        match child.try_wait() {
-            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
-            Ok(None) => return false,
-            _ => return true,
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        match (&handle, Timespec::try_from(left)) {
+            _ if left.is_zero() => return Ok(None),
+            // A signal ends it early; then the child is looked at once more.
+            (Some(handle), Ok(left)) => _ = poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&left)),
+            _ => std::thread::sleep(left.min(LOOK)),
         }
     }
+}
+
+/// Takes an ended child off the process table, waiting for it for at most `patience`; false where it does not end.
+pub fn reap(child: &mut Child, patience: Duration) -> bool {
+    !matches!(await_end(child, patience), Ok(None))
 }
 
 /// How a process ended, in words: "exit status 1", "signal 9".
