@@ -46,11 +46,12 @@ pub fn entries(
     for kernel in contenders.iter_mut().filter_map(|contender| contender.kernel.as_mut()) {
         *kernel = kernel_called(kernel)?;
     }
-    apply(&mut contenders, &what.mkfs, "--mkfs", &mut |contender, options| {
+    apply(&mut contenders, &what.mkfs, "--mkfs", &flags, &mut |contender, options| {
         contender.mkfs.extend(options.split_whitespace().map(str::to_owned));
     })?;
-    apply(&mut contenders, &what.mount, "--mount", &mut |contender, options| {
-        if !contender.mount.is_empty() {
+    let words = |options: &str| options.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    apply(&mut contenders, &what.mount, "--mount", &words, &mut |contender, options| {
+        if !contender.mount.is_empty() && !options.is_empty() {
             contender.mount.push(',');
         }
         contender.mount.push_str(options);
@@ -319,30 +320,67 @@ fn ask_ages(axes: &mut Axes, what: &What, catalogue: &Catalogue) -> Result<(), F
     Ok(())
 }
 
-/// Applies `FS=OPTIONS` to every contender of that filesystem or label.
+/// Options of mkfs, each flag with its value: `-m 1`, `-O ^has_journal`.
+fn flags(options: &str) -> Vec<String> {
+    let mut flags: Vec<String> = Vec::new();
+    for word in options.split_whitespace() {
+        match flags.last_mut().filter(|_| !word.starts_with('-')) {
+            Some(flag) => flag.extend([" ", word]),
+            None => flags.push(word.into()),
+        }
+    }
+    flags
+}
+
+/// Applies `FS=OPTIONS` to every contender of that filesystem or label. Several for one name are as many contenders, each with the `parts` of
+/// its options in its label that not all have.
 fn apply(
-    contenders: &mut [Contender],
+    contenders: &mut Vec<Contender>,
     given: &[String],
     flag: &str,
+    parts: &dyn Fn(&str) -> Vec<String>,
     change: &mut dyn FnMut(&mut Contender, &str),
 ) -> Result<(), Failure> {
+    let mut sets: Vec<(&str, Vec<&str>)> = Vec::new();
     for text in given {
         let (name, options) = text
             .split_once('=')
             .ok_or_else(|| Failure::usage(format!("{flag} {text}: write FILESYSTEM=OPTIONS, such as ext4=\"-m 1\"")))?;
-        let mut met = false;
-        for contender in
-            contenders.iter_mut().filter(|contender| contender.filesystem == name || contender.label == name)
-        {
-            change(contender, options);
-            met = true;
-        }
-        if !met {
+        if !contenders.iter().any(|contender| contender.filesystem == name || contender.label == name) {
             let labels: Vec<&str> = contenders.iter().map(|contender| contender.label.as_str()).collect();
             return Err(Failure::usage(format!(
                 "{flag} {text}: no contender is called {name}; there are {}",
                 labels.join(", ")
             )));
+        }
+        match sets.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, all)) if all.contains(&options) => {
+                return Err(Failure::usage(format!("{flag} {text}: it is given twice; leave one out")));
+            }
+            Some((_, all)) => all.push(options),
+            None => sets.push((name, vec![options])),
+        }
+    }
+    for (name, options) in sets {
+        let shared = |part: &String| options.iter().all(|one| parts(one).contains(part));
+        for mut contender in std::mem::take(contenders) {
+            if contender.filesystem != name && contender.label != name {
+                contenders.push(contender);
+                continue;
+            }
+            if let [only] = options[..] {
+                change(&mut contender, only);
+                contenders.push(contender);
+                continue;
+            }
+            for one in &options {
+                let mut set = contender.clone();
+                change(&mut set, one);
+                let own = parts(one).into_iter().filter(|part| !shared(part));
+                set.base = std::iter::once(set.base).chain(own).collect::<Vec<_>>().join(" ");
+                set.label = axes::label(&set);
+                contenders.push(set);
+            }
         }
     }
     Ok(())

@@ -5,7 +5,7 @@
 const WIDTH: usize = 80;
 
 /// Questions with the command that answers each.
-const QUESTIONS: [(&str, &str); 21] = [
+const QUESTIONS: [(&str, &str); 22] = [
     ("Which filesystem is best on this disk?", "bakeoff run"),
     ("Which on the empty disk /dev/sdb?", "bakeoff run --on /dev/sdb"),
     ("Is leaving ext4 worth it?", "bakeoff run --against ext4"),
@@ -24,6 +24,10 @@ const QUESTIONS: [(&str, &str); 21] = [
         "bakeoff run sequential --fs ext4,btrfs --axis mount.compress=none,zstd --set data=logs",
     ),
     ("Does XFS need a larger log?", "bakeoff run mail --fs xfs --axis mkfs.log_size=default,256m"),
+    (
+        "Does XFS gain from a log on another disk? (its own --erase)",
+        "bakeoff run mail --fs xfs --mkfs xfs= --mkfs xfs=\"-l logdev=/dev/sdc1\"",
+    ),
     ("ext4 with or without 64 KiB clusters?", "bakeoff run sequential --fs ext4 --axis mkfs.bigalloc=on,off"),
     ("Which I/O scheduler?", "bakeoff run small-files --fs ext4,xfs --scheduler none,mq-deadline,bfq"),
     (

@@ -28,6 +28,39 @@ fn json(place: &Place, words: &str) -> Value {
 }
 
 #[test]
+fn options_given_several_times_are_as_many_contenders_labelled_by_what_differs() {
+    let place = Place::new();
+    if !xfs(&place) {
+        return;
+    }
+    let labels = |words: &str| -> Vec<String> {
+        let plan = place.shell(&format!("$BAKEOFF plan small-files --json --no-twin {words}")).well();
+        let plan: Value = serde_json::from_str(&plan.out).expect("JSON");
+        let all = plan["contenders"].as_array().expect("contenders").iter();
+        all.map(|one| one["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    assert_eq!(
+        labels("--fs ext4,xfs --mkfs xfs='-i size=512 -l size=16m' --mkfs xfs='-i size=512 -l size=64m'"),
+        ["ext4", "xfs -l size=16m", "xfs -l size=64m"]
+    );
+    assert_eq!(
+        labels("--fs xfs --mkfs xfs= --mkfs xfs='-m rmapbt=0' --mount xfs=noatime --mount xfs=noatime,logbsize=256k"),
+        ["xfs", "xfs logbsize=256k", "xfs -m rmapbt=0", "xfs -m rmapbt=0 logbsize=256k"]
+    );
+    assert_eq!(labels("--fs xfs --mkfs xfs='-l size=16m'"), ["xfs"], "one set for all needs no name");
+    place
+        .shell("$BAKEOFF plan small-files --fs xfs --mkfs xfs=-K --mkfs xfs=-K")
+        .refused(&["given twice", "leave one out"]);
+    let sets = "--fs ext4 --mkfs ext4= --mkfs ext4='-O ^has_journal'";
+    place.shell(&format!("$BAKEOFF {} {sets}", RUN.replace("--scratch .", "--scratch . --cold drop"))).well();
+    for (label, trial) in trials(&place) {
+        let tools = trial.found.expect("it was mounted").inspected;
+        let has_journal = tools.values().any(|text| text.contains("has_journal"));
+        assert_eq!(has_journal, label == "ext4", "{label}");
+    }
+}
+
+#[test]
 fn a_published_set_that_is_refused_runs_in_its_nearest_form_and_claims_say_so() {
     let place = Place::new();
     if !xfs(&place) {
