@@ -38,7 +38,7 @@ fn sizes_that_cannot_work_are_refused_before_anything_is_made() {
     refused("small-files --fs ext4 --image 1MiB", &["1 MiB", "too small for ext4"]);
     refused("small-files --fs btrfs --image 50MiB", &["50 MiB", "too small for btrfs"]);
     refused("small-files --fs ext4 --image 900TiB", &["900 TiB", "free"]);
-    refused("small-files --scale full --fs ext4 --image 100MiB", &["293 MiB", "cannot hold it", "--image 5GiB"]);
+    refused("small-files --scale full --fs ext4 --image 100MiB", &["293 MiB", "does not fit", "--image 5GiB"]);
     // mke2fs makes an inode for each 16 KiB.
     refused("small-files --scale full --fs xfs,ext4 --image 4GiB", &["300002 files", "ext4", "16 KiB", "--image 5GiB"]);
     refused("small-files --fs ext4 --mkfs ext4=-N1000", &["20002 files", "1000 inodes"]);

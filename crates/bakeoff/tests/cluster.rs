@@ -302,7 +302,7 @@ fn a_job_that_somebody_else_could_have_written_is_not_carried_out() {
     submitted(&place, 2, 2, "").well();
     submitted(&place, 2, 2, "").refused(&["job"]);
     std::fs::set_permissions(place.path("job/job.json"), std::fs::Permissions::from_mode(0o666)).expect("changed");
-    place.bakeoff("shard job --index 1").refused(&["job.json", "nobody's but yours"]);
+    place.bakeoff("shard job --index 1").refused(&["job.json", "only you and root may own and write it"]);
     std::fs::set_permissions(place.path("job/job.json"), std::fs::Permissions::from_mode(0o644)).expect("changed");
     place.bakeoff("shard job --index 3").refused(&["--index 3", "1 to 2"]);
     place.bakeoff("shard job").refused(&["--index"]);

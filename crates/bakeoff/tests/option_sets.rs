@@ -35,7 +35,7 @@ fn a_published_set_that_is_refused_runs_in_its_nearest_form_and_claims_say_so() 
     }
     let said =
         place.bakeoff(&format!("{} --fs xfs,xfs-tuned,xfs-normapbt", RUN.replace("--samples 1", "--samples 3"))).well();
-    assert!(said.err.contains("xfs-tuned (nearest): the nearest form of today of xfs-tuned with"), "{}", said.err);
+    assert!(said.err.contains("xfs-tuned (nearest): the nearest supported form of xfs-tuned with"), "{}", said.err);
     assert!(!said.err.contains("xfs-normapbt (nearest)"), "what is taken runs as it was: {}", said.err);
     for (label, trial) in trials(&place) {
         let found = trial.found.expect("it was mounted");
@@ -71,7 +71,7 @@ fn a_published_set_that_is_refused_runs_in_its_nearest_form_and_claims_say_so() 
     assert_ne!(tuned["outcome"], "not-testable", "{tuned}");
     assert_eq!(rmap["nearest"], Value::Array(Vec::new()));
     let told = place.bakeoff("claims --file mine.csv").well().out;
-    assert_eq!(told.matches("Tested in its nearest form of today: xfs-tuned with").count(), 1, "{told}");
+    assert_eq!(told.matches("Tested in its nearest supported form: xfs-tuned with").count(), 1, "{told}");
     assert_eq!(leftovers(place.folder()), [""; 0]);
 }
 

@@ -400,7 +400,11 @@ fn what_cannot_be_cut_is_refused_with_its_reason() {
         (vec!["--fs", "btrfs", "--axis", "devices=2"], 2, "lies on several devices"),
         (vec!["--fs", "ext4", "--axis", "disk=hdd-7200"], 2, "stands on a modelled disk"),
         (vec!["--fs", "ext4", "--axis", "fill=50%"], 2, "is filled beforehand"),
-        (vec!["--fs", "ext4", "--in", "guest", "--command", "true", "--check", "true"], 2, "programs are only cut"),
+        (
+            vec!["--fs", "ext4", "--in", "guest", "--command", "true", "--check", "true"],
+            2,
+            "power cuts of programs run only",
+        ),
     ] {
         let done = Command::new(PROGRAM).arg("powercut").args(&words).output().expect("it starts");
         let told = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);

@@ -229,7 +229,7 @@ fn one(published: &Published, verdict: &ClaimVerdict, nearest: &[NearestForm], w
     said.push_str(&text::wrapped(&verdict.text, width, INDENT, INDENT));
     for form in nearest {
         let differs: Vec<String> = form.differs.iter().map(|one| format!("{} ({})", one.what, one.why)).collect();
-        let told = format!("Tested in its nearest form of today: {} {}.", form.of, differs.join(", "));
+        let told = format!("Tested in its nearest supported form: {} {}.", form.of, differs.join(", "));
         said.push_str(&text::wrapped(&text::harmless(&told), width, INDENT, INDENT));
     }
     let agrees = match verdict.factor_agrees {
