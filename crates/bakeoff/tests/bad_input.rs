@@ -27,7 +27,7 @@ fn names_that_nobody_knows_bring_the_nearest_one() {
     refused("small-files --fs ext4 --image 5XiB", &["5XiB", "unit"]);
     refused("small-files --fs ext4 --set file=3", &["file", "no workload of this run"]);
     refused("small-files --fs ext4 --budget 10x", &["--budget 10x"]);
-    refused("small-files --fs ext4,xfs --against xsf", &["--against xsf", "did you mean `xfs`", "there are ext4, xfs"]);
+    refused("small-files --fs ext4,xfs --against xsf", &["--against xsf", "did you mean `xfs`", "known: ext4, xfs"]);
 }
 
 #[test]

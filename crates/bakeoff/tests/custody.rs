@@ -133,7 +133,7 @@ fn a_contender_with_a_journal_of_its_own_runs_when_each_device_is_named() {
     assert!(!main.is_precious() && !own.is_precious());
     // Both were given back empty, so that neither needs a word now.
     place.bakeoff(&format!("run {run}")).well();
-    place.bakeoff(&format!("run small-files --dir . --erase {}", main.file.display())).refused(&["nothing is erased"]);
+    place.bakeoff(&format!("run small-files --dir . --erase {}", main.file.display())).refused(&["erases nothing"]);
     place.bakeoff(&format!("run {WORK} --image 400MiB --fs ext4 --erase x")).refused(&["--erase x names no device"]);
 }
 

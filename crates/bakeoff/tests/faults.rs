@@ -148,7 +148,7 @@ fn a_copy_of_its_mount_in_another_namespace_does_not_keep_a_served_disk_from_end
 fn what_cannot_be_harmed_is_refused_with_its_reason() {
     let place = Place::new();
     place.bakeoff("faults --fault rust").refused(&["--fault rust", "bit-flips, "]);
-    place.bakeoff("faults --fs btrfs --axis devices=2").refused(&["lies on several devices", "leave `devices` out"]);
+    place.bakeoff("faults --fs btrfs --axis devices=2").refused(&["needs several devices", "leave `devices` out"]);
     place.bakeoff("faults --kernel linux:6").refused(&["linux:6", "debian:6.1"]);
     place.bakeoff("faults --image 100T").refused(&["name a smaller one"]);
     place.bakeoff("faults --rounds 0").refused(&["1..=1000"]);

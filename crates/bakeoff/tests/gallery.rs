@@ -130,10 +130,10 @@ fn a_preview_shows_what_leaves_and_writes_nothing() {
 fn what_was_published_stays_as_it_is_and_what_cannot_be_is_refused() {
     let place = published(1);
     let said = place.bakeoff("publish --out pub").well().out;
-    assert!(said.contains("in the folder already"), "{said}");
+    assert!(said.contains("has it already"), "{said}");
     place.bakeoff("publish --run nothing --out pub").refused(&["nothing"]);
     place.write("file", "");
-    place.bakeoff("publish --out file").refused(&["writing what is published to file"]);
+    place.bakeoff("publish --out file").refused(&["writing published runs to file"]);
     // One run without figures is named, and the others are written.
     let without = keep(&place.path("bakeoff.db"), &[Made::of("ext4", 1.0)], 0);
     let said = place.bakeoff("publish --run all --out new").well().out;
@@ -147,7 +147,7 @@ fn what_was_published_stays_as_it_is_and_what_cannot_be_is_refused() {
     place.bakeoff(&format!("publish --run {without} --out new")).refused(&[&without]);
     let empty = Place::new();
     drop(Ledger::open(&empty.path("bakeoff.db"), Access::Write).expect("a ledger"));
-    empty.bakeoff("publish --run all --out pub").refused(&["none of them was measured here"]);
+    empty.bakeoff("publish --run all --out pub").refused(&["this machine measured none of them"]);
     assert!(!empty.path("pub").exists());
 }
 
@@ -237,7 +237,7 @@ fn a_ledger_that_names_its_owner_is_refused() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut packed, text.as_bytes()).expect("memory");
     std::fs::write(folder.join("ledger.json.gz"), packed.finish().expect("memory")).expect("written");
-    place.bakeoff("gallery pub --out site").refused(&["identifies the machine or its owner", "each was refused"]);
+    place.bakeoff("gallery pub --out site").refused(&["identifies the machine or its owner", "all were rejected"]);
     assert!(!place.path("site").exists());
 }
 

@@ -130,6 +130,6 @@ fn the_raw_device_of_one_modelled_disk_can_be_measured_and_nothing_to_measure_is
         place.bakeoff(&format!("run device --no-report {words}")).refused(&["nothing can be measured", why]);
         assert!(!place.path("bakeoff.db").exists(), "{words}: refused before anything is made");
     };
-    refused("--scratch . --disk hdd-7200,ssd-sata", "several are named");
+    refused("--scratch . --disk hdd-7200,ssd-sata", "--disk names several");
     refused("--dir .", "a directory does not have");
 }

@@ -366,7 +366,7 @@ fn what_a_kept_state_showed_it_shows_again() {
     known["proof"] = serde_json::json!({ "promise": { "name": "fsync", "places": [] } });
     std::fs::write(&whole, known.to_string()).expect("written");
     let (status, said) = again(&whole.display().to_string());
-    assert!(status == Some(1) && said.contains("nothing of it is found again"), "{said}");
+    assert!(status == Some(1) && said.contains("the damage does not occur again"), "{said}");
     // A description that others can write could name any program, and an image any filesystem.
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &std::path::Path, mode| {
@@ -397,8 +397,8 @@ fn what_cannot_be_cut_is_refused_with_its_reason() {
         (vec!["--image", "100T"], 2, "name a smaller one"),
         (vec!["--fs", "ext4", "--command", "true"], 2, "--check"),
         (vec!["--states", "5"], 2, "not in 10..="),
-        (vec!["--fs", "btrfs", "--axis", "devices=2"], 2, "lies on several devices"),
-        (vec!["--fs", "ext4", "--axis", "disk=hdd-7200"], 2, "stands on a modelled disk"),
+        (vec!["--fs", "btrfs", "--axis", "devices=2"], 2, "needs several devices"),
+        (vec!["--fs", "ext4", "--axis", "disk=hdd-7200"], 2, "needs a modelled disk"),
         (vec!["--fs", "ext4", "--axis", "fill=50%"], 2, "is filled beforehand"),
         (
             vec!["--fs", "ext4", "--in", "guest", "--command", "true", "--check", "true"],
