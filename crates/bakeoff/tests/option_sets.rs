@@ -81,7 +81,7 @@ fn what_was_typed_and_a_set_of_ones_own_stay_errors_with_their_way_out() {
     if !xfs(&place) {
         return;
     }
-    let way = ["remove nobarrier, which left XFS in Linux 4.19", "--axis device.flushes=off comes nearest"];
+    let way = ["remove nobarrier, which XFS dropped in Linux 4.19", "the nearest is --axis device.flushes=off"];
     let typed = place.bakeoff(&format!("{RUN} --fs xfs --mount xfs=nobarrier"));
     typed.refused(&way);
     std::fs::create_dir_all(place.path("config/bakeoff")).expect("a folder is made");

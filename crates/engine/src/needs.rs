@@ -48,7 +48,7 @@ pub fn lacking(program: &Program) -> Result<Vec<Lack>, String> {
 fn lacks(need: Need, program: &Program, root: Fd) -> Option<String> {
     if let Need::Tool(tool) = need {
         let known = program.tools.contains_key(&tool);
-        return (!known).then(|| "none of its own tools does it here".into());
+        return (!known).then(|| "it has no tool for this here".into());
     }
     let tried = with_files(need, root);
     let _ = sys::unlink(root, FIRST);

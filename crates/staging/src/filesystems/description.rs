@@ -405,7 +405,7 @@ impl Filesystem {
         for back in &read.readback {
             if back.form != Form::Hidden && !read.inspect.contains_key(&back.by) {
                 let problem =
-                    format!("readback of {} refers to inspect \"{}\", which is not there", back.flag, back.by);
+                    format!("readback of {} refers to inspect \"{}\", which does not exist", back.flag, back.by);
                 return Err(wrong(problem));
             }
         }
@@ -426,7 +426,7 @@ impl Filesystem {
             .or_else(|| read.shared.as_ref()?.unknown_place())
         {
             return Err(wrong(format!(
-                "{{{place}}} stands in a command; known are {}",
+                "a command contains the unknown {{{place}}}; known: {}",
                 PLACES.map(|(name, _)| name).join(", ")
             )));
         }
