@@ -171,7 +171,7 @@ fn a_guest_that_hangs_is_noticed_by_its_silence() {
     let status = child.wait().expect("it ends");
     assert_eq!(status.code(), Some(1));
     clean(&place);
-    assert!(exported(&place).contains("it said nothing for 5 s and was ended"));
+    assert!(exported(&place).contains("it sent nothing for 5 s and was ended"));
 }
 
 #[test]
@@ -327,5 +327,8 @@ fn instructions_are_counted_alike_in_each_trial_and_no_time_is_judged() {
     assert!(shown.contains("create instructions") && shown.contains("instructions/op"), "{shown}");
     assert!(!shown.contains("\"items/s\"") && !shown.contains("\"unit\":\"/s\""), "{shown}");
     let refused = place.bakeoff(&format!("{RUN} --fs ext4 --count-instructions"));
-    assert!(refused.status != Some(0) && refused.err.contains("guest.clock is about virtual machines"), "{refused:?}");
+    assert!(
+        refused.status != Some(0) && refused.err.contains("guest.clock applies to virtual machines"),
+        "{refused:?}"
+    );
 }

@@ -57,7 +57,7 @@ fn every_contender_of_a_modelled_disk_says_so_and_its_device_turns_as_described(
     let full = place.bakeoff("show --full").well().out.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         "hdd-7200 is modelled",
-        "ssd-sata is served by Bakeoff itself: the way to it and back takes",
+        "ssd-sata is served by Bakeoff itself: its path takes",
         "no figure here is one of a real disk",
         "The modelled disk was",
     ] {
@@ -116,7 +116,7 @@ fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
         place.bakeoff(&format!("plan small-files --fs ext4 --disk {disk}")).refused(&[disk, why]);
     }
     refused("--fs f2fs --disk hdd-7200", &["virtual machine"]);
-    refused("--fs ext4 --disk hdd-7200 --age used", &["aged images lie on the scratch folder's disk"]);
+    refused("--fs ext4 --disk hdd-7200 --age used", &["aged images are on the scratch folder's disk"]);
     refused("--fs ext4 --disk hdd-7200 --dir .", &["--disk", "--dir"]);
 }
 
