@@ -204,7 +204,7 @@ fn a_slip_in_a_limit_is_answered_before_anything_is_made() {
     let refused = |words: &str, expected: &[&str]| {
         place.bakeoff(&format!("plan small-files --fs ext4 --image 1GiB {words}")).refused(expected);
     };
-    refused("--axis limit.memry=1G", &["no axis is called `limit.memry`", "did you mean `limit.memory`?"]);
+    refused("--axis limit.memry=1G", &["there is no axis `limit.memry`", "did you mean `limit.memory`?"]);
     refused("--axis limit.memory=much", &["limit.memory=much", "`much`"]);
     refused("--axis limit.memory=4K", &["too little memory"]);
     refused("--memory 4K", &["--memory 4K", "too little memory"]);

@@ -57,7 +57,7 @@ fn every_contender_of_a_modelled_disk_says_so_and_its_device_turns_as_described(
     let full = place.bakeoff("show --full").well().out.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         "hdd-7200 is modelled",
-        "ssd-sata is served by Bakeoff itself: its path takes",
+        "ssd-sata is served by Bakeoff itself: the round trip of a 4 KiB read takes",
         "no figure here is one of a real disk",
         "The modelled disk was",
     ] {
