@@ -29,7 +29,7 @@ pub fn lacking(program: &Program) -> Result<Vec<Lack>, String> {
     if !first || needed().all(|(_, needs)| needs.is_empty()) {
         return Ok(Vec::new());
     }
-    let root = sys::open_work(program).map_err(|reason| format!("trying what it can do: {reason}"))?;
+    let root = sys::open_work(program).map_err(|reason| format!("testing its features: {reason}"))?;
     let mut known: BTreeMap<Need, Option<String>> = BTreeMap::new();
     let mut lacking = Vec::new();
     for (phase, needs) in needed() {
