@@ -37,7 +37,7 @@ fn an_anonymous_export_names_neither_host_nor_folder() {
 fn a_file_that_no_program_wrote_is_refused_and_leaves_no_ledger() {
     let place = Place::new();
     place.write("notes.txt", "ext4 felt faster");
-    place.bakeoff("import notes.txt").refused(&["notes.txt", "no result of fio"]);
+    place.bakeoff("import notes.txt").refused(&["notes.txt", "not a result of fio"]);
     assert!(!place.path("bakeoff.db").exists());
 }
 

@@ -178,7 +178,7 @@ fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
     let file = std::fs::File::options().write(true).open(&image).expect("opened");
     file.write_all_at(&[0xa5; 64], 8 << 20).expect("written");
     let said = alone(&place, &aged).well();
-    assert!(said.err.contains("is damaged") && said.err.contains("made anew"), "{}", said.err);
+    assert!(said.err.contains("is damaged") && said.err.contains("created again"), "{}", said.err);
     assert_eq!(images().len(), 1);
     let said = alone(&place, &aged).well();
     assert!(!said.err.contains("ageing"), "it is whole: {}", said.err);
@@ -186,12 +186,16 @@ fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
     std::fs::rename(place.path("state"), place.path("state-of-others")).expect("renamed");
     let before = images().remove(0);
     let said = alone(&place, &aged).well();
-    assert!(said.err.contains("is not used, since it has no record") && said.err.contains("made anew"), "{}", said.err);
+    assert!(
+        said.err.contains("is not used, since it has no record") && said.err.contains("created again"),
+        "{}",
+        said.err
+    );
     assert!(before.exists() && images().len() == 2, "what is not ours stays");
     // Nor does one whose folder others can write.
     use std::os::unix::fs::PermissionsExt;
     let folder = place.path("bakeoff-aged");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o775)).expect("changed");
     let said = alone(&place, &aged).well();
-    assert!(said.err.contains("can be written by its group") && said.err.contains("made anew"), "{}", said.err);
+    assert!(said.err.contains("can be written by its group") && said.err.contains("created again"), "{}", said.err);
 }

@@ -81,7 +81,7 @@ fn a_description_that_says_otherwise_than_what_was_measured_is_an_error() {
     assert_eq!(text.matches("checksums_data = false").count(), 1);
     place.write("boaster.toml", &text.replace("checksums_data = false", "checksums_data = true"));
     let words = "faults --in here --filesystems boaster.toml --fs boaster --fault bit-flips --rounds 1 --seed 7";
-    place.bakeoff(words).refused(&["boaster", "data has checksums, and wrong data was returned"]);
+    place.bakeoff(words).refused(&["boaster", "data has checksums, but reads returned wrong data"]);
 }
 
 #[test]

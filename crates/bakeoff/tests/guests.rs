@@ -215,8 +215,7 @@ fn a_guest_limits_memory_by_version_two_of_control_groups_and_says_when_it_was_t
     let trials = ledger.trials(&id).expect("trials");
     // A guest that a busy machine does not boot in time is tried again.
     let reasons: Vec<&str> = trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
-    let starved =
-        |why: &&str| why.contains("limit.memory 1M is less than the engine needs") && why.contains("memory.events");
+    let starved = |why: &&str| why.contains("limit.memory 1M is too low") && why.contains("memory.events");
     assert!(reasons.iter().any(starved), "{reasons:?}");
     let ended = trials.iter().find(|trial| trial.contender == 1 && trial.closing.is_some());
     let ended = ended.unwrap_or_else(|| panic!("no trial came to its end: {reasons:?}"));

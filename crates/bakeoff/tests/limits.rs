@@ -92,7 +92,7 @@ fn too_little_memory_is_a_failed_trial_that_says_so_and_the_others_go_on() {
     let starved = trial_of(&all, "ext4 memory=1M");
     assert_eq!(starved.status, TrialStatus::Failed);
     let why = starved.reason.as_deref().unwrap_or_default();
-    assert!(why.contains("limit.memory 1M is less than the engine needs") && why.contains("oom_kill"), "{why}");
+    assert!(why.contains("limit.memory 1M is too low") && why.contains("oom_kill"), "{why}");
     assert_ne!(trial_of(&all, "ext4 memory=256M").status, TrialStatus::Failed);
     assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
 }

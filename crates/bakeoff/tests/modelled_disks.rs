@@ -109,9 +109,9 @@ fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
     let refused = |words: &str, said: &[&str]| {
         place.bakeoff(&format!("run small-files --no-report --scratch . {words}")).refused(said);
     };
-    refused("--fs ext4 --disk hdd", &["no disk `hdd` is described", "hdd-7200, nvme-qlc"]);
+    refused("--fs ext4 --disk hdd", &["there is no disk `hdd`", "hdd-7200, nvme-qlc"]);
     place.write("garbage.toml", "garbage");
-    for (disk, why) in [("missing.toml", "No such file"), ("garbage.toml", "describes no disk")] {
+    for (disk, why) in [("missing.toml", "No such file"), ("garbage.toml", "is not a disk description")] {
         refused(&format!("--fs ext4 --disk {disk}"), &[disk, why]);
         place.bakeoff(&format!("plan small-files --fs ext4 --disk {disk}")).refused(&[disk, why]);
     }

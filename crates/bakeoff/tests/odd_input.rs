@@ -23,7 +23,7 @@ fn plans_that_are_no_files_are_refused_at_once() {
         ("/dev/stdin", "it is"),
         ("./folder.toml", "it is a folder"),
         ("./large.toml", "larger than 1048576 bytes"),
-        ("./bytes.toml", "not text in UTF-8"),
+        ("./bytes.toml", "not UTF-8 text"),
         ("./missing.toml", "No such file"),
         ("/proc/self/mem", "/proc/self/mem"),
     ] {

@@ -258,7 +258,7 @@ fn a_program_that_leaves_out_fsync_of_the_folder_passes_and_is_told_that_posix_p
 fn of_a_program_that_may_sync_unseen_or_whose_check_passes_nothing_is_claimed() {
     needs!(root, loop_devices, strace, python);
     let _alone = alone();
-    let unseen = "it uses io_uring or io_submit, by which it may sync what a recording does not see";
+    let unseen = "it uses io_uring or io_submit, whose syncs a recording may miss";
     for (also, expected) in [
         ("", serde_json::json!({ "names": ["f"], "count": 1, "found": null, "unseen": null })),
         // io_uring_setup(2), which fails.

@@ -97,10 +97,10 @@ fn published(line: Line) -> Result<Published, String> {
         "faster" => ClaimRelation::Faster,
         "equal" => ClaimRelation::Equal,
         "less" => ClaimRelation::Less,
-        other => return Err(format!("the relation `{other}` is none of faster, equal, less")),
+        other => return Err(format!("the relation `{other}` is not one of faster, equal, less")),
     };
     if let Some(factor) = line.factor.filter(|factor| !(factor.is_finite() && *factor > 0.0)) {
-        return Err(format!("the factor {factor} is no number above 0"));
+        return Err(format!("the factor {factor} is not a number above 0"));
     }
     let returned =
         STOPPED_AT_RETURN.contains(&line.source.as_str()) || (line.source == BONNIE_1_03 && line.workload == "bonnie");

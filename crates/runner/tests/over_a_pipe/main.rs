@@ -135,7 +135,7 @@ fn a_child_that_is_killed_is_one_failed_trial() {
     assert_eq!(trials.len(), 4);
     let failed: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.status == TrialStatus::Failed).collect();
     assert_eq!(failed.len(), 1, "the run goes on with the next");
-    let told = "the engine's process ended in the middle of its work: the stage's process ended with signal 9";
+    let told = "the engine's process ended during its work: the stage's process ended with signal 9";
     assert_eq!((failed[0].reason.as_deref(), failed[0].cause), (Some(told), Some(Cause::Unclear)));
     assert_eq!(bench.left().len(), 1, "who is killed leaves its folder");
     bench.clean();
@@ -147,7 +147,7 @@ fn an_engine_that_crashes_there_is_one_failed_trial() {
     bench.run();
     let trials = bench.trials();
     let told: Vec<&str> = trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
-    assert_eq!(told, ["the engine's process ended in the middle of its work: exit status 42"]);
+    assert_eq!(told, ["the engine's process ended during its work: exit status 42"]);
     assert_eq!((trials.len(), bench.left()), (2, Vec::<String>::new()));
 }
 
