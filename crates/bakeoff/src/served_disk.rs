@@ -38,7 +38,7 @@ pub struct Refused {
     pub why: String,
 }
 
-/// What serving the disk costs by itself, measured before anything else: what is told of times on it is no real disk's.
+/// Cost of serving the disk, measured first; its times are not comparable with those of a real disk.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Served {
     /// Microseconds of the way to it and back, for a read of 4 KiB.

@@ -41,7 +41,7 @@ pub enum Clock {
     Durable,
 }
 
-/// One line of a claims file; the columns of `published/claims.csv`, and one that a user's file may have beside them.
+/// One line of a claims file; the columns of `published/claims.csv`, and one more that a user's file may have.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -63,7 +63,7 @@ struct Line {
     relation: String,
     /// Contender that it is compared with.
     right: String,
-    /// How many times, above 0; empty where it was not said. It stands beside what was measured and enters no statistics.
+    /// How many times, above 0; empty if unknown. It is shown next to the measured ratio and enters no statistics.
     factor: Option<f64>,
     /// The claim in words.
     statement: String,

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub enum Level {
     /// Good, or not applicable here.
     Ok,
-    /// Results will be noisier or need a word beside them.
+    /// Results will be noisier, or need a caveat.
     Warn,
     /// Results will mislead, or the work will not fit.
     Bad,

@@ -22,7 +22,7 @@ pub struct Made {
     page: String,
     /// Its length.
     page_bytes: u64,
-    /// Machines that the runs were measured on, as far as they can be told apart.
+    /// Machines that the runs were measured on, as far as they can be distinguished.
     machines: usize,
     /// Runs that are in it, the latest first.
     entries: Vec<OneEntry>,

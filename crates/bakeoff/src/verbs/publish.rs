@@ -50,7 +50,7 @@ struct OneRun {
     files: Vec<OneFile>,
     /// What was left out, and how often.
     left_out: BTreeMap<String, u64>,
-    /// Every text that leaves, by where it stands in the ledger; places of lists are written `[]`. What else leaves is numbers.
+    /// Every published text, by its place in the ledger; places of lists are written `[]`. All else is numbers.
     texts: BTreeMap<String, BTreeSet<String>>,
 }
 

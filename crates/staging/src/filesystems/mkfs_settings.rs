@@ -16,7 +16,7 @@ pub struct NamedSetting {
     pub flag: String,
     /// Key of the item within the flag's list; absent where the flag has one value.
     pub key: Option<String>,
-    /// Word that stands in the flag's list when the setting is on, and with `^` before it when it is off.
+    /// Word in the flag's list when the setting is on, and with `^` before it when it is off.
     pub feature: Option<String>,
     /// On or off, written `1` or `0`.
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct NamedSetting {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
-    /// Values by axis: `{ "mkfs.crc" = "off", "mkfs.rmapbt" = "on" }`; `*` stands for any but off.
+    /// Values by axis: `{ "mkfs.crc" = "off", "mkfs.rmapbt" = "on" }`; `*` means any value but off.
     pub when: BTreeMap<String, String>,
     /// Why.
     pub because: String,
