@@ -51,7 +51,7 @@ fn findings_of_a_served_disk_are_a_page_too() {
     for said in ["ext4 did NOT say: bit-flips", "one bit is flipped", "What was seen", "WRONG"] {
         assert!(page.contains(said), "{said}: {page}");
     }
-    place.bakeoff("faults --fs ext4 --html faults.html").refused(&["faults.html", "already"]);
+    place.bakeoff("faults --fs ext4 --html faults.html").refused(&["faults.html", "the file exists"]);
 }
 
 fn page_is_quiet(place: &Place) {

@@ -135,7 +135,7 @@ fn rows_that_contradict_each_other_are_refused() {
     Trap::set("UPDATE trials SET contender = 4000000000").assert_refused("contender 4000000000");
     Trap::set("UPDATE contenders SET number = 7").assert_refused("numbered in order");
     Trap::set("UPDATE contenders SET twin_of = 5").assert_refused("twin");
-    Trap::set("UPDATE trials SET block = 4000000000").assert_refused("block");
+    Trap::set("UPDATE trials SET block = 4000000000").assert_refused("of round 4000000000");
     Trap::set("UPDATE trials SET block = -1").assert_refused("cannot be read");
     Trap::set("UPDATE trials SET workload = hex(zeroblob(50000))").assert_refused("the name of a workload");
 }
